@@ -2,7 +2,7 @@
 
 #include "routing/algorithms.h"
 
-/* One line each, for those who add one. */
+/* One algorithm per line, so that adding one is easy. */
 /* clang-format off */
 const struct route_algorithm *const route_algorithms[] = {
     &route_dor,

@@ -1,6 +1,5 @@
 #pragma once
-/* algorithms: every routing algorithm there is; the table in algorithms.c
- * lists them. */
+/* algorithms: all routing algorithms; the table in algorithms.c lists them. */
 
 #include "routing/route.h"
 

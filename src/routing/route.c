@@ -50,7 +50,7 @@ static void draw_start(const struct router *router, uint32_t from, uint32_t to, 
     for (uint32_t i = 0; i < count; i++) {
         left -= algorithm->start(router, from, to, i, state);
         if (left < 0)
-            return; /* rounding may leave a little more than 0: then the last one stays */
+            return; /* rounding may leave a little more than 0: then the last one is taken */
     }
 }
 

@@ -11,14 +11,14 @@
 #include "routing/traffic/traffic.h"
 #include "topology/build_test.h"
 
-/* A network and a router on it. The router borrows the topology, so that the
- * struct must not move; hence one on the heap. */
+/* A network and a router on it. The router borrows the topology, so the struct must not move;
+ * therefore it is on the heap. */
 struct route_case {
     struct topology topology;
     struct router router;
 };
 
-/* NULL if the algorithm does not fit the network. */
+/* NULL if the algorithm does not support the network. */
 static inline struct route_case *route_case_try(const char *spec, const char *algorithm)
 {
     struct route_case *test = array_new(1, sizeof *test);

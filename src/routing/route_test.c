@@ -13,8 +13,8 @@ static const char *const specs[] = {
 
 enum { SPECS = sizeof specs / sizeof *specs };
 
-/* Follows every way from a state to the end; returns the probability with
- * which it arrives, and asserts all that moves() promises. */
+/* Follows every way from a state to the end; returns the probability of arriving, and asserts every
+ * guarantee of moves(). */
 static double follow(const struct router *router, uint32_t at, uint32_t to,
                      const struct route_state *state, uint32_t depth)
 {
@@ -34,7 +34,7 @@ static double follow(const struct router *router, uint32_t at, uint32_t to,
         sum += moves[i].share;
         double rest = follow(router, graph_channel_to(graph, moves[i].channel), to, &moves[i].next,
                              depth + 1);
-        assert_within(rest, 1, 1e-9); /* also where the share is 0 */
+        assert_within(rest, 1, 1e-9); /* also if the share is 0 */
         arrived += moves[i].share * rest;
     }
     assert_within(sum, 1, 1e-12);
@@ -54,8 +54,8 @@ static void follow_pair(const struct router *router, uint32_t from, uint32_t to)
     assert_within(sum, 1, 1e-9);
 }
 
-/* By brute force, without merging what is the same. Where nodes are alike, the
- * first stands for all: load_test shows that they are. */
+/* By brute force, without merging equal states. If all nodes look the same, the first represents
+ * all: load_test shows that they do. */
 static void every_way_of_every_algorithm_arrives(void **state)
 {
     for (uint32_t s = 0; s < SPECS; s++) {
@@ -73,7 +73,7 @@ static void every_way_of_every_algorithm_arrives(void **state)
     }
 }
 
-/* How often each state comes up among many draws, against its probability. */
+/* The frequency of each state among many draws, compared with its probability. */
 static void draws_follow_the_probabilities_of_starts(void **state)
 {
     enum { DRAWS = 20000, STARTS_MAX = 400 };
@@ -114,7 +114,7 @@ static void draws_follow_the_probabilities_of_starts(void **state)
     }
 }
 
-static void a_walk_says_how_long_it_is_even_where_it_does_not_fit(void **state)
+static void a_walk_returns_its_length_even_if_it_does_not_fit(void **state)
 {
     struct route_case *test = route_case_open("torus:8x8", "dor");
     struct rng rng = rng_make(1, 0);
@@ -139,7 +139,7 @@ static void an_unknown_name_is_refused(void **state)
     route_case_close(test);
 }
 
-static void names_are_different_and_each_finds_its_own(void **state)
+static void names_are_unique_and_each_finds_its_algorithm(void **state)
 {
     for (const struct route_algorithm *const *each = route_algorithms; *each; each++) {
         assert_ptr_equal(route_find((*each)->name), *each);
@@ -149,5 +149,5 @@ static void names_are_different_and_each_finds_its_own(void **state)
 
 TEST_MAIN(TEST(every_way_of_every_algorithm_arrives),
           TEST(draws_follow_the_probabilities_of_starts),
-          TEST(a_walk_says_how_long_it_is_even_where_it_does_not_fit),
-          TEST(an_unknown_name_is_refused), TEST(names_are_different_and_each_finds_its_own))
+          TEST(a_walk_returns_its_length_even_if_it_does_not_fit), TEST(an_unknown_name_is_refused),
+          TEST(names_are_unique_and_each_finds_its_algorithm))

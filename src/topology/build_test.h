@@ -1,10 +1,11 @@
 #pragma once
-/* build_test: a topology that a test takes for granted. For tests only. */
+/* build_test: builds the topology of a test. For tests only. */
 
 #include "base/test.h"
 #include "topology/topology.h"
 
-/* The caller finishes it. A spec that builds nothing fails the test, and says why. */
+/* The caller frees it with topology_fini. If the spec cannot be built, the test fails and prints
+ * why. */
 static inline struct topology build_test(const char *spec)
 {
     struct topology topology;

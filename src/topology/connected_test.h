@@ -1,5 +1,5 @@
 #pragma once
-/* connected_test: is a graph in one piece? Asked by many tests. */
+/* connected_test: is a graph connected? Used by many tests. */
 
 #include "base/test.h"
 #include "topology/graph.h"

@@ -4,5 +4,5 @@
 
 #include <stddef.h>
 
-/* The names before the colon of a spec, by index; NULL after the last. */
+/* The generator names that may come before the colon of a spec, by index; NULL after the last. */
 const char *generator_name(size_t index);

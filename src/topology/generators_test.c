@@ -6,8 +6,8 @@
 #include "base/test.h"
 #include "topology/topology.h"
 
-/* Each gets one line that begins with the words and says what is wrong. */
-static void impossible_words_are_refused(void **state)
+/* Each spec gives one line that begins with the spec and says what is wrong. */
+static void impossible_specs_are_refused(void **state)
 {
     static const char *const specs[] = {
         "torus:",
@@ -77,8 +77,8 @@ static void only_generators_make_a_spec(void **state)
     assert_int_equal(topology_build(&topology, words, &why), ERR_USAGE);
 }
 
-/* The words a topology keeps build the same one again. */
-static void canonical_words_build_the_same(void **state)
+/* The spec that a topology keeps builds the same topology again. */
+static void a_canonical_spec_builds_the_same_topology(void **state)
 {
     static const char *const specs[][2] = {
         {"torus:03x4", "torus:3x4"},
@@ -102,7 +102,7 @@ static void canonical_words_build_the_same(void **state)
     }
 }
 
-/* The list has no gap: every name before the end is one that topology_is_spec knows. */
+/* The list has no gap: topology_is_spec accepts every name before the end. */
 static void names_are_listed_to_the_end(void **state)
 {
     size_t count = 0;
@@ -114,5 +114,5 @@ static void names_are_listed_to_the_end(void **state)
     assert_int_equal(count, 8);
 }
 
-TEST_MAIN(TEST(impossible_words_are_refused), TEST(only_generators_make_a_spec),
-          TEST(canonical_words_build_the_same), TEST(names_are_listed_to_the_end))
+TEST_MAIN(TEST(impossible_specs_are_refused), TEST(only_generators_make_a_spec),
+          TEST(a_canonical_spec_builds_the_same_topology), TEST(names_are_listed_to_the_end))

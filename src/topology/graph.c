@@ -1,8 +1,8 @@
-/* graph: construction and the few questions every layer asks.
+/* graph: construction, and queries that every layer uses.
  *
- * Invariants, asserted by graph_check: first[] never falls and ends at twice
- * the number of links; slots of a node are ordered by port; channel[] and
- * to[] agree with links[]; every channel stands in exactly one slot. */
+ * Invariants, asserted by graph_check: first[] never decreases and ends at twice the number of
+ * links; slots of a node are ordered by port; channel[] and to[] agree with links[]; every channel
+ * is in exactly one slot. */
 #include "topology/graph.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/check.h"
 
-/* One end of a link while its node's slots are put in order. */
+/* One end of a link while the slots of its node are sorted. */
 struct end {
     uint32_t port;
     uint32_t channel;
@@ -29,23 +29,25 @@ static enum err links_validate(uint32_t node_count, const struct link *links, ui
                                struct why *why)
 {
     if (node_count > GRAPH_NODE_MAX)
-        return why_fail(why, ERR_USAGE, "%u nodes are more than the %u that fit", node_count,
+        return why_fail(why, ERR_USAGE, "%u nodes are too many; the maximum is %u", node_count,
                         GRAPH_NODE_MAX);
     if (link_count > GRAPH_LINK_MAX)
-        return why_fail(why, ERR_USAGE, "%u links are more than the %u that fit", link_count,
+        return why_fail(why, ERR_USAGE, "%u links are too many; the maximum is %u", link_count,
                         GRAPH_LINK_MAX);
     for (uint32_t e = 0; e < link_count; e++) {
         if (links[e].a >= node_count || links[e].b >= node_count)
-            return why_fail(why, ERR_INPUT, "link %u joins node %u and %u of only %u", e,
-                            links[e].a, links[e].b, node_count);
+            return why_fail(
+                why, ERR_INPUT,
+                "link %u joins nodes %u and %u, but there are only %u nodes, numbered from 0", e,
+                links[e].a, links[e].b, node_count);
         if (links[e].a == links[e].b)
             return why_fail(why, ERR_INPUT, "link %u joins node %u to itself", e, links[e].a);
     }
     return OK;
 }
 
-/* Gives every PORT_ANY end of one node the lowest number no other end of the
- * node holds. The ends arrive ordered by port, PORT_ANY last. */
+/* Gives every PORT_ANY end of one node the lowest port that no other end of the node has. The ends
+ * are ordered by port, PORT_ANY last. */
 static enum err ports_assign(struct end *ends, uint32_t count, uint32_t node, struct why *why)
 {
     uint32_t fixed = 0;
@@ -94,7 +96,7 @@ static enum err slots_fill(struct graph *graph, struct end *ends, struct why *wh
     return OK;
 }
 
-/* first[] by counting, then every end into its node's range, in link order. */
+/* Computes first[] by counting, then puts every end into its node's range, in link order. */
 static void ends_distribute(struct graph *graph, struct end *ends)
 {
     uint32_t *first = graph->first;
@@ -104,8 +106,8 @@ static void ends_distribute(struct graph *graph, struct end *ends)
     }
     for (uint32_t v = 0; v < graph->node_count; v++)
         first[v + 1] += first[v];
-    /* Shifted by one, first[v + 1] is where node v's next end goes; once all
-     * are placed it is where v's slots end, which is what first[] means. */
+    /* Shifted by one, first[v + 1] is the place of node v's next end. After all ends are placed, it
+     * is the end of v's slots, which is the meaning of first[]. */
     for (uint32_t v = graph->node_count; v > 0; v--)
         first[v] = first[v - 1];
     first[0] = 0;

@@ -43,7 +43,7 @@ static inline uint32_t graph_degree(const struct graph *graph, uint32_t node)
     return graph->first[node + 1] - graph->first[node];
 }
 
-/* Two a link. As many slots are there in all. */
+/* Two channels per link. The number of slots is the same. */
 static inline uint32_t graph_channel_count(const struct graph *graph)
 {
     return 2 * graph->link_count;
@@ -67,13 +67,13 @@ static inline uint32_t graph_channel_to(const struct graph *graph, uint32_t chan
     return graph_channel_from(graph, channel ^ 1);
 }
 
-/* Runs a search that was started (base/bfs.h) until it has met all it can reach. */
+/* Runs a search that was started (base/bfs.h) until it has visited every node that it can reach. */
 void graph_search(const struct graph *graph, struct bfs *bfs);
 
 bool graph_adjacent(const struct graph *graph, uint32_t a, uint32_t b);
 MUST_CHECK enum err graph_connected(const struct graph *graph, bool *connected, struct why *why);
 
-/* Same nodes, links (in any order, either way round) and ports. */
+/* True if both have the same nodes, links (in any order and direction) and ports. */
 bool graph_equal(const struct graph *one, const struct graph *other);
 
 /* Asserts every invariant above. */

@@ -55,7 +55,8 @@ static void bad_links_are_named(void **state)
     assert_string_equal(why.text, "link 1 joins node 2 to itself");
     const struct link stranger[] = {ANY(0, 9)};
     assert_int_equal(graph_make(&graph, 3, stranger, 1, &why), ERR_INPUT);
-    assert_string_equal(why.text, "link 0 joins node 0 and 9 of only 3");
+    assert_string_equal(why.text,
+                        "link 0 joins nodes 0 and 9, but there are only 3 nodes, numbered from 0");
     const struct link crowded[] = {{0, 1, 4, 0}, {0, 2, 4, 0}};
     assert_int_equal(graph_make(&graph, 3, crowded, 2, &why), ERR_INPUT);
     assert_string_equal(why.text, "port 4 of node 0 has two cables");

@@ -1,5 +1,5 @@
-/* spec: the taking apart of a generator's words. What a parameter means and which
- * values are possible is in each generator's file; generators.c lists them. */
+/* spec: parses the parameters of a generator. Each generator's file defines what a parameter means
+ * and which values are possible; generators.c lists the generators. */
 #include "topology/spec.h"
 
 #include <errno.h>
@@ -103,7 +103,7 @@ enum err spec_uint(const char *spec, const struct spec_field *field, uint64_t lo
     return OK;
 }
 
-/* What follows the numbers: nothing, or a comma and fields. */
+/* Reads what follows the numbers: nothing, or a comma and fields. */
 static enum err rest_read(const char *spec, const char *rest, struct spec_field *fields,
                           size_t count, struct why *why)
 {
@@ -122,7 +122,7 @@ enum err spec_sizes(const char *spec, uint32_t *sizes, uint32_t *count, uint32_t
     for (*count = 0;;) {
         uint64_t size;
         char *end;
-        /* A number beyond 64 bits is a size too, and too large. */
+        /* A number beyond 64 bits is also a size, one that is too large. */
         bool number = uint_read(at, &end, &size) || errno == ERANGE;
         if (!number || (*end && *end != 'x' && *end != ','))
             return why_fail(why, ERR_USAGE, "%s: expected sizes such as 3x3x3", spec);

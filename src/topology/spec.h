@@ -1,7 +1,7 @@
 #pragma once
-/* spec: taking apart the words that name a topology, `generator:parameters`.
- * Generators use these to read their parameters; every refusal begins with
- * the whole spec, so that a person sees which word was meant. */
+/* spec: parses a topology specification, `generator:parameters`. Generators use these functions to
+ * read their parameters; every error begins with the whole spec, so that a person sees where it
+ * comes from. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,19 +18,19 @@ struct spec_field {
     char value[SPEC_VALUE_SIZE];
 };
 
-/* What follows the colon. */
+/* The text after the colon. */
 const char *spec_parameters(const char *spec);
 
-/* Reads `key=value,key=value`. Unknown, repeated and empty ones are refused. */
+/* Reads `key=value,key=value`. Refuses unknown and repeated keys and empty fields. */
 MUST_CHECK enum err spec_fields(const char *spec, struct spec_field *fields, size_t count,
                                 struct why *why);
 
-/* The field as a number within the range; *value keeps its default if the
- * field was not given. */
+/* Reads the field as a number within the range; *value keeps its default if the field is not
+ * given. */
 MUST_CHECK enum err spec_uint(const char *spec, const struct spec_field *field, uint64_t low,
                               uint64_t high, uint64_t *value, struct why *why);
 
-/* Refuses unless the field was given. */
+/* Fails if the field is not given. */
 MUST_CHECK enum err spec_required(const char *spec, const struct spec_field *field,
                                   struct why *why);
 
@@ -40,11 +40,11 @@ MUST_CHECK enum err spec_required(const char *spec, const struct spec_field *fie
 MUST_CHECK enum err spec_sizes(const char *spec, uint32_t *sizes, uint32_t *count, uint32_t most,
                                struct spec_field *fields, size_t field_count, struct why *why);
 
-/* Reads exactly `count` numbers, as in "50,7,2", and the fields after them;
- * `form` says in a refusal what was expected. */
+/* Reads exactly `count` numbers, as in "50,7,2", and the fields after them. `form` says in an error
+ * what was expected. */
 MUST_CHECK enum err spec_numbers(const char *spec, uint32_t *numbers, uint32_t count,
                                  const char *form, struct spec_field *fields, size_t field_count,
                                  struct why *why);
 
-/* Writes "name:3x4x5" to a text of SPEC_SIZE, the canonical form of sizes. */
+/* Writes "name:3x4x5", the canonical form of sizes, to a buffer of SPEC_SIZE bytes. */
 void spec_write_sizes(char *text, const char *name, const uint32_t *sizes, uint32_t count);

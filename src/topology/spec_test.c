@@ -4,7 +4,7 @@
 
 #include "base/test.h"
 
-static void sizes_and_fields_are_taken_apart(void **state)
+static void sizes_and_fields_are_parsed(void **state)
 {
     uint32_t size[4], count;
     struct spec_field fields[] = {{.key = "seed"}, {.key = "servers"}};
@@ -18,7 +18,7 @@ static void sizes_and_fields_are_taken_apart(void **state)
     assert_int_equal(servers, 2);
 }
 
-static void numbers_are_as_many_as_asked(void **state)
+static void the_number_of_numbers_is_checked(void **state)
 {
     uint32_t numbers[3];
     struct spec_field field = {.key = "servers"};
@@ -35,7 +35,7 @@ static void numbers_are_as_many_as_asked(void **state)
                      ERR_USAGE);
 }
 
-static void fields_come_in_any_order_once(void **state)
+static void fields_may_be_in_any_order_but_not_repeated(void **state)
 {
     struct spec_field fields[] = {{.key = "a"}, {.key = "share"}};
     assert_int_equal(spec_fields("x:share=0.25,a=3", fields, 2, NULL), OK);
@@ -69,5 +69,5 @@ static void numbers_stay_within_their_bounds(void **state)
     }
 }
 
-TEST_MAIN(TEST(sizes_and_fields_are_taken_apart), TEST(numbers_are_as_many_as_asked),
-          TEST(fields_come_in_any_order_once), TEST(numbers_stay_within_their_bounds))
+TEST_MAIN(TEST(sizes_and_fields_are_parsed), TEST(the_number_of_numbers_is_checked),
+          TEST(fields_may_be_in_any_order_but_not_repeated), TEST(numbers_stay_within_their_bounds))

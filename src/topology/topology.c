@@ -157,7 +157,7 @@ uint32_t topology_node_at(const struct topology *topology, const uint32_t *coord
 
 const char *topology_kind_name(enum topology_kind kind)
 {
-    switch (kind) { /* no default: the compiler names a forgotten kind */
+    switch (kind) { /* no default: the compiler reports a missing kind */
     case TOPOLOGY_OTHER:
         return "graph";
     case TOPOLOGY_TORUS:

@@ -1,14 +1,14 @@
 #pragma once
-/* topology: a graph, and what stands at its vertices.
+/* topology: a graph, and what its nodes are.
  *
- * In a direct network (torus, NovaCube, one server per vertex) every node is a
- * server that forwards for others. In a switched one the nodes are switches
- * and servers hang on them by cables of their own, which the graph does not
- * hold: `links` always means cables between nodes. A node's link ports come
- * first, from 0, and its servers use the ports after the last one, unless a
- * file numbers the ports otherwise: then servers use those that are left.
+ * In a direct network (torus, NovaCube, one server per node) every node is a server that forwards
+ * for other servers. In a switched network the nodes are switches. Each server is connected to its
+ * switch by a cable of its own, which the graph does not contain: `links` always means cables
+ * between nodes. A node's link ports come first, from 0, and its servers use the ports after the
+ * last link port, unless a file numbers the ports differently: then servers use the remaining
+ * ports.
  *
- * Everything here is owned by the topology and freed by topology_fini. */
+ * The topology owns everything in it; topology_fini frees it. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,17 +32,17 @@ enum topology_kind {
     TOPOLOGY_DEGREE_DIAMETER,
 };
 
-/* What stands at one vertex. */
+/* What a node of the graph is. */
 struct site {
-    uint32_t servers; /* attached servers; 1, itself, in a direct network */
-    uint32_t ports;   /* all ports of the box; 0: as many as are used */
+    uint32_t servers; /* attached servers; 1 in a direct network: the node itself */
+    uint32_t ports;   /* all ports of the node; 0: as many as are used */
     uint32_t group;   /* container or pod, or GROUP_NONE */
     uint32_t level;   /* fat-tree: 0 edge, 1 aggregation, 2 core; else 0 */
 };
 
 struct topology {
     enum topology_kind kind;
-    char spec[SPEC_SIZE]; /* the canonical words that build it again; empty if none do */
+    char spec[SPEC_SIZE]; /* the canonical spec that builds it again; empty if there is none */
     bool direct;          /* each node is a server */
     struct graph graph;
     struct site *sites; /* one per node */
@@ -52,8 +52,8 @@ struct topology {
     uint32_t axis_size[AXIS_MAX];
 };
 
-/* Builds a topology from its words, for example "torus:3x3x3". The grammar is
- * in topology/generators.c and weft-topology(7). */
+/* Builds a topology from its spec, for example "torus:3x3x3". The grammar is in
+ * topology/generators.c and weft-topology(7). */
 MUST_CHECK enum err topology_build(struct topology *topology, const char *spec, struct why *why);
 
 /* True if the text starts with the name of a generator and a colon. */
@@ -61,49 +61,49 @@ bool topology_is_spec(const char *text);
 
 void topology_fini(struct topology *topology);
 
-/* Takes the graph's links and makes `count` sites, all direct or all without
- * servers; the generators fill in the rest. On failure nothing is kept. */
+/* Copies the links into the graph and makes `node_count` sites, all direct or all without servers;
+ * the generators fill in the rest. On failure nothing is kept. */
 MUST_CHECK enum err topology_init(struct topology *topology, enum topology_kind kind, bool direct,
                                   uint32_t node_count, const struct link *links,
                                   uint32_t link_count, struct why *why);
 
-/* Hangs as many servers on every switch; a direct network stays as it is. */
+/* Gives every switch this number of servers; a direct network does not change. */
 void topology_set_servers(struct topology *topology, uint32_t servers);
 
-/* Sums the sites into server_count; called once they are filled in. */
+/* Sums the servers of all sites into server_count; called after the sites are filled in. */
 void topology_count_servers(struct topology *topology);
 
-/* "switches" are nodes that are not servers themselves. */
+/* Switches are nodes that are not servers themselves. */
 uint32_t topology_switch_count(const struct topology *topology);
 
-/* Nodes that are servers or have some. */
+/* The number of nodes that are servers or have servers. */
 uint32_t topology_host_count(const struct topology *topology);
 
-/* Groups may have any numbers: ranks[v] is that of node v's group among them,
- * from 0 to *count - 1, or GROUP_NONE if it has none. Room for every node. */
+/* Ranks the groups, whose numbers are arbitrary: ranks[v] is the rank of node v's group, from 0 to
+ * *count - 1, or GROUP_NONE if the node has no group. `ranks` has room for every node. */
 MUST_CHECK enum err topology_rank_groups(const struct topology *topology, uint32_t *ranks,
                                          uint32_t *count, struct why *why);
 
-/* Ports of a node that links and servers use; more than 32 bits hold where a
- * file hangs four billion servers on a node and does not count its ports. */
+/* The number of ports of a node that links and servers use. It can exceed 32 bits if a file
+ * attaches four billion servers to a node and does not give its number of ports. */
 uint64_t topology_used_ports(const struct topology *topology, uint32_t node);
 
-/* All ports of a node: what it is said to have, or what it uses if that is
- * more (nothing was said). At most UINT32_MAX. */
+/* All ports of a node: the given number, or the number of used ports if that is larger (no number
+ * was given). At most UINT32_MAX. */
 uint32_t topology_all_ports(const struct topology *topology, uint32_t node);
 
-/* Ports of a node that neither a link nor a server uses. */
+/* The number of ports of a node that neither a link nor a server uses. */
 uint32_t topology_free_ports(const struct topology *topology, uint32_t node);
 
-/* Bytes of a node's name, at most: no reader takes a longer one. */
+/* The largest size of a node's name, in bytes; readers refuse a longer name. */
 #define NODE_NAME_MAX 1000
 
-/* A node's name: into buffer if it is a number, else the stored string. */
+/* A node's name: its number, written to `buffer`, or the stored string. */
 #define NODE_NAME_SIZE 16
 const char *topology_name(const struct topology *topology, uint32_t node,
                           char buffer[NODE_NAME_SIZE]);
 
-/* Node with that name, or NODE_NONE. Linear; for the command line. */
+/* The node with that name, or NODE_NONE. Linear search; for the command line. */
 uint32_t topology_find(const struct topology *topology, const char *name);
 
 /* Coordinates of a node along the axes, and back. */

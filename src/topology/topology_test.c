@@ -38,8 +38,8 @@ static void servers_take_ports_of_a_switch(void **state)
     topology_fini(&topology);
 }
 
-/* A file may say so, in a few bytes. */
-static void a_switch_may_have_all_the_servers_there_can_be(void **state)
+/* A file of a few bytes can say so. */
+static void a_switch_may_have_the_maximum_number_of_servers(void **state)
 {
     struct topology topology;
     assert_int_equal(topology_init(&topology, TOPOLOGY_OTHER, false, 2, pair, 1, NULL), OK);
@@ -88,6 +88,6 @@ static void every_kind_has_a_name(void **state)
 }
 
 TEST_MAIN(TEST(in_a_direct_network_every_node_is_a_server), TEST(servers_take_ports_of_a_switch),
-          TEST(a_switch_may_have_all_the_servers_there_can_be),
+          TEST(a_switch_may_have_the_maximum_number_of_servers),
           TEST(names_are_numbers_unless_given), TEST(coordinates_and_ids_are_inverse),
           TEST(every_kind_has_a_name))

@@ -53,7 +53,7 @@ static uint32_t port_take(struct wiring *wiring, uint32_t node, uint32_t port, u
     const uint32_t *at = wiring->cable_at + first;
     assert(wiring->free[node] > 0);
     uint32_t lowest = wiring->lowest[node];
-    while (at[lowest] != CABLE_NONE) /* ends: a port is free */
+    while (at[lowest] != CABLE_NONE) /* the loop ends, because a port is free */
         lowest++;
     if (port == PORT_ANY)
         port = lowest;
@@ -88,7 +88,7 @@ uint32_t wiring_plug(struct wiring *wiring, uint32_t a, uint32_t a_port, uint32_
     return cable;
 }
 
-/* Writes into both ports what the cable says. */
+/* Updates both ports of the cable. */
 static void cable_point(struct wiring *wiring, uint32_t index)
 {
     const struct link *cable = &wiring->cables[index];
@@ -147,7 +147,7 @@ void wiring_cross(struct wiring *wiring, uint32_t one, uint32_t other)
     cable_point(wiring, other);
 }
 
-/* All cables of the node are in the ports below this one. */
+/* All cables of the node are in ports below the returned one. */
 static uint32_t ports_to_search(const struct wiring *wiring, uint32_t node)
 {
     uint32_t ports = wiring_ports(wiring, node), used = ports - wiring->free[node];
@@ -183,16 +183,16 @@ uint32_t wiring_find(const struct wiring *wiring, uint32_t a, uint32_t b)
     return CABLE_NONE;
 }
 
-/* One of two searches that grow towards each other. Not a struct bfs: the marks of
- * both are one array of bytes that begin as 0, so that short searches in a large
- * network, of which planning a change makes many, touch little memory. */
+/* One of two searches that grow towards each other. Not a struct bfs: both share one array of
+ * marks, bytes that begin as 0, so that the many short searches of a rewiring plan touch little
+ * memory in a large network. */
 struct front {
     uint32_t *queue;
     uint32_t head, tail;
     uint8_t mark;
 };
 
-/* Looks at one node of the front; true if it met the other one. */
+/* Advances the front by one node; true if it met the other front. */
 static bool front_advance(struct front *front, const struct wiring *wiring, uint32_t avoid,
                           uint8_t *marks)
 {

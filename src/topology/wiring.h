@@ -1,9 +1,9 @@
 #pragma once
-/* wiring: cables that are plugged and unplugged, before they become a graph.
+/* wiring: cables that can be plugged and unplugged, before they become a graph.
  *
- * Every node has a fixed number of link ports. A cable is known by its index
- * in `cables`, which unplugging another one may change: the last cable moves
- * into the hole. Generators, growth and rewiring plans work on this. */
+ * Every node has a fixed number of link ports. A cable is identified by its index in `cables`,
+ * which can change when another cable is unplugged: the last cable moves into its place.
+ * Generators, growth and rewiring plans use this. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ struct wiring {
     uint32_t *lowest;    /* per node: no port below this one is free */
 };
 
-/* `ports[v]` link ports at node v, nothing plugged. */
+/* Makes a wiring with `ports[v]` link ports at node v and no cables. */
 MUST_CHECK enum err wiring_init(struct wiring *wiring, uint32_t node_count, const uint32_t *ports,
                                 struct why *why);
 void wiring_fini(struct wiring *wiring);
@@ -39,34 +39,33 @@ static inline uint32_t wiring_other_end(const struct link *cable, uint32_t node)
     return cable->a == node ? cable->b : cable->a;
 }
 
-/* Joins two different nodes, each at its lowest free port or at the one given;
- * the ports must exist and be free. Returns the index of the cable. */
+/* Joins two different nodes, each at the given port, or at its lowest free port for PORT_ANY. The
+ * ports must exist and be free. Returns the index of the cable. */
 uint32_t wiring_plug(struct wiring *wiring, uint32_t a, uint32_t a_port, uint32_t b,
                      uint32_t b_port);
 
 /* Removes a cable; the last cable takes its index. */
 void wiring_unplug(struct wiring *wiring, uint32_t cable);
 
-/* Moves one end of a cable, the one at `from`, to a free port of `to`. The
- * cable keeps its index; `to` must not be its other end. */
+/* Moves the end of a cable at `from` to a free port of `to`. The cable keeps its index; `to` must
+ * not be its other end. */
 void wiring_move(struct wiring *wiring, uint32_t cable, uint32_t from, uint32_t to);
 
-/* Crosses two cables: with one = (a, b) and other = (c, d), `one` becomes
- * (a, c) and `other` (b, d), every end staying in its port and both cables
- * keeping their indexes. The four ends must be such that no loop arises. */
+/* Crosses two cables: with one = (a, b) and other = (c, d), `one` becomes (a, c) and `other` (b,
+ * d). Every end stays in its port, and both cables keep their indexes. The result must not be a
+ * loop. */
 void wiring_cross(struct wiring *wiring, uint32_t one, uint32_t other);
 
-/* Turns a cable round, so that its ends a and b change names. */
+/* Exchanges the ends a and b of a cable. */
 void wiring_turn(struct wiring *wiring, uint32_t cable);
 
-/* Is there a cable between the two nodes? Faster than finding it. */
+/* Is there a cable between the two nodes? Faster than wiring_find. */
 bool wiring_joined(const struct wiring *wiring, uint32_t a, uint32_t b);
 
 /* A cable between the two nodes, or CABLE_NONE. */
 uint32_t wiring_find(const struct wiring *wiring, uint32_t a, uint32_t b);
 
-/* Is there a path from a to b that avoids this cable (CABLE_NONE: any path)?
- * Searches from both ends at once, so that in a well-connected network it
- * looks at few nodes. */
+/* Is there a path from a to b that avoids this cable (CABLE_NONE: any path)? Searches from both
+ * ends at once, so that it visits few nodes in a well-connected network. */
 MUST_CHECK enum err wiring_reaches(const struct wiring *wiring, uint32_t a, uint32_t b,
                                    uint32_t avoid, bool *reaches, struct why *why);

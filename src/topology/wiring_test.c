@@ -17,12 +17,13 @@ static void plugging_fills_the_lowest_free_ports(void **state)
     assert_int_equal(wiring_find(&wiring, 1, 0), first);
     assert_int_equal(wiring_find(&wiring, 1, 2), CABLE_NONE);
     wiring_unplug(&wiring, first);
-    assert_int_equal(wiring_find(&wiring, 2, 0), 0); /* moved into the hole */
+    assert_int_equal(wiring_find(&wiring, 2, 0),
+                     0); /* it moved into the place of the removed cable */
     assert_int_equal(wiring.free[1], 2);
     wiring_fini(&wiring);
 }
 
-static void a_ring_survives_one_cut_and_not_two(void **state)
+static void a_ring_stays_connected_after_one_cut_but_not_two(void **state)
 {
     uint32_t ports[10];
     struct wiring wiring;
@@ -42,7 +43,7 @@ static void a_ring_survives_one_cut_and_not_two(void **state)
     wiring_fini(&wiring);
 }
 
-/* Against the plain truth of graph_connected, on random sparse wirings. */
+/* Compared with graph_connected, on random sparse wirings. */
 static void reaching_agrees_with_a_whole_search(void **state)
 {
     struct rng rng = rng_make(11, 0);
@@ -70,7 +71,7 @@ static void reaching_agrees_with_a_whole_search(void **state)
     }
 }
 
-/* Every port and its cable say the same, and `lowest` is a true bound. */
+/* Checks that every port agrees with its cable, and that no port below `lowest` is free. */
 static void wiring_verify(const struct wiring *wiring)
 {
     for (uint32_t v = 0; v < wiring->node_count; v++) {
@@ -125,8 +126,8 @@ static void moving_an_end_frees_one_port_and_takes_another(void **state)
     wiring_fini(&wiring);
 }
 
-/* Random changes; joined and find against a matrix of how many cables there are. */
-static void random_changes_keep_all_in_agreement(void **state)
+/* Random changes; wiring_joined and wiring_find are compared with a matrix of cable counts. */
+static void random_changes_keep_the_wiring_consistent(void **state)
 {
     enum { NODES = 9, PORTS = 5 };
     struct rng rng = rng_make(12, 0);
@@ -159,7 +160,8 @@ static void random_changes_keep_all_in_agreement(void **state)
     wiring_fini(&wiring);
 }
 
-TEST_MAIN(TEST(plugging_fills_the_lowest_free_ports), TEST(a_ring_survives_one_cut_and_not_two),
+TEST_MAIN(TEST(plugging_fills_the_lowest_free_ports),
+          TEST(a_ring_stays_connected_after_one_cut_but_not_two),
           TEST(reaching_agrees_with_a_whole_search), TEST(crossing_keeps_ports_and_indexes),
           TEST(moving_an_end_frees_one_port_and_takes_another),
-          TEST(random_changes_keep_all_in_agreement))
+          TEST(random_changes_keep_the_wiring_consistent))

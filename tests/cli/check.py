@@ -192,9 +192,9 @@ class Findings(unittest.TestCase):
 class BadInput(unittest.TestCase):
     def test_bad_reports_are_refused_with_their_line(self):
         for text, reason in (("0,0,1,1\n0,1,9,0\n", "line 2: the plan has no node '9'"),
-                             ("0,2,1,1\n", "line 1: port 2: node 0 has only 2, from 0"),
+                             ("0,2,1,1\n", "line 1: there is no port 2: node 0 has 2 ports"),
                              ("0,0,1\n", "line 1: expected the four fields"),
-                             ("0,0,1,1\n0,0,2,1\n", "line 2: port +x(0) of node 0 was reported"),
+                             ("0,0,1,1\n0,0,2,1\n", "line 2: port +x(0) of node 0 has another neighbour"),
                              ("0,up,1,1\n", "line 1: 'up' is not a port"),
                              ("[{]", "line 1: "), ("\0\n", "line 1: ")):
             run = weft("topo", "check", "torus:4", "-", stdin=text)

@@ -19,14 +19,14 @@ BUILT = [
 
 REFUSED = {
     "": "key=value",
-    "n=5,degree=3": "n times degree is odd, so one port would stay free",
+    "n=5,degree=3": "n times degree is odd, but it must be even",
     "n=4,degree=4": "degree must be less than n",
     "n=64,degree=1": "32 links cannot connect 64 nodes",
     "n=1000000000000,degree=4": "n must be a whole number",
     "n=18446744073709551616,degree=4": "n must be a whole number",
     "n=10,degree=3,colour=red": "no parameter 'colour'",
     "n=10,degree=3,degree=3": "given twice",
-    "servers=1000,switches=10,ports=24": "1000 servers are more than the 240 ports",
+    "servers=1000,switches=10,ports=24": "1000 servers do not fit on 240 ports",
     "servers=240,switches=10,ports=24": "without a port for a link",
     "servers=10,switches=20,ports=24": "others to link to",
     "servers=10,switches=20,ports=x": "10x24+5x48",

@@ -194,7 +194,7 @@ class Refusals(unittest.TestCase):
             (("torus:4x4", 0, 1, "--algorithm", "dor", "--count", 0), "--count"),
             (("torus:4x4", 0, 1, "--algorithm", "dor", "--all", "--count", 2), "--all"),
             (("torus:4x4", 0, 1, "--algorithm", "ecmp", "--ways", 5000), "5000 ways"),
-            (("torus:40x40", 0, 615, "--algorithm", "link-state", "--all"), "100000 ways"),
+            (("torus:40x40", 0, 615, "--algorithm", "link-state", "--all"), "100000 paths"),
             ((JELLYFISH, 0, 1, "--algorithm", "dor"), "dor"),
             (("torus:16x16x16", 0, 1, "--algorithm", "ecmp"), "more than 1 GiB"),
         ):

@@ -554,7 +554,7 @@ class Refusals(unittest.TestCase):
 
     def test_too_many_rules_are_told_by_their_number(self):
         self.assertRegex(weft("route", "rules", "torus:60x60").err,
-                         r"3600 switches with servers, 8 ways: about \d+ rules, of which \d+ fit")
+                         r"3600 switches with servers and 8 ways need about \d+ rules, but only \d+ fit")
 
     def test_files_that_are_not_there(self):
         for words in (("--check", "/nowhere/x"), ("--out", "/nowhere/x"),

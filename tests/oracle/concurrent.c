@@ -1,8 +1,8 @@
-/* The throughput solver against CLP on random small networks of every shape:
- * sparse, dense, trees, parallel cables, bridges; traffic of few pairs and of
- * all, of equal amounts and of amounts a thousand times apart; then stars,
- * chains and bundles of cables, amounts of any size, and gaps of any. Also the
- * closed form of a torus's uniform capacity, and the search for a NovaCube's. */
+/* Compares the throughput solver with CLP on random small networks of every shape: sparse, dense,
+ * trees, parallel cables, bridges; traffic of few pairs and of all, with equal amounts and with
+ * amounts that differ by a factor of a thousand; then stars, chains and bundles of cables, amounts
+ * of any size, and any gap. Also the closed form of a torus's uniform capacity, and the search for
+ * a NovaCube's. */
 #include "flow/concurrent/concurrent.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ struct example {
     struct traffic traffic;
 };
 
-/* A random tree, so that all is connected, and some links more. */
+/* Makes a random tree, so that the network is connected, and some more links. */
 static void make_network(struct example *example, struct rng *rng)
 {
     struct link links[LINKS_MAX];
@@ -111,7 +111,7 @@ static void brackets_hold_the_optimum_over_given_paths(void **state)
     }
 }
 
-/* A star, a chain, a few cables between two nodes, or any network. */
+/* Makes a star, a chain, a few cables between two nodes, or any network. */
 static void make_odd_network(struct example *example, struct rng *rng)
 {
     struct link links[NODES_MAX];
@@ -138,7 +138,7 @@ static void make_odd_network(struct example *example, struct rng *rng)
         topology_init(&example->topology, TOPOLOGY_OTHER, true, nodes, links, count, NULL), OK);
 }
 
-/* Amounts up to 10^18 times apart, the largest 1, as the oracle likes them. */
+/* Scales the amounts to differ by up to 10^18, with the largest 1, as CLP needs it. */
 static void scatter_amounts(struct traffic *traffic, struct rng *rng)
 {
     double decades = (double)rng_below(rng, 19), most = 0;

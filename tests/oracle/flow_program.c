@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A program in the making, column by column, all variables >= 0. */
+/* A program under construction, column by column, all variables >= 0. */
 struct program {
     int column_count, row_count;
     CoinBigIndex *start; /* column_count + 1 */
@@ -39,7 +39,7 @@ static void program_end_column(struct program *program)
     program->start[++program->column_count] = program->entry_count;
 }
 
-/* Rows from `first` on: at most 1, however little. */
+/* Limits the rows from `first` on to at most 1, without a lower limit. */
 static void program_limit(struct program *program, size_t first)
 {
     for (size_t row = first; row < (size_t)program->row_count; row++) {
@@ -77,7 +77,7 @@ static double program_solve(struct program *program)
     return optimum;
 }
 
-/* rank[v]: the number of node v among those that send, or -1. */
+/* rank[v]: the number of node v among the sources, or -1. */
 static size_t rank_sources(const struct graph *graph, const struct traffic *traffic, int *rank)
 {
     size_t count = 0;

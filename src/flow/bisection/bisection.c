@@ -1,10 +1,10 @@
-/* bisection: proofs from below, searches from above, until they meet.
+/* bisection: proofs from below and searches from above, until they meet.
  *
- * Small graphs are looked through completely. Else the cheap proofs come
- * first, then the cuts the coordinates suggest; where these meet, as for every
- * torus of even sizes, that is all. Otherwise the search goes on without
- * coordinates and the costly proofs follow. Everything depends on the topology
- * and the seed only; work is limited by counting it, never by the clock. */
+ * The halvings of small graphs are enumerated completely. For larger graphs, the cheap proofs come
+ * first, then the cuts that the coordinates suggest; if these meet, as for every torus of even
+ * sizes, the work is done. Otherwise the search continues without coordinates, and the expensive
+ * proofs follow. Everything depends on the topology and the seed only; work is limited by counting
+ * it, never by the clock. */
 #include "flow/bisection/bisection.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@
 #include "flow/bisection/start.h"
 #include "flow/bisection/structured.h"
 
-#define FIEDLER_NODE_MAX 200000u /* beyond, the spectral start is left out */
+#define FIEDLER_NODE_MAX 200000u /* for more nodes there is no spectral start */
 
 double bisection_bollobas(double nodes, double degree)
 {
@@ -59,8 +59,8 @@ static double almost_surely(const struct topology *topology, const struct halvin
     return fmax(0, bisection_bollobas(graph->node_count, degree));
 }
 
-/* A cut is a whole number, so a bound may be rounded up; less a little, since
- * a bound that is whole may have come out a little above. */
+/* A cut is an integer, so a bound may be rounded up; a little is subtracted first, because rounding
+ * errors may have made an integer bound slightly too large. */
 static void lower_raise(struct bisection *bisection, double bound, const char *method)
 {
     double whole = ceil(bound - 1e-6);
@@ -96,7 +96,7 @@ static enum err lower_quick(struct bisection *bisection, const struct topology *
     return err;
 }
 
-/* The spectral start, and where the eigenvalue is good enough, its proof. */
+/* The spectral start and, if the eigenvalue is good enough, its proof. */
 static enum err spectral_both(struct bisection *bisection, struct search *search,
                               const struct cayley *cayley, struct why *why)
 {
@@ -107,7 +107,7 @@ static enum err spectral_both(struct bisection *bisection, struct search *search
     double *vector = array_new(graph->node_count, sizeof *vector);
     if (!vector)
         return why_memory(why);
-    bool found, provable = !(cayley->holds && halving->uniform); /* else it is known already */
+    bool found, provable = !(cayley->holds && halving->uniform); /* else it is already known */
     bool hurried = !provable || graph->node_count > SPECTRAL_NODE_MAX;
     double sigma, bound;
     observer_tell(&search->progress, "bisection, spectral cut", 0, 0);

@@ -36,10 +36,9 @@ static void even_tori_are_known_exactly(void **state)
     spec_check("torus:32x32x32", 2048, 2048);
 }
 
-/* Half of the layers, half of the layer between, and so on down the axes cuts
- * 2 (k^n - 1) / (k - 1) cables. The search must find no worse and the proof
- * come near. */
-static void odd_tori_are_cut_best(void **state)
+/* Cutting half of the layers, half of the middle layer, and so on along the axes cuts 2 (k^n - 1) /
+ * (k - 1) cables. The search must find nothing worse, and the proof must come near. */
+static void odd_tori_get_the_best_known_cut(void **state)
 {
     static const struct {
         const char *spec;
@@ -59,8 +58,8 @@ static void odd_tori_are_cut_best(void **state)
     }
 }
 
-/* A 4-ary n-NovaCube is a folded 2n-cube. For larger even sizes the smallest
- * cut found is 4 k^(n-1), across which no jump leads. */
+/* A 4-ary n-NovaCube is a folded 2n-cube. For larger even sizes the smallest cut found is 4
+ * k^(n-1), which no jump crosses. */
 static void novacubes_are_cut_across_no_jumps(void **state)
 {
     spec_check("novacube:4x4", 16, 16);
@@ -84,7 +83,7 @@ static void novacubes_are_cut_across_no_jumps(void **state)
     }
 }
 
-static void fat_trees_have_half_their_servers_across(void **state)
+static void the_bisection_of_a_fat_tree_is_half_its_servers(void **state)
 {
     spec_check("fattree:k=2", 1, 1);
     spec_check("fattree:k=4", 8, 8);
@@ -93,8 +92,8 @@ static void fat_trees_have_half_their_servers_across(void **state)
     spec_check("fattree:k=14", 343, 343);
 }
 
-/* Petersen's graph has 5 by trying all halvings; Hoffman and Singleton's has
- * 50 nodes and second eigenvalue 5, so at least 50 * 5 / 4 = 62.5. */
+/* Petersen's graph has 5 by trying all halvings; Hoffman and Singleton's graph has 50 nodes and
+ * second eigenvalue 5, so at least 50 * 5 / 4 = 62.5. */
 static void moore_graphs_are_bracketed(void **state)
 {
     struct topology topology;
@@ -108,7 +107,7 @@ static void moore_graphs_are_bracketed(void **state)
     topology_fini(&topology);
 }
 
-static void jellyfish_lie_between(void **state)
+static void jellyfish_are_bracketed(void **state)
 {
     struct topology topology;
     struct bisection bisection;
@@ -120,7 +119,7 @@ static void jellyfish_lie_between(void **state)
     assert_true(bisection.upper < 1.3 * bisection.almost_surely);
     bisection_fini(&bisection);
     topology_fini(&topology);
-    /* 65 servers on 24 switches: some carry one more; not one number of links. */
+    /* 65 servers on 24 switches: some switches have one more; the numbers of links differ. */
     example_spec(&topology, "jellyfish:servers=65,switches=24,ports=9,seed=1");
     assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
     assert_true(isnan(bisection.almost_surely));
@@ -139,8 +138,8 @@ static void complete_graphs_are_known_exactly(void **state)
     }
 }
 
-/* Small graphs go the way of large ones here, so that a proof that claims too
- * much or a cut that is none shows against the definition. */
+/* Small graphs are treated like large ones here, so a proof that claims too much or an invalid cut
+ * shows in the comparison with the definition. */
 static void brackets_of_small_graphs_hold_the_smallest_halving(void **state)
 {
     print_message("# seed 61\n");
@@ -180,8 +179,8 @@ static void without_cables_nothing_is_cut(void **state)
     bracket_check(&topology, 0, 0);
 }
 
-/* Two rings side by side need not be cut; of three, one must. */
-static void networks_in_parts_may_need_no_cut(void **state)
+/* Two separate rings need not be cut; of three, one must be. */
+static void disconnected_networks_may_need_no_cut(void **state)
 {
     struct link links[45];
     struct topology topology;
@@ -193,7 +192,7 @@ static void networks_in_parts_may_need_no_cut(void **state)
     bracket_check(&topology, 0, 2);
 }
 
-/* All servers on one switch of many: it is a half, and the rest stays with it. */
+/* All servers are on one switch of many: it is one half, and the other switches stay with it. */
 static void one_heavy_node_needs_no_cut(void **state)
 {
     struct topology topology;
@@ -209,7 +208,7 @@ static void parallel_cables_each_count(void **state)
 {
     struct link links[150];
     struct topology topology;
-    for (uint32_t i = 0; i < 150; i++) /* a ring of 30 whose cables are five each */
+    for (uint32_t i = 0; i < 150; i++) /* a ring of 30 in which every cable is fivefold */
         links[i] = (struct link){i % 30, (i + 1) % 30, PORT_ANY, PORT_ANY};
     example_make(&topology, 30, links, 150);
     bracket_check(&topology, 10, 10);
@@ -231,7 +230,7 @@ static void a_seed_repeats_the_result(void **state)
     topology_fini(&topology);
 }
 
-/* What a watcher has been told: a share never falls within a stage. */
+/* The progress that was reported: a share never decreases within a stage. */
 struct watched {
     const char *stage;
     uint64_t done, total, calls, counted;
@@ -254,7 +253,7 @@ static void watch(void *context, const char *stage, uint64_t done, uint64_t tota
     watched->total = total;
 }
 
-static void a_watcher_is_told_and_changes_nothing(void **state)
+static void progress_is_reported_and_changes_nothing(void **state)
 {
     struct topology topology;
     struct bisection alone, seen;
@@ -272,7 +271,7 @@ static void a_watcher_is_told_and_changes_nothing(void **state)
     topology_fini(&topology);
 }
 
-static void bollobas_has_his_formula(void **state)
+static void bollobas_bound_follows_its_formula(void **state)
 {
     assert_true(fabs(bisection_bollobas(1000, 10) - 1183.5) < 1);
     struct topology topology;
@@ -284,9 +283,9 @@ static void bollobas_has_his_formula(void **state)
     topology_fini(&topology);
 }
 
-/* Every proof is the best of all on some generator: one that nothing needs would
- * be deleted. Those of networks beyond SPECTRAL_NODE_MAX (chebyshev.h, walks.h)
- * are left out, for they take too long here. */
+/* Every proof is the best of all on some generator; a proof that is never the best would be
+ * deleted. The proofs for networks beyond SPECTRAL_NODE_MAX (chebyshev.h, walks.h) are left out,
+ * because they take too long here. */
 static void every_proof_is_the_best_somewhere(void **state)
 {
     static const struct {
@@ -310,8 +309,8 @@ static void every_proof_is_the_best_somewhere(void **state)
     }
 }
 
-/* Nodes that weigh differently, and more than the other proofs take. */
-static void distances_bound_what_is_too_large_for_other_proofs(void **state)
+/* Nodes of different weights, and more nodes than the other proofs can handle. */
+static void distances_bound_networks_too_large_for_other_proofs(void **state)
 {
     struct topology topology;
     struct bisection bisection;
@@ -328,13 +327,13 @@ static void distances_bound_what_is_too_large_for_other_proofs(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(a_watcher_is_told_and_changes_nothing), TEST(even_tori_are_known_exactly),
-          TEST(odd_tori_are_cut_best), TEST(novacubes_are_cut_across_no_jumps),
-          TEST(fat_trees_have_half_their_servers_across), TEST(moore_graphs_are_bracketed),
-          TEST(jellyfish_lie_between), TEST(complete_graphs_are_known_exactly),
+TEST_MAIN(TEST(progress_is_reported_and_changes_nothing), TEST(even_tori_are_known_exactly),
+          TEST(odd_tori_get_the_best_known_cut), TEST(novacubes_are_cut_across_no_jumps),
+          TEST(the_bisection_of_a_fat_tree_is_half_its_servers), TEST(moore_graphs_are_bracketed),
+          TEST(jellyfish_are_bracketed), TEST(complete_graphs_are_known_exactly),
           TEST(brackets_of_small_graphs_hold_the_smallest_halving),
-          TEST(without_cables_nothing_is_cut), TEST(networks_in_parts_may_need_no_cut),
+          TEST(without_cables_nothing_is_cut), TEST(disconnected_networks_may_need_no_cut),
           TEST(one_heavy_node_needs_no_cut), TEST(parallel_cables_each_count),
-          TEST(a_seed_repeats_the_result), TEST(bollobas_has_his_formula),
+          TEST(a_seed_repeats_the_result), TEST(bollobas_bound_follows_its_formula),
           TEST(every_proof_is_the_best_somewhere),
-          TEST(distances_bound_what_is_too_large_for_other_proofs))
+          TEST(distances_bound_networks_too_large_for_other_proofs))

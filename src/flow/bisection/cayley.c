@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/check.h"
 
-/* The node at the difference between two, each axis taken round. */
+/* The difference of two nodes as a node, each axis modulo its size. */
 static uint32_t node_difference(const struct topology *topology, uint32_t from, uint32_t to)
 {
     uint32_t a[AXIS_MAX], b[AXIS_MAX];
@@ -127,6 +127,6 @@ double cayley_second_eigenvalue(const struct topology *topology)
         }
         least = fmin(least, sum);
     }
-    /* Every term carries an error of some 1e-15 for each axis. */
+    /* Every term has an error of about 1e-15 for each axis. */
     return graph->node_count > 1 ? fmax(0, least - 1e-12 * degree) : 0;
 }

@@ -50,7 +50,7 @@ static void a_missing_cable_is_noticed(void **state)
     topology_fini(&torus);
 }
 
-/* Two cables of a torus exchange an end: every node has as many as before. */
+/* Two cables of a torus exchange an end: every node has as many cables as before. */
 static void a_crossed_cable_is_noticed(void **state)
 {
     struct topology torus, crossed;

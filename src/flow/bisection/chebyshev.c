@@ -1,19 +1,16 @@
-/* chebyshev: the sizes of a polynomial of the Laplacian.
+/* chebyshev: bounds by the norm of a polynomial of the Laplacian.
  *
- * Let X = (L - c) / h take [low, high] to [-1, 1], let T be Chebyshev's
- * polynomial of degree m, and P the projection off the vector of ones. T(X) P
- * is computed column by column with the recurrence Y' = 2 X Y - Y''. For a
- * unit eigenvector u of the second eigenvalue, taken by X to x, u'T(X)P =
- * T(x) u', so |T(x)| is at most F, the root of the sum of the squares of all
- * entries. If x < -1 then |T(x)| = cosh(m acosh|x|), and so
- * |x| <= cosh(acosh(F) / m).
+ * Let X = (L - c) / h map [low, high] to [-1, 1], let T be Chebyshev's polynomial of degree m, and
+ * P the projection orthogonal to the vector of ones. T(X) P is computed column by column with the
+ * recurrence Y' = 2 X Y - Y''. For a unit eigenvector u of the second eigenvalue, which X maps to
+ * x, u'T(X)P = T(x) u', so |T(x)| is at most F, the root of the sum of the squares of all entries.
+ * If x < -1 then |T(x)| = cosh(m acosh|x|), and so |x| <= cosh(acosh(F) / m).
  *
- * Rounding: each step leaves an error D, and carries it on: u' times the
- * result is T(x) u' + sum of U(x) u'D, with U Chebyshev's polynomials of the
- * second kind of degree below m, for which |U(x)| <= m |T(x)|. Hence
- * |T(x)| (1 - m sum |D|) <= F. Errors along the vector of ones do not count, u
- * being at right angles to it; so the mean of a column may be taken off at
- * every step, which keeps that direction, where T is huge, from swamping F. */
+ * Rounding: each step leaves an error D and propagates it: u' times the result is T(x) u' + sum of
+ * U(x) u'D, with U Chebyshev's polynomials of the second kind of degree below m, for which
+ * U(x)| <= m |T(x)|. Hence |T(x)| (1 - m sum |D|) <= F. Errors along the vector of ones do not
+ * count, because u is orthogonal to it; so the mean of a column may be subtracted at every step,
+ * which keeps that direction, where T is huge, from dominating F. */
 #include "flow/bisection/chebyshev.h"
 
 #include <float.h>
@@ -24,7 +21,7 @@
 
 #include "base/array.h"
 
-#define COLUMNS 16u /* worked on at a time, side by side for every node */
+#define COLUMNS 16u /* processed at a time, side by side for every node */
 
 struct columns {
     double entry[COLUMNS];
@@ -33,11 +30,11 @@ struct columns {
 struct recurrence {
     const struct graph *graph;
     double center, half; /* c and h */
-    double *squares;     /* per step: of all entries so far, summed */
+    double *squares;     /* per step: the sum of squares of all entries so far */
     struct columns *now, *before;
 };
 
-/* Takes the mean off every column, and returns the sum of squares. */
+/* Subtracts the mean from every column, and returns the sum of squares. */
 static double columns_project(struct columns *columns, uint32_t nodes)
 {
     struct columns mean = {{0}};
@@ -94,9 +91,8 @@ static void block_run(struct recurrence *recurrence, uint32_t first, uint32_t st
     }
 }
 
-/* At least the sum of |D| over all steps. A row of 2 X has entries that sum, in
- * absolute value, to at most `norm`, and every entry of a step is a sum of at
- * most degree + 8 rounded terms. */
+/* An upper bound of the sum of |D| over all steps. The absolute values of a row of 2 X sum to at
+ * most `norm`, and every entry of a step is a sum of at most degree + 8 rounded terms. */
 static double rounding(const struct recurrence *recurrence, uint32_t steps)
 {
     const struct graph *graph = recurrence->graph;

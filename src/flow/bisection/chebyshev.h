@@ -1,7 +1,7 @@
 #pragma once
-/* chebyshev: a proved bound on the second eigenvalue of a Laplacian too large
- * to be factored, good for graphs whose other eigenvalues lie close together,
- * as those of random graphs do. */
+/* chebyshev: a proved bound on the second eigenvalue of a Laplacian that is too large to be
+ * factored; good for graphs whose other eigenvalues are close together, like those of random
+ * graphs. */
 
 #include <stdint.h>
 
@@ -9,10 +9,9 @@
 #include "base/observer.h"
 #include "topology/graph.h"
 
-/* The second eigenvalue of the Laplacian is at least *bound. `low` and `high`
- * are where the second and the last are thought to be: any numbers make a
- * proof, good ones a good one. So do more steps, each of which costs one visit
- * of every cable for every node. */
+/* The second eigenvalue of the Laplacian is at least *bound. `low` and `high` are estimates of the
+ * second and the last eigenvalue: any numbers give a valid proof, good estimates a good bound. More
+ * steps give a better bound too; each step visits every cable once for every node. */
 MUST_CHECK enum err chebyshev_second(const struct graph *graph, double low, double high,
                                      uint32_t steps, struct observer progress, double *bound,
                                      struct why *why);

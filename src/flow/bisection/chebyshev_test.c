@@ -14,8 +14,8 @@ static double bound_of(const struct topology *topology, double low, double high,
     return bound;
 }
 
-/* Whatever is guessed, the bound is below the eigenvalue; with a good guess it
- * comes near as the steps grow. */
+/* For any estimate the bound is below the eigenvalue; with a good estimate it comes near as the
+ * number of steps grows. */
 static void known_eigenvalues_are_bounded(void **state)
 {
     static const struct {
@@ -49,7 +49,7 @@ static void more_steps_prove_more(void **state)
     topology_fini(&topology);
 }
 
-static void apart_means_no_bound(void **state)
+static void a_disconnected_graph_has_no_bound(void **state)
 {
     const struct link links[] = {{0, 1, PORT_ANY, PORT_ANY}, {2, 3, PORT_ANY, PORT_ANY}};
     struct topology topology;
@@ -60,4 +60,4 @@ static void apart_means_no_bound(void **state)
 }
 
 TEST_MAIN(TEST(known_eigenvalues_are_bounded), TEST(more_steps_prove_more),
-          TEST(apart_means_no_bound))
+          TEST(a_disconnected_graph_has_no_bound))

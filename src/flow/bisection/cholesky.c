@@ -1,9 +1,8 @@
 /* cholesky: panel by panel, right-looking.
  *
- * Nearly all of the work is taking the product of a panel with its own
- * transpose from the rest of the matrix. It runs over tiles small enough for
- * the registers, from copies in which the numbers stand in the order they are
- * used, so that the compiler makes vectors of it. */
+ * Nearly all of the work is subtracting the product of a panel with its own transpose from the rest
+ * of the matrix. It runs over tiles that are small enough for the registers, from copies in which
+ * the numbers are in the order of use, so that the compiler vectorises it. */
 #include "flow/bisection/cholesky.h"
 
 #include <math.h>
@@ -15,7 +14,7 @@
 #define PANEL     96u /* columns factored at a time */
 #define TILE_ROW  4u
 #define TILE_COL  8u
-#define ROW_BLOCK 256u /* rows packed at a time: fits the second cache */
+#define ROW_BLOCK 256u /* rows packed at a time: they fit into the second-level cache */
 
 /* Factors the square at `at`, of `width` columns. */
 static bool corner_factor(double *matrix, size_t size, uint32_t at, uint32_t width)
@@ -25,7 +24,7 @@ static bool corner_factor(double *matrix, size_t size, uint32_t at, uint32_t wid
         double pivot = row[j];
         for (uint32_t k = at; k < j; k++)
             pivot -= row[k] * row[k];
-        if (!(pivot > 0)) /* also catches NaN */
+        if (!(pivot > 0)) /* also true for NaN */
             return false;
         row[j] = sqrt(pivot);
         for (uint32_t i = j + 1; i < at + width; i++) {
@@ -39,8 +38,8 @@ static bool corner_factor(double *matrix, size_t size, uint32_t at, uint32_t wid
     return true;
 }
 
-/* Divides the rows below the corner by it. The corner's columns are copied
- * out first, so that the inner loop runs along memory. */
+/* Divides the rows below the corner by it. The corner's columns are copied first, so that the inner
+ * loop reads memory sequentially. */
 static void panel_solve(double *matrix, size_t size, uint32_t at, uint32_t width, uint32_t nodes,
                         double *columns)
 {
@@ -59,7 +58,7 @@ static void panel_solve(double *matrix, size_t size, uint32_t at, uint32_t width
     }
 }
 
-/* packed[k * tile + i]: column k of `tile` rows, absent rows as zeros. */
+/* packed[k * tile + i]: column k of `tile` rows; missing rows are zeros. */
 static void tile_pack(const double *matrix, size_t size, uint32_t row, uint32_t rows, uint32_t at,
                       uint32_t width, uint32_t tile, double *packed)
 {
@@ -81,8 +80,8 @@ static void tile_multiply(const double *restrict left, const double *restrict ri
             sum[i][j] = total[i][j];
 }
 
-/* Takes the panel's product with its transpose from rows first .. last - 1 of
- * what lies right of the panel. */
+/* Subtracts the panel's product with its transpose from rows first .. last - 1 of the part to the
+ * right of the panel. */
 static void rows_update(double *matrix, size_t size, uint32_t at, uint32_t width, uint32_t first,
                         uint32_t last, double *left, double *right)
 {

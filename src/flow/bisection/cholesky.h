@@ -9,9 +9,9 @@
 
 #include "base/err.h"
 
-/* A = F F^T. *positive is false, and the matrix useless, if a pivot was not
- * positive. The sums behind every entry are plain floating-point ones of at
- * most `size` products, in whatever order: the classical error bound holds. */
+/* Factors A = F F^T. *positive is false, and the matrix unusable, if a pivot was not positive. The
+ * sums behind every entry are plain floating-point sums of at most `size` products, in any order:
+ * the classical error bound holds. */
 MUST_CHECK enum err cholesky_factor(double *matrix, uint32_t size, bool *positive, struct why *why);
 
 /* Solves F y = x, and F^T y = x, in place. */

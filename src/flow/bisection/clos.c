@@ -16,9 +16,9 @@ static uint32_t group_of(const struct topology *topology, uint32_t node)
     return topology->sites[node].group;
 }
 
-/* Neighbours on a level, each at most once, and all of this pod unless the pod
- * is GROUP_NONE. Returns their number, or NODE_NONE where that is not so.
- * `mark` holds for each node the last node that saw it. */
+/* Counts the neighbours on a level. Each must occur at most once, and all must be in this pod
+ * unless the pod is GROUP_NONE; otherwise returns NODE_NONE. `mark` holds for each node the last
+ * node that counted it. */
 static uint32_t neighbours_count(const struct topology *topology, uint32_t node, uint32_t level,
                                  uint32_t pod, uint32_t *mark)
 {
@@ -36,8 +36,8 @@ static uint32_t neighbours_count(const struct topology *topology, uint32_t node,
     return count;
 }
 
-/* The aggregation switch that a core reaches in each pod, into reach[pod];
- * false unless there is exactly one each. */
+/* Finds the aggregation switch that a core reaches in each pod, into reach[pod]; false unless there
+ * is exactly one per pod. */
 static bool core_reach(const struct topology *topology, uint32_t core, uint32_t pods,
                        uint32_t *reach)
 {
@@ -55,8 +55,7 @@ static bool core_reach(const struct topology *topology, uint32_t core, uint32_t 
     return true;
 }
 
-/* The cores above an aggregation switch all lead to the same places, and there
- * are enough. */
+/* Do the cores above an aggregation switch all lead to the same switches, and are there enough? */
 static bool cores_agree(const struct topology *topology, uint32_t node, uint32_t pods,
                         uint32_t edges, uint32_t *first_reach, uint32_t *reach)
 {
@@ -76,7 +75,7 @@ static bool cores_agree(const struct topology *topology, uint32_t node, uint32_t
     return cores >= edges;
 }
 
-/* What the nodes of the levels and pods number: count[2 * pod + level]. */
+/* Counts the nodes of each level and pod: count[2 * pod + level]. */
 static bool nodes_count(const struct topology *topology, uint32_t pods, uint32_t *count)
 {
     for (uint32_t v = 0; v < topology->graph.node_count; v++) {
@@ -135,7 +134,8 @@ enum err clos_check(const struct topology *topology, bool *whole, struct why *wh
     for (uint32_t v = 0; v < nodes; v++)
         work[2 * (size_t)pods + v] = NODE_NONE;
     *whole = nodes_count(topology, pods, count);
-    for (uint32_t pod = 1; pod < pods && *whole; pod++) /* pods alike: colours mean the same */
+    for (uint32_t pod = 1; pod < pods && *whole;
+         pod++) /* pods are alike: colours mean the same in all */
         *whole = count[2 * pod] == count[0] && count[2 * pod + 1] == count[1];
     for (uint32_t v = 0; v < nodes && *whole; v++)
         *whole = node_fits(topology, v, pods, count, work);

@@ -13,7 +13,7 @@ static bool whole_of(const struct topology *topology)
     return whole;
 }
 
-static void fat_trees_are_whole(void **state)
+static void fat_trees_are_complete(void **state)
 {
     static const char *specs[] = {"fattree:k=2", "fattree:k=4", "fattree:k=6", "fattree:k=14"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
@@ -24,7 +24,7 @@ static void fat_trees_are_whole(void **state)
     }
 }
 
-static void without_any_one_cable_they_are_not(void **state)
+static void a_fat_tree_without_one_cable_is_not_complete(void **state)
 {
     struct topology tree, broken;
     example_spec(&tree, "fattree:k=4");
@@ -38,8 +38,8 @@ static void without_any_one_cable_they_are_not(void **state)
     topology_fini(&tree);
 }
 
-/* Two core cables exchanged between the planes: all degrees are right, but no
- * core reaches the same aggregation switches as its neighbours. */
+/* Two core cables are exchanged between the planes: all degrees are right, but no core reaches the
+ * same aggregation switches as its neighbours. */
 static void crossed_cables_are_noticed(void **state)
 {
     struct topology tree, crossed;
@@ -60,7 +60,7 @@ static void crossed_cables_are_noticed(void **state)
     topology_fini(&tree);
 }
 
-static void too_many_servers_block(void **state)
+static void too_many_servers_are_refused(void **state)
 {
     struct topology tree;
     example_spec(&tree, "fattree:k=4");
@@ -70,9 +70,9 @@ static void too_many_servers_block(void **state)
     for (uint32_t v = 0; v < tree.graph.node_count; v++)
         tree.sites[v].servers = 0;
     topology_count_servers(&tree);
-    assert_false(whole_of(&tree)); /* nodes are counted then, and they are not paired */
+    assert_false(whole_of(&tree)); /* then nodes are counted, and they are not paired */
     topology_fini(&tree);
 }
 
-TEST_MAIN(TEST(fat_trees_are_whole), TEST(without_any_one_cable_they_are_not),
-          TEST(crossed_cables_are_noticed), TEST(too_many_servers_block))
+TEST_MAIN(TEST(fat_trees_are_complete), TEST(a_fat_tree_without_one_cable_is_not_complete),
+          TEST(crossed_cables_are_noticed), TEST(too_many_servers_are_refused))

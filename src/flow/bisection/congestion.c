@@ -1,16 +1,14 @@
-/* congestion: routing all pairs, source by source, and evening it out.
+/* congestion: routes all pairs, source by source, and evens out the loads.
  *
- * From a source, every node passes what it and the nodes behind it receive
- * back to its neighbours on shortest paths, in proportion to their numbers of
- * paths (Brandes). In a Cayley graph one source stands for all: by symmetry a
- * class of cables shares its load evenly.
+ * From a source, every node passes what it and the nodes behind it receive back to its neighbours
+ * on shortest paths, in proportion to their numbers of paths (Brandes). In a Cayley graph one
+ * source represents all: by symmetry a class of cables shares its load evenly.
  *
- * Evening out: with lengths that grow with the load of a cable, shortest paths
- * avoid the crowded ones. A mixture of two routings is a routing, so the loads
- * are mixed in the share that lowers the highest (Frank and Wolfe's method
- * with a search along the line); the bound never falls. No routing has a
- * highest load below the mean of a shortest routing's loads, weighted by the
- * lengths, so where that is reached the rounds end. */
+ * Evening out: with lengths that grow with the load of a cable, shortest paths avoid the crowded
+ * cables. A mixture of two routings is a routing, so the loads are mixed in the share that lowers
+ * the highest load (Frank and Wolfe's method with a line search); the bound never decreases. No
+ * routing has a highest load below the mean of a shortest routing's loads, weighted by the lengths,
+ * so the rounds end if that is reached. */
 #include "flow/bisection/congestion.h"
 
 #include <math.h>
@@ -21,9 +19,9 @@
 #include "base/check.h"
 #include "base/heap.h"
 
-#define VISITS_MAX    1.2e9 /* cable ends looked at, all sources and rounds together */
+#define VISITS_MAX    1.2e9 /* cable ends visited, in all sources and rounds together */
 #define ROUNDS_MAX    120u
-#define HEAVIER_COUNT 1e100 /* path counts beyond this are scaled down */
+#define HEAVIER_COUNT 1e100 /* larger path counts are scaled down */
 
 struct routing {
     const struct graph *graph;
@@ -32,11 +30,11 @@ struct routing {
     double *load;         /* per link: units between ordered pairs */
     double *distance;     /* per node */
     double *paths;        /* per node: shortest paths, up to a factor common to equal distances */
-    double *amount;       /* per node: what arrives here and behind */
+    double *amount;       /* per node: what arrives here and behind it */
     uint32_t *order;      /* nodes, nearest first ... */
-    uint32_t *rank;       /* ... and the place of each there */
+    uint32_t *rank;       /* ... and the position of each node there */
     struct bfs bfs;
-    struct heap heap; /* nodes at hand, nearest first */
+    struct heap heap; /* nodes to process, nearest first */
 };
 
 static void routing_fini(struct routing *routing)
@@ -74,7 +72,8 @@ static enum err routing_init(struct routing *routing, const struct graph *graph,
     return why_memory(why);
 }
 
-/* All lengths 1: distances and order by breadth. Returns the nodes reached. */
+/* With all lengths 1: distances and order by breadth-first search. Returns the number of nodes
+ * reached. */
 static uint32_t search_breadth(struct routing *routing, uint32_t source)
 {
     struct bfs *bfs = &routing->bfs;
@@ -116,8 +115,8 @@ static uint32_t search_lengths(struct routing *routing, uint32_t source)
     return done;
 }
 
-/* Does a shortest path to v come over this slot of v? Ties are meant to be
- * ties in spite of rounding; whatever is answered, the order makes it a path. */
+/* Does a shortest path to v come over this slot of v? Ties should count as ties in spite of
+ * rounding; for any answer, the order makes it a path. */
 static bool slot_leads_back(const struct routing *routing, uint32_t v, uint32_t slot)
 {
     uint32_t other = routing->graph->to[slot];
@@ -127,9 +126,9 @@ static bool slot_leads_back(const struct routing *routing, uint32_t v, uint32_t 
     return routing->distance[other] + length <= routing->distance[v] * (1 + 1e-9);
 }
 
-/* Numbers of shortest paths. Only their ratios among neighbours of one node
- * matter, and those are kept from overflowing: with all lengths 1 by scaling
- * whole distances, else by a cap that only makes the split less even. */
+/* Computes numbers of shortest paths. Only their ratios among the neighbours of one node matter.
+ * They are kept from overflowing: with all lengths 1 by scaling whole distances, else by a cap,
+ * which only makes the split less even. */
 static void paths_count(struct routing *routing, uint32_t reached)
 {
     const struct graph *graph = routing->graph;
@@ -148,7 +147,7 @@ static void paths_count(struct routing *routing, uint32_t reached)
     }
 }
 
-/* Adds the flows from one source to all nodes. False if some are out of reach. */
+/* Adds the flows from one source to all nodes. False if some nodes are unreachable. */
 static bool source_route(struct routing *routing, uint32_t source)
 {
     const struct graph *graph = routing->graph;
@@ -183,8 +182,8 @@ static bool source_route(struct routing *routing, uint32_t source)
     return true;
 }
 
-/* Loads of all links under the present lengths: of ordered pairs, halved, so
- * that either way between two servers counts half. */
+/* Loads of all links under the current lengths: of ordered pairs, halved, so that each direction
+ * between two servers counts half. */
 static bool all_route(struct routing *routing, const struct cayley *cayley)
 {
     const struct graph *graph = routing->graph;
@@ -199,7 +198,7 @@ static bool all_route(struct routing *routing, const struct cayley *cayley)
     }
     if (!source_route(routing, 0))
         return false;
-    double *sum = routing->paths; /* free by now; classes are no more than nodes */
+    double *sum = routing->paths; /* no longer in use; there are at most as many classes as nodes */
     assert(cayley->class_count <= graph->node_count);
     for (uint32_t class = 0; class < cayley->class_count; class ++)
         sum[class] = 0;
@@ -222,8 +221,8 @@ static double mixed_highest(const double *one, const double *other, double share
     return highest;
 }
 
-/* Mixes the new loads into the old in the best share: the highest load is a
- * convex function of it. */
+/* Mixes the new loads into the old in the best share: the highest load is a convex function of the
+ * share. */
 static double loads_mix(double *best, const double *new, uint32_t count)
 {
     double low = 0, high = 1;
@@ -239,7 +238,7 @@ static double loads_mix(double *best, const double *new, uint32_t count)
     return mixed_highest(best, best, 0, count);
 }
 
-/* A load that the highest of no routing can be below. */
+/* A lower bound of the highest load of every routing. */
 static double loads_mean(const double *load, const double *length, uint32_t count)
 {
     double sum = 0, weight = 0;
@@ -250,7 +249,7 @@ static double loads_mean(const double *load, const double *length, uint32_t coun
     return sum / weight;
 }
 
-/* Rounds of evening out; *highest is the load to lower. */
+/* Rounds of evening out; *highest is the load to reduce. */
 static enum err loads_even(struct routing *routing, const struct cayley *cayley, uint32_t rounds,
                            double *highest, struct why *why)
 {
@@ -284,7 +283,7 @@ enum err congestion_lower(const struct graph *graph, const struct halving *halvi
 {
     *bound = 0;
     double sources = cayley->holds && halving->uniform ? 1 : graph->node_count;
-    double visits = sources * 8 * graph->link_count; /* four looks at both ends */
+    double visits = sources * 8 * graph->link_count; /* four visits of both ends */
     if (graph->link_count == 0 || halving->light == 0 || visits > VISITS_MAX)
         return OK;
     struct routing routing;
@@ -297,7 +296,7 @@ enum err congestion_lower(const struct graph *graph, const struct halving *halvi
         err = loads_even(&routing, cayley, rounds < ROUNDS_MAX ? (uint32_t)rounds : ROUNDS_MAX,
                          &highest, why);
         double pairs = (double)halving->light * (double)(halving->total - halving->light);
-        /* No sum has more terms, and no path more nodes, than the graph has parts. */
+        /* No sum has more terms, and no path more nodes, than the graph has nodes and links. */
         double error = 1e-9 + 1e-15 * ((double)graph->node_count + graph->link_count);
         *bound = pairs / highest * (1 - error);
     }

@@ -28,7 +28,7 @@ static void even_tori_are_bounded_exactly(void **state)
         struct topology topology;
         example_spec(&topology, known[i].spec);
         double one_source = bound_of(&topology);
-        topology.axis_count = 0; /* no symmetry known: all sources */
+        topology.axis_count = 0; /* without known symmetry: all sources */
         double all_sources = bound_of(&topology);
         assert_true(fabs(one_source - known[i].cut) < 1e-5);
         assert_true(fabs(all_sources - known[i].cut) < 1e-5);
@@ -47,8 +47,8 @@ static void complete_graphs_are_bounded_exactly(void **state)
     }
 }
 
-/* Two nodes, three cables between: a third of the pair each. */
-static void parallel_cables_share(void **state)
+/* Two nodes with three cables between them: each carries a third of the pair. */
+static void parallel_cables_share_the_load(void **state)
 {
     const struct link links[] = {
         {0, 1, PORT_ANY, PORT_ANY}, {1, 0, PORT_ANY, PORT_ANY}, {0, 1, PORT_ANY, PORT_ANY}};
@@ -58,12 +58,12 @@ static void parallel_cables_share(void **state)
     topology_fini(&topology);
 }
 
-/* Shortest paths alone all take the one direct cable of the four corners'
- * short way; the rounds must find the long way round as well. */
+/* With shortest paths alone, all traffic takes the direct cable; the rounds must also find the
+ * longer ways. */
 static void crowded_cables_are_avoided(void **state)
 {
-    /* Nodes 0 and 1 joined directly and over each of 2, 3, 4, 5, which carry
-     * nothing: four more ways of two cables. */
+    /* Nodes 0 and 1 are joined directly and through each of 2, 3, 4, 5, which have no servers: four
+     * more paths of two cables. */
     struct link links[9] = {{0, 1, PORT_ANY, PORT_ANY}};
     for (uint32_t v = 2; v < 6; v++) {
         links[2 * v - 3] = (struct link){0, v, PORT_ANY, PORT_ANY};
@@ -80,7 +80,7 @@ static void crowded_cables_are_avoided(void **state)
     topology_fini(&topology);
 }
 
-static void bounds_lie_below_the_smallest_halving(void **state)
+static void bounds_are_at_most_the_smallest_halving(void **state)
 {
     print_message("# seed 51\n");
     struct rng rng = rng_make(51, 0);
@@ -92,7 +92,7 @@ static void bounds_lie_below_the_smallest_halving(void **state)
     }
 }
 
-static void apart_means_no_bound(void **state)
+static void a_disconnected_graph_has_no_bound(void **state)
 {
     const struct link links[] = {{0, 1, PORT_ANY, PORT_ANY}};
     struct topology topology;
@@ -102,5 +102,5 @@ static void apart_means_no_bound(void **state)
 }
 
 TEST_MAIN(TEST(even_tori_are_bounded_exactly), TEST(complete_graphs_are_bounded_exactly),
-          TEST(parallel_cables_share), TEST(crowded_cables_are_avoided),
-          TEST(bounds_lie_below_the_smallest_halving), TEST(apart_means_no_bound))
+          TEST(parallel_cables_share_the_load), TEST(crowded_cables_are_avoided),
+          TEST(bounds_are_at_most_the_smallest_halving), TEST(a_disconnected_graph_has_no_bound))

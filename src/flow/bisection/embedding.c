@@ -1,16 +1,15 @@
-/* embedding: the linear program, and the check of its answer.
+/* embedding: the linear program, and the check of its solution.
  *
- * Differences between nodes that reflections and exchanges of equal axes turn
- * into each other form an orbit; H weighs all differences of an orbit alike.
- * A difference is routed step by step along the axes, or with one jump and
- * steps for the rest, in shares; which cables carry it does not matter, since
- * by symmetry all cables of a kind carry the same. So for every orbit there
- * are two unknowns, for every kind of cable a limit (as many units as cables
- * of that kind end at a node), and for every orbit of characters the condition
- * that its eigenvalue is at least the number to be maximised.
+ * Differences between nodes that reflections and exchanges of equal axes map to each other form an
+ * orbit; H has the same weight on all differences of an orbit. A difference is routed step by step
+ * along the axes, or with one jump and steps for the rest, in shares. Which cables carry it does
+ * not matter, because by symmetry all cables of a kind carry the same. So there are two unknowns
+ * for every orbit, a limit for every kind of cable (as many units as cables of that kind end at a
+ * node), and for every orbit of characters the condition that its eigenvalue is at least the number
+ * to be maximised.
  *
- * The answer is not believed: the weights are scaled until they certainly fit,
- * and every eigenvalue of H is computed anew. */
+ * The solution is not trusted: the weights are scaled until they certainly fit, and every
+ * eigenvalue of H is computed again. */
 #include "flow/bisection/embedding.h"
 
 #include <math.h>
@@ -24,7 +23,7 @@
 #define GROUP_MAX 6u   /* equal axes: their exchanges are summed over */
 
 struct orbit {
-    uint32_t at[AXIS_MAX]; /* the member with small coordinates that rise within a group */
+    uint32_t at[AXIS_MAX]; /* the member with small coordinates that increase within a group */
     uint32_t size;
 };
 
@@ -33,7 +32,7 @@ struct embedding {
     uint32_t group[AXIS_MAX]; /* per axis: the first axis of its size */
     double limit[AXIS_MAX];   /* per group: cables of these axes at a node ... */
     double jump_limit;        /* ... and jump cables */
-    uint32_t orbit_count;     /* the orbit of no difference left out */
+    uint32_t orbit_count;     /* without the orbit of the zero difference */
     struct orbit *orbits;
 };
 
@@ -49,7 +48,7 @@ static double orbit_steps(const struct embedding *embedding, const struct orbit 
     return steps;
 }
 
-/* Sorts the cables of a node into kinds; false if one is of no known kind. */
+/* Sorts the cables of a node by kind; false if one is of no known kind. */
 static bool kinds_make(struct embedding *embedding)
 {
     const struct topology *topology = embedding->topology;
@@ -83,8 +82,8 @@ static bool kinds_make(struct embedding *embedding)
     return true;
 }
 
-/* The member of a node's orbit that stands for it: every coordinate the
- * shorter way round, and in rising order within each group. */
+/* The representative of a node's orbit: every coordinate by the shorter way round, and in
+ * increasing order within each group. */
 static uint32_t node_representative(const struct embedding *embedding, uint32_t node)
 {
     const struct topology *topology = embedding->topology;
@@ -131,8 +130,8 @@ static enum err orbits_make(struct embedding *embedding, bool *few, struct why *
     return OK;
 }
 
-/* The mean of the product of cosines over all orders in which a group's axes
- * of one orbit can face those of the other: sums over sets of axes used. */
+/* The mean of the product of cosines over all ways to assign a group's axes of one orbit to those
+ * of the other: sums over sets of axes that are used. */
 static double group_mean(const struct embedding *embedding, uint32_t group,
                          const struct orbit *character, const struct orbit *orbit)
 {
@@ -155,8 +154,8 @@ static double group_mean(const struct embedding *embedding, uint32_t group,
     return sum[(1u << count) - 1];
 }
 
-/* What a weight of 1 on every difference of an orbit adds to the eigenvalue of
- * a character. */
+/* The contribution of a weight of 1 on every difference of an orbit to the eigenvalue of a
+ * character. */
 static double orbit_value(const struct embedding *embedding, const struct orbit *character,
                           const struct orbit *orbit)
 {
@@ -218,7 +217,7 @@ static double weights_excess(const struct embedding *embedding, const double *we
     return embedding->jump_limit > 0 ? fmax(excess, jumps / embedding->jump_limit) : excess;
 }
 
-/* The second eigenvalue of H once it fits, less what rounding can have added. */
+/* The second eigenvalue of H after scaling, minus what rounding may have added. */
 static double weights_check(const struct embedding *embedding, double *weight)
 {
     bool jumps = embedding->jump_limit > 0;

@@ -47,7 +47,7 @@ static void small_networks_are_not_bounded_too_high(void **state)
     }
 }
 
-/* Values of the same program from a solver of its own. */
+/* Values of the same program from another solver. */
 static void the_program_has_its_known_values(void **state)
 {
     static const struct {
@@ -75,8 +75,8 @@ static void the_order_of_the_axes_does_not_matter(void **state)
     topology_fini(&other);
 }
 
-/* Cables that are neither steps nor jumps: a ring joined two by two. */
-static void other_networks_are_left_alone(void **state)
+/* Cables that are neither steps nor jumps: a ring with cables also to the next node but one. */
+static void other_networks_get_no_bound(void **state)
 {
     struct link links[30];
     struct topology topology;
@@ -99,4 +99,4 @@ static void other_networks_are_left_alone(void **state)
 }
 
 TEST_MAIN(TEST(small_networks_are_not_bounded_too_high), TEST(the_program_has_its_known_values),
-          TEST(the_order_of_the_axes_does_not_matter), TEST(other_networks_are_left_alone))
+          TEST(the_order_of_the_axes_does_not_matter), TEST(other_networks_get_no_bound))

@@ -35,8 +35,8 @@ static inline void example_complete(struct topology *topology, uint32_t nodes)
     example_make(topology, nodes, links, count);
 }
 
-/* Random cables, parallel ones among them; a tree first if it is to hang
- * together. Up to `servers` servers each; 0: a direct network. */
+/* Random cables, also parallel ones; first a tree if the graph must be connected. Up to `servers`
+ * servers per node; 0: a direct network. */
 static inline void example_random(struct topology *topology, uint32_t nodes, uint32_t cables,
                                   bool connected, uint32_t servers, struct rng *rng)
 {
@@ -56,7 +56,7 @@ static inline void example_random(struct topology *topology, uint32_t nodes, uin
     topology_count_servers(topology);
 }
 
-/* A copy that lacks one cable but still claims to be what it was. */
+/* A copy without one cable that still claims to be of the same kind. */
 static inline void example_without(struct topology *broken, const struct topology *whole,
                                    uint32_t link)
 {
@@ -72,7 +72,7 @@ static inline void example_without(struct topology *broken, const struct topolog
     broken->graph = graph;
 }
 
-/* The fewest cables between halves, by writing out what it means. */
+/* The fewest cables between halves, directly from the definition. */
 static inline uint64_t example_smallest(const struct topology *topology)
 {
     uint32_t nodes = topology->graph.node_count;

@@ -1,6 +1,5 @@
-/* exhaustive: all sides in the order of a Gray code, so that each differs from
- * the one before by a single node. The last node never moves: exchanging the
- * sides cuts the same cables. */
+/* exhaustive: all sides in the order of a Gray code, so that each differs from the previous one by
+ * a single node. The last node never moves: exchanging the sides cuts the same cables. */
 #include "flow/bisection/exhaustive.h"
 
 #include <stdlib.h>

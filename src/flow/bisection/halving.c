@@ -1,8 +1,8 @@
-/* halving: the weights, and by subset sums how nearly they can be divided.
+/* halving: the weights, and, by subset sums, how evenly they can be divided.
  *
- * There are few distinct weights, so sums run over classes of equal nodes.
- * Dealing the nodes out, heaviest first, to the lighter side is nearly always
- * as even as parity allows, and then nothing else is computed. */
+ * There are few distinct weights, so sums run over classes of equal nodes. Dealing the nodes,
+ * heaviest first, to the lighter side is nearly always as even as parity allows, and then nothing
+ * else is computed. */
 #include "flow/bisection/halving.h"
 
 #include <stdlib.h>
@@ -56,8 +56,7 @@ static enum err classes_make(struct halving *halving, const uint32_t *weight, st
     return OK;
 }
 
-/* Deals the nodes out, heaviest first, each to the lighter side; the answer is
- * the difference that remains. */
+/* Deals the nodes, heaviest first, each to the lighter side; returns the remaining difference. */
 static uint64_t classes_deal(struct halving *halving)
 {
     uint64_t weight[2] = {0, 0};
@@ -81,8 +80,8 @@ static uint64_t classes_deal(struct halving *halving)
     return halving_gap(halving);
 }
 
-/* How a sum was first reached: by so many nodes of this class on top of a sum
- * that earlier classes had reached. */
+/* How a sum was first reached: by this many nodes of this class on top of a sum that earlier
+ * classes reached. */
 struct step {
     uint32_t class_next; /* class + 1; 0: not reached */
     uint32_t used;

@@ -1,10 +1,9 @@
 #pragma once
 /* halving: which divisions of the nodes count as two halves.
  *
- * A node weighs as many servers as it carries; where no node carries any, each
- * weighs 1. Weights are kept in units of their greatest common divisor. The
- * two halves of a halving differ by as little as the weights allow; nodes of
- * weight 0 may stand on either side. */
+ * The weight of a node is its number of servers; if no node has servers, each weighs 1. Weights are
+ * kept in units of their greatest common divisor. The two halves of a halving differ by as little
+ * as the weights allow; nodes of weight 0 may be on either side. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,13 +15,13 @@
 struct halving_class {
     uint32_t weight;
     uint32_t count;
-    uint32_t light; /* so many of them on the lighter side make a halving */
+    uint32_t light; /* with this many of them on the lighter side it is a halving */
 };
 
 struct halving {
     uint32_t node_count;
     uint32_t class_count;
-    struct halving_class *classes; /* owned; weights fall */
+    struct halving_class *classes; /* owned; by decreasing weight */
     uint32_t *class_of;            /* owned; per node */
     uint32_t unit;                 /* servers per unit of weight */
     bool uniform;                  /* all nodes weigh the same */
@@ -39,13 +38,13 @@ static inline uint32_t halving_weight(const struct halving *halving, uint32_t no
     return halving->classes[halving->class_of[node]].weight;
 }
 
-/* Weight of the heavier half less that of the lighter. */
+/* Weight of the heavier half minus that of the lighter. */
 static inline uint64_t halving_gap(const struct halving *halving)
 {
     return halving->total - 2 * halving->light;
 }
 
-/* Weight of side 0 less that of side 1. */
+/* Weight of side 0 minus that of side 1. */
 int64_t halving_excess(const struct halving *halving, const uint8_t *side);
 
 /* Are these two sides halves? */

@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "base/test.h"
 
-/* Nodes without cables that carry so many servers. */
+/* Nodes without cables that have this many servers. */
 static void boxes_make(struct topology *topology, const uint32_t *servers, uint32_t count)
 {
     assert_int_equal(topology_init(topology, TOPOLOGY_OTHER, false, count, NULL, 0, NULL), OK);
@@ -14,7 +14,7 @@ static void boxes_make(struct topology *topology, const uint32_t *servers, uint3
     topology_count_servers(topology);
 }
 
-/* The lighter side's servers, by trying every subset. */
+/* The servers of the lighter side, by trying every subset. */
 static uint64_t light_by_trying(const uint32_t *servers, uint32_t count)
 {
     uint64_t total = 0, best = 0;
@@ -43,7 +43,7 @@ static void composition_check(const struct halving *halving)
     assert_int_equal(nodes, halving->node_count);
 }
 
-static void random_weights_divide_as_evenly_as_trying_finds(void **state)
+static void random_weights_are_divided_as_evenly_as_possible(void **state)
 {
     print_message("# seed 11\n");
     struct rng rng = rng_make(11, 0);
@@ -52,7 +52,7 @@ static void random_weights_divide_as_evenly_as_trying_finds(void **state)
         uint32_t most = 1 + (uint32_t)rng_below(&rng, 30), unit = 1 + (uint32_t)rng_below(&rng, 3);
         for (uint32_t v = 0; v < count; v++)
             servers[v] = unit * (uint32_t)rng_below(&rng, most + 1);
-        servers[0] = unit * most; /* at least one carries some */
+        servers[0] = unit * most; /* at least one has servers */
         struct topology topology;
         struct halving halving;
         boxes_make(&topology, servers, count);
@@ -66,7 +66,7 @@ static void random_weights_divide_as_evenly_as_trying_finds(void **state)
     }
 }
 
-static void without_servers_nodes_count(void **state)
+static void without_servers_every_node_weighs_one(void **state)
 {
     const uint32_t none[5] = {0};
     struct topology topology;
@@ -82,7 +82,7 @@ static void without_servers_nodes_count(void **state)
     topology_fini(&topology);
 }
 
-static void nodes_without_servers_stand_anywhere(void **state)
+static void nodes_without_servers_may_be_on_either_side(void **state)
 {
     const uint32_t servers[4] = {6, 0, 6, 0};
     struct topology topology;
@@ -99,5 +99,6 @@ static void nodes_without_servers_stand_anywhere(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(random_weights_divide_as_evenly_as_trying_finds), TEST(without_servers_nodes_count),
-          TEST(nodes_without_servers_stand_anywhere))
+TEST_MAIN(TEST(random_weights_are_divided_as_evenly_as_possible),
+          TEST(without_servers_every_node_weighs_one),
+          TEST(nodes_without_servers_may_be_on_either_side))

@@ -1,6 +1,5 @@
-/* lanczos: with every new vector made orthogonal, twice, to all before it, so
- * that no copies of an eigenvalue appear; started again from the best vector
- * until it stands still. */
+/* lanczos: every new vector is orthogonalised twice against all earlier ones, so that no copies of
+ * an eigenvalue appear; restarts from the best vector until it no longer changes. */
 #include "flow/bisection/lanczos.h"
 
 #include <math.h>
@@ -35,7 +34,7 @@ static void scale(double *a, double factor, uint32_t size)
         a[i] *= factor;
 }
 
-/* How many eigenvalues of the tridiagonal matrix lie below x (Sturm). */
+/* The number of eigenvalues of the tridiagonal matrix below x (Sturm). */
 static uint32_t eigenvalues_below(const double *diagonal, const double *beside, uint32_t size,
                                   double x)
 {
@@ -71,8 +70,8 @@ static double tridiagonal_least(const double *diagonal, const double *beside, ui
     return low;
 }
 
-/* The eigenvector by inverse iteration: the matrix less a shift just below its
- * least eigenvalue is positive definite, so elimination needs no pivoting. */
+/* The eigenvector by inverse iteration: the matrix minus a shift just below its least eigenvalue is
+ * positive definite, so elimination needs no pivoting. */
 static void tridiagonal_vector(const double *diagonal, const double *beside, uint32_t size,
                                double least, double *vector, double *pivot)
 {
@@ -100,8 +99,8 @@ struct work {
     double *diagonal, *beside, *small, *pivot; /* steps each */
 };
 
-/* One cycle from `vector`, which it replaces. Returns the error left: how far
- * the vector is from being an eigenvector. */
+/* One cycle from `vector`, which it replaces. Returns the remaining error: how far the vector is
+ * from being an eigenvector. */
 static double cycle(const struct lanczos_matrix *matrix, const double *avoid, uint32_t steps,
                     struct work *work, double *value, double *vector)
 {

@@ -28,7 +28,7 @@ static void the_least_eigenvalue_of_a_line_is_found(void **state)
     }
 }
 
-static void what_is_avoided_is_not_found(void **state)
+static void the_avoided_vector_is_not_found(void **state)
 {
     const uint32_t size = 60;
     double avoid[60], vector[60], value = 0, norm = 0;
@@ -43,4 +43,4 @@ static void what_is_avoided_is_not_found(void **state)
     assert_true(fabs(value - (2 - 2 * cos(2 * M_PI / (size + 1)))) < 1e-8);
 }
 
-TEST_MAIN(TEST(the_least_eigenvalue_of_a_line_is_found), TEST(what_is_avoided_is_not_found))
+TEST_MAIN(TEST(the_least_eigenvalue_of_a_line_is_found), TEST(the_avoided_vector_is_not_found))

@@ -1,20 +1,19 @@
 #pragma once
-/* reach: halvings bounded by how near the servers are to each other.
+/* reach: bounds halvings by the distances between servers.
  *
- * Let every pair of servers at most d hops apart exchange one unit over one
- * shortest path. Where no node has more than r cables, at most
- * j (r-1)^(j-1) shortest paths of j hops can lead over a cable: it is the
- * first, second, ... or last of the j, and from either end there are r - 1
- * ways on at every step. So no cable carries more than
+ * Let every pair of servers at most d hops apart exchange one unit over one shortest path. If no
+ * node has more than r cables, at most j (r-1)^(j-1) shortest paths of j hops can use a given
+ * cable: it is the first, second, ... or last of the j, and from either end there are r - 1 ways to
+ * continue at every step. So no cable carries more than
  *
  *     C = w^2 (1 + 2 (r-1) + ... + d (r-1)^(d-1))
  *
- * units, w being the most servers of a node; and of the pairs that a halving
- * separates, light * heavy, all but those farther apart than d cross it. It
- * cuts at least (light * heavy - far) / C cables, whatever d is.
+ * units, where w is the largest number of servers of a node. Of the light * heavy pairs that a
+ * halving separates, all but those farther apart than d cross it. So it cuts at least (light *
+ * heavy - far) / C cables, for any d.
  *
- * The distances are the whole of the work, so this proof is there for networks
- * too large for all others; the better the network, the better the proof. */
+ * The distances are all the work, so this proof is possible for networks that are too large for all
+ * other proofs; the better the network, the better the bound. */
 
 #include <stdint.h>
 
@@ -22,7 +21,7 @@
 #include "topology/measure/distance.h"
 #include "topology/topology.h"
 
-/* The bound of the best d, from the tally of all pairs. In whole numbers, so
- * there is no rounding to allow for. */
+/* The bound of the best d, from the tally of all pairs. In integers, so there is no rounding
+ * error. */
 uint64_t reach_lower(const struct topology *topology, const struct halving *halving,
                      const struct distance_tally *tally);

@@ -27,9 +27,9 @@ static void complete_graphs_are_bounded_exactly(void **state)
     }
 }
 
-/* Of Petersen's graph 25 pairs are parted, all within 2 hops, and a cable
- * carries at most 1 + 2 * 2: at least 5, which is the smallest cut. */
-static void moore_graphs_are_bounded_by_hand(void **state)
+/* A halving of Petersen's graph separates 25 pairs, all within 2 hops, and a cable carries at most
+ * 1 + 2 * 2: at least 5 cables, which is the smallest cut. */
+static void the_bound_of_moore_graphs_is_the_computed_one(void **state)
 {
     struct topology topology;
     example_spec(&topology, "degree-diameter:10,3,2");
@@ -40,9 +40,9 @@ static void moore_graphs_are_bounded_by_hand(void **state)
     topology_fini(&topology);
 }
 
-/* On a ring at most j paths of j hops lead over a cable. Of 8 nodes 16 pairs
- * are parted: all 1 + 2 + 3 + 4 = 10 of a cable give 2. */
-static void rings_are_bounded_by_hand(void **state)
+/* On a ring at most j paths of j hops use a cable. A halving of 8 nodes separates 16 pairs: 1 + 2 +
+ * 3 + 4 = 10 paths per cable give a bound of 2. */
+static void the_bound_of_rings_is_the_computed_one(void **state)
 {
     struct topology topology;
     example_spec(&topology, "torus:8");
@@ -88,7 +88,7 @@ static void a_bracket_is_raised_and_never_lowered(void **state)
     topology_fini(&topology);
 }
 
-static void nothing_to_part_is_no_bound(void **state)
+static void an_empty_network_has_no_bound(void **state)
 {
     struct topology topology;
     example_make(&topology, 5, NULL, 0);
@@ -102,6 +102,7 @@ static void nothing_to_part_is_no_bound(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(complete_graphs_are_bounded_exactly), TEST(moore_graphs_are_bounded_by_hand),
-          TEST(rings_are_bounded_by_hand), TEST(no_graph_has_a_smaller_halving),
-          TEST(a_bracket_is_raised_and_never_lowered), TEST(nothing_to_part_is_no_bound))
+TEST_MAIN(TEST(complete_graphs_are_bounded_exactly),
+          TEST(the_bound_of_moore_graphs_is_the_computed_one),
+          TEST(the_bound_of_rings_is_the_computed_one), TEST(no_graph_has_a_smaller_halving),
+          TEST(a_bracket_is_raised_and_never_lowered), TEST(an_empty_network_has_no_bound))

@@ -1,12 +1,11 @@
 /* refine: the buckets, the choice of the next move, and the passes.
  *
- * Each (class, side) has a list of buckets by gain, so that after a move has
- * put the sides out of balance the best node that restores it exactly is found
- * at the head of some list: with one class this is a swap of two nodes, with
- * several a node of one weight may answer two of another.
+ * Each (class, side) has a list of buckets by gain. So, after a move has unbalanced the sides, the
+ * best node that restores the balance exactly is at the head of some list: with one class this is a
+ * swap of two nodes; with several classes one node may compensate two lighter ones.
  *
- * Invariant: between moves every node that is not locked stands in the bucket
- * of its class, side and gain; excess and cut describe the sides as they are. */
+ * Invariant: between moves every node that is not locked is in the bucket of its class, side and
+ * gain; excess and cut describe the current sides. */
 #include "flow/bisection/refine.h"
 
 #include <stdlib.h>
@@ -99,7 +98,7 @@ static uint32_t list_best(struct refine *refine, uint32_t list)
     return head[refine->top[list]];
 }
 
-/* Gains, cut and excess of the sides as they are; all nodes unlocked. */
+/* Computes gains, cut and excess of the current sides and unlocks all nodes. */
 static void pass_begin(struct refine *refine, const uint8_t *side)
 {
     const struct graph *graph = refine->graph;
@@ -148,9 +147,9 @@ static void node_move(struct refine *refine, uint32_t node, uint8_t *side)
     }
 }
 
-/* The next move, or NODE_NONE. From balance any move will do. Out of balance:
- * one that restores it, else one that comes nearer; a node of no weight goes
- * first if its gain is greater. */
+/* The next move, or NODE_NONE. In balance, any move is allowed. Out of balance: a move that
+ * restores it, else one that comes nearer to it. A node without weight goes first if its gain is
+ * greater. */
 static uint32_t node_choose(struct refine *refine)
 {
     int64_t gap = (int64_t)halving_gap(refine->halving), now = llabs(refine->excess);
@@ -184,7 +183,7 @@ static uint32_t node_choose(struct refine *refine)
     return best;
 }
 
-/* Sides of the composition that is known to halve, near to what they were. */
+/* Changes the sides to a composition that is known to be a halving, close to the current one. */
 static void side_recompose(const struct halving *halving, uint8_t *side)
 {
     uint8_t light = halving_excess(halving, side) > 0;
@@ -203,7 +202,7 @@ static void side_recompose(const struct halving *halving, uint8_t *side)
     }
 }
 
-/* Makes halves of the sides by the moves that cost least. */
+/* Turns the sides into halves by the moves that cost least. */
 static void side_balance(struct refine *refine, uint8_t *side)
 {
     uint64_t gap = halving_gap(refine->halving);
@@ -247,6 +246,6 @@ uint64_t refine_run(struct refine *refine, uint8_t *side)
     if (!halving_holds(refine->halving, side))
         side_balance(refine, side);
     while (pass_run(refine, side))
-        continue; /* the cut falls each time, so this ends */
+        continue; /* the cut decreases each time, so this ends */
     return refine->cut;
 }

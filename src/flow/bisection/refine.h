@@ -1,9 +1,9 @@
 #pragma once
-/* refine: makes halves of any two sides, and fewer cables between them.
+/* refine: turns any two sides into halves, and reduces the cables between them.
  *
- * Fiduccia and Mattheyses' passes over gain buckets: every node moves once,
- * the best first, also where that makes things worse; the best halving met on
- * the way is kept. Deterministic: the same sides in give the same sides out. */
+ * Fiduccia and Mattheyses' passes over gain buckets: every node moves once, the best first, also if
+ * that makes the cut worse; the best halving on the way is kept. Deterministic: the same input
+ * gives the same output. */
 
 #include <stdint.h>
 
@@ -11,7 +11,7 @@
 #include "flow/bisection/halving.h"
 #include "topology/graph.h"
 
-/* Weight classes with bucket lists of their own; the lightest share the last. */
+/* Weight classes with bucket lists of their own; the lightest classes share the last. */
 #define REFINE_CLASS_MAX 12u
 
 struct refine {
@@ -21,20 +21,20 @@ struct refine {
     uint32_t lists;    /* one per class and side */
     uint32_t *head;    /* lists * span: first node of a bucket, or NODE_NONE */
     uint32_t *top;     /* per list: no bucket above this one is in use */
-    uint32_t *next;    /* per node, within its bucket ... */
-    uint32_t *before;  /* ... and back */
-    int32_t *gain;     /* per node: cables it would take out of the cut by moving */
-    uint32_t *moved;   /* nodes in the order moved */
-    uint8_t *locked;   /* per node: has moved in this pass */
-    int64_t excess;    /* weight of side 0 less side 1 */
+    uint32_t *next;    /* per node, the next one in its bucket ... */
+    uint32_t *before;  /* ... and the previous one */
+    int32_t *gain;     /* per node: by how many cables moving it would reduce the cut */
+    uint32_t *moved;   /* nodes in the order of moving */
+    uint8_t *locked;   /* per node: it has moved in this pass */
+    int64_t excess;    /* weight of side 0 minus side 1 */
     uint64_t cut;      /* cables between the sides */
-    uint32_t patience; /* moves without a better halving before a pass is given up */
+    uint32_t patience; /* moves without a better halving before a pass is stopped */
 };
 
 MUST_CHECK enum err refine_init(struct refine *refine, const struct graph *graph,
                                 const struct halving *halving, struct why *why);
 void refine_fini(struct refine *refine);
 
-/* Turns any sides into halves, and refines them until a pass gains nothing.
- * Returns the cables cut. */
+/* Turns any sides into halves, and refines them until a pass gains nothing. Returns the number of
+ * cables cut. */
 uint64_t refine_run(struct refine *refine, uint8_t *side);

@@ -83,7 +83,7 @@ static enum err try_regions(struct search *search, uint32_t runs, struct why *wh
     return OK;
 }
 
-/* The best halving with some nodes thrown over, refined again. */
+/* Moves some nodes of the best halving to the other side and refines it again. */
 static void try_shaken(struct search *search, uint32_t runs)
 {
     uint32_t nodes = search->halving->node_count;
@@ -110,7 +110,8 @@ enum err search_starts(struct search *search, struct why *why)
         err = try_regions(search, regions, why);
     if (err)
         return err;
-    if (search->cut == UINT64_MAX) { /* METIS declined a graph too large for more */
+    if (search->cut ==
+        UINT64_MAX) { /* METIS failed, and the graph is too large for other methods */
         struct rng rng = rng_make(search->seed, STREAM_RANDOM);
         err = start_random(search->halving, &rng, search->trial, why);
         if (err)

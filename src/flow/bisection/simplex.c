@@ -1,8 +1,8 @@
 /* simplex: Dantzig's method on a condensed table.
  *
- * Only the columns of variables outside the basis are stored; a pivot
- * exchanges a row's variable with a column's. The limits are moved apart by
- * tiny amounts, so that ties do not make the method go in circles. */
+ * Only the columns of variables outside the basis are stored; a pivot exchanges a row's variable
+ * with a column's. The limits are changed by tiny amounts, so that ties do not make the method
+ * cycle. */
 #include "flow/bisection/simplex.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "base/check.h"
 
 #define LIMIT_STEP 1e-10 /* between the limits of two rows */
-#define LEAST      1e-9  /* pivots and gains below this count as nothing */
+#define LEAST      1e-9  /* smaller pivots and gains count as 0 */
 
 enum err simplex_init(struct simplex *simplex, uint32_t rows, uint32_t columns, struct why *why)
 {
@@ -83,7 +83,7 @@ static void pivot(struct simplex *simplex, uint32_t row, uint32_t column)
     simplex->beside[column] = leaving;
 }
 
-/* The column that gains most per unit, then the row that stops it first. */
+/* Picks the column that gains most per unit, then the row that limits it first. */
 static bool step(struct simplex *simplex)
 {
     const double *gains = row_at(simplex, simplex->row_count);
@@ -102,7 +102,7 @@ static bool step(struct simplex *simplex)
         }
     }
     if (row == simplex->row_count)
-        return false; /* nothing stops it: not a program anyone asks for here */
+        return false; /* unbounded: no caller here has such a program */
     pivot(simplex, row, column);
     return true;
 }

@@ -25,8 +25,8 @@ static void a_textbook_program_is_solved(void **state)
     simplex_fini(&simplex);
 }
 
-/* A game of matrices with non-negative entries: what one player can be sure of
- * and what the other can hold him to are two programs of one value. */
+/* A matrix game with non-negative entries: the value that one player can guarantee and the value to
+ * which the other player can limit it are two programs with the same optimum. */
 static double game_value(const double *matrix, uint32_t rows, uint32_t columns, bool turned)
 {
     struct simplex simplex;

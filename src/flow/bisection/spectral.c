@@ -11,7 +11,7 @@
 #include "flow/bisection/walks.h"
 
 #define VISITS_MAX        4e10  /* cable ends visited by all steps of the polynomials */
-#define STEPS_MIN         4u    /* of a polynomial; with fewer it proves next to nothing */
+#define STEPS_MIN         4u    /* of a polynomial; with fewer it proves almost nothing */
 #define LINES_MAX         4e9   /* cache lines read for counting walks */
 #define WEIGHTED_NODE_MAX 3000u /* with unequal weights: two factors and many solutions */
 
@@ -21,7 +21,7 @@ double spectral_bound(const struct halving *halving, double sigma, double tau)
     return (sigma * total - tau * gap * gap / total) / 4;
 }
 
-/* The lower triangle of L - sigma W + tau w w' / S, less `shift` on the diagonal. */
+/* The lower triangle of L - sigma W + tau w w' / S, minus `shift` on the diagonal. */
 static double *matrix_make(const struct graph *graph, const struct halving *halving, double sigma,
                            double tau, double shift)
 {
@@ -42,18 +42,17 @@ static double *matrix_make(const struct graph *graph, const struct halving *halv
     return matrix;
 }
 
-/* After Rump (Verification of positive definiteness, 2006). If Cholesky's
- * method runs to its end on a floating-point matrix A of order n, its factor R
- * satisfies R'R = A + E with |E| <= g |R'||R| entry by entry, where g =
- * (n+1)u / (1 - (n+1)u) and u is half of DBL_EPSILON, in whatever order the
- * sums are taken. The norm of |R'||R| is at most its trace, which is at most
- * trace(A) / (1 - g). So A has no eigenvalue below -g trace(A) / (1 - g).
+/* After Rump (Verification of positive definiteness, 2006). If Cholesky's method runs to its end on
+ * a floating-point matrix A of order n, its factor R satisfies R'R = A + E with |E| <= g |R'||R|
+ * entry by entry, where g = (n+1)u / (1 - (n+1)u) and u is half of DBL_EPSILON, for any order of
+ * the sums. The norm of |R'||R| is at most its trace, which is at most trace(A) / (1 - g). So A has
+ * no eigenvalue below -g trace(A) / (1 - g).
  *
- * Here A is M less `shift` on the diagonal, so M has none below shift - g
- * trace / (1 - g). Making the entries of A costs at most four roundings of
- * numbers whose absolute values sum, on the diagonal, to `trace`, and off it
- * make a matrix of rank one of no greater norm: together at most 8 u trace.
- * A shift of 4 (n + 4) u trace covers all of that, about four times over. */
+ * Here A is M minus `shift` on the diagonal, so M has no eigenvalue below shift - g trace / (1 -
+ * g). Computing the entries of A costs at most four roundings of numbers whose absolute values sum,
+ * on the diagonal, to `trace`, and off the diagonal form a matrix of rank one of no greater norm:
+ * together at most 8 u trace. A shift of 4 (n + 4) u trace covers all of that, about four times
+ * over. */
 enum err spectral_prove(const struct graph *graph, const struct halving *halving, double sigma,
                         double tau, bool *proved, struct why *why)
 {
@@ -87,13 +86,13 @@ static void laplacian_multiply(const void *context, const double *in, double *ou
 static enum err lower_by_factor(const struct graph *graph, const struct halving *halving,
                                 double sigma, double *bound, struct why *why)
 {
-    /* The estimate may be a little high; each attempt gives up a little more. */
+    /* The estimate may be slightly too high; each attempt uses a smaller part of it. */
     static const double part[] = {1 - 1e-7, 1 - 1e-4, 0.99, 0.9};
     bool proved = false;
     for (size_t i = 0; i < sizeof part / sizeof *part && !proved && sigma > 0; i++) {
         double less = part[i] * sigma;
-        /* The vector of ones has eigenvalue 0 at tau = sigma; a little more keeps
-         * the matrix away from singular. */
+        /* The vector of ones has eigenvalue 0 at tau = sigma; a slightly larger tau keeps the
+         * matrix from being singular. */
         double tau = 1.01 * less;
         enum err err = spectral_prove(graph, halving, less, tau, &proved, why);
         if (err)
@@ -139,9 +138,9 @@ static void inverse_multiply(const void *context, const double *in, double *out)
     cholesky_solve(inverse->factor, size, out);
 }
 
-/* Where weights differ, and some may be 0: L x = sigma W x is turned round into
- * F^-1 W F'^-1 y = y / sigma with y = F'x. The vector of ones, which belongs to
- * sigma = 0, has become F'1 and is kept out. */
+/* For weights that differ, some of which may be 0: L x = sigma W x is inverted to F^-1 W F'^-1 y =
+ * y / sigma with y = F'x. The vector of ones, which belongs to sigma = 0, has become F'1 and is
+ * excluded. */
 static enum err estimate_weighted(const struct graph *graph, const struct halving *halving,
                                   uint64_t seed, bool *found, double *sigma, double *vector,
                                   struct why *why)
@@ -201,7 +200,7 @@ static void negative_multiply(const void *context, const double *in, double *out
         out[v] = -out[v];
 }
 
-/* The same polynomial for all graphs of a degree, but in whole numbers. */
+/* The same polynomial for all graphs of a degree, but in integers. */
 static enum err lower_by_walks(const struct graph *graph, const struct halving *halving,
                                double *bound, struct why *why)
 {

@@ -1,15 +1,14 @@
 #pragma once
-/* spectral: what the eigenvalues of the Laplacian say about every halving.
+/* spectral: bounds every halving by the eigenvalues of the Laplacian.
  *
- * With L the Laplacian, W the diagonal of weights w, S their sum and x the
- * vector of +1 and -1 that tells the sides apart: x'Lx is four times the cut,
- * x'Wx is S, and w'x is the difference between the halves. If the matrix
+ * Let L be the Laplacian, W the diagonal of weights w, S their sum and x the vector of +1 and -1
+ * that distinguishes the sides. Then x'Lx is four times the cut, x'Wx is S, and w'x is the
+ * difference between the halves. If the matrix
  *
  *     M = L - sigma W + tau w w' / S
  *
- * has no negative eigenvalue then 0 <= x'Mx, that is, every halving cuts at
- * least (sigma S - tau gap^2 / S) / 4. The largest such sigma is the second
- * eigenvalue of L relative to W. */
+ * has no negative eigenvalue, then 0 <= x'Mx, that is, every halving cuts at least (sigma S - tau
+ * gap^2 / S) / 4. The largest such sigma is the second eigenvalue of L relative to W. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,21 +23,21 @@
 /* The bound above. */
 double spectral_bound(const struct halving *halving, double sigma, double tau);
 
-/* An estimate of sigma, from above, and a vector of one value per node whose
- * order is a good place to cut. *found is false where there is none: the graph
- * is not connected or, with weights that differ, has too many nodes. `hurried`
- * takes a poor vector quickly. */
+/* An estimate of sigma, from above, and a vector of one value per node; cutting the nodes in the
+ * order of these values gives good halves. *found is false if there is no estimate: the graph is
+ * not connected or, with different weights, has too many nodes. `hurried` computes a less exact
+ * vector faster. */
 MUST_CHECK enum err spectral_estimate(const struct graph *graph, const struct halving *halving,
                                       bool hurried, uint64_t seed, bool *found, double *sigma,
                                       double *vector, struct why *why);
 
-/* *proved is true only if M has no negative eigenvalue, rounding included. */
+/* *proved is true only if M has no negative eigenvalue, with rounding errors taken into account. */
 MUST_CHECK enum err spectral_prove(const struct graph *graph, const struct halving *halving,
                                    double sigma, double tau, bool *proved, struct why *why);
 
-/* The best proved bound near an estimate of sigma; 0 if none was proved. Beyond
- * SPECTRAL_NODE_MAX nodes, with equal weights, polynomials take the place of
- * the factorisation (chebyshev.h, then walks.h) while their work is bearable. */
+/* The best proved bound near an estimate of sigma; 0 if none was proved. Beyond SPECTRAL_NODE_MAX
+ * nodes, with equal weights, polynomials replace the factorisation (chebyshev.h, then walks.h) as
+ * long as their work is acceptable. */
 MUST_CHECK enum err spectral_lower(const struct graph *graph, const struct halving *halving,
                                    double sigma, uint64_t seed, struct observer progress,
                                    double *bound, struct why *why);

@@ -8,8 +8,8 @@
 #include "base/test.h"
 #include "flow/bisection/example.h"
 
-/* A sigma just below the second eigenvalue is proved, one just above is not,
- * and the estimate is the eigenvalue. */
+/* Checks that a sigma just below the second eigenvalue is proved, one just above is not, and the
+ * estimate is the eigenvalue. */
 static void eigenvalue_check(struct topology *topology, double eigenvalue)
 {
     struct halving halving;
@@ -37,7 +37,7 @@ static void eigenvalue_check(struct topology *topology, double eigenvalue)
     free(vector);
 }
 
-static void cycles_are_proved_no_further_than_true(void **state)
+static void cycles_are_proved_up_to_their_eigenvalue(void **state)
 {
     static const uint32_t sizes[] = {5, 32, 101, 256};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -49,7 +49,7 @@ static void cycles_are_proved_no_further_than_true(void **state)
     }
 }
 
-static void hypercubes_and_complete_graphs_too(void **state)
+static void hypercubes_and_complete_graphs_are_proved_up_to_their_eigenvalue(void **state)
 {
     struct topology topology;
     example_spec(&topology, "torus:2x2x2x2");
@@ -62,9 +62,9 @@ static void hypercubes_and_complete_graphs_too(void **state)
     eigenvalue_check(&topology, 75);
 }
 
-/* A star whose leaves carry the servers: the hub weighs nothing, and what is
- * left when it is eliminated is a complete graph with cables of 1/n each. */
-static void weights_of_nothing_are_eliminated(void **state)
+/* A star whose leaves have the servers: the hub weighs nothing, and eliminating it leaves a
+ * complete graph with cables of 1/n each. */
+static void nodes_without_weight_are_eliminated(void **state)
 {
     struct link links[30];
     struct topology topology;
@@ -77,7 +77,7 @@ static void weights_of_nothing_are_eliminated(void **state)
     eigenvalue_check(&topology, 1);
 }
 
-static void bounds_lie_below_the_smallest_halving(void **state)
+static void bounds_are_at_most_the_smallest_halving(void **state)
 {
     print_message("# seed 41\n");
     struct rng rng = rng_make(41, 0);
@@ -102,8 +102,9 @@ static void bounds_lie_below_the_smallest_halving(void **state)
         halving_fini(&halving);
         topology_fini(&topology);
     }
-    assert_true(near > 40); /* not a bound of nothing */
+    assert_true(near > 40); /* the bounds are not trivial */
 }
 
-TEST_MAIN(TEST(cycles_are_proved_no_further_than_true), TEST(hypercubes_and_complete_graphs_too),
-          TEST(weights_of_nothing_are_eliminated), TEST(bounds_lie_below_the_smallest_halving))
+TEST_MAIN(TEST(cycles_are_proved_up_to_their_eigenvalue),
+          TEST(hypercubes_and_complete_graphs_are_proved_up_to_their_eigenvalue),
+          TEST(nodes_without_weight_are_eliminated), TEST(bounds_are_at_most_the_smallest_halving))

@@ -40,7 +40,7 @@ enum err start_grown(const struct graph *graph, const struct halving *halving, s
     assert(nodes > 0 || halving->total == 0);
     while (2 * weight < halving->total) {
         uint32_t v;
-        if (!bfs_take(&bfs, &v)) { /* the start, or a component is used up */
+        if (!bfs_take(&bfs, &v)) { /* the start, or a component is complete */
             v = (uint32_t)rng_below(rng, nodes);
             while (bfs_seen(&bfs, v))
                 v = (v + 1) % nodes;
@@ -98,7 +98,7 @@ static int by_number(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The neighbours of each node in order, parallel cables counted together. */
+/* Lists the neighbours of each node in order, with parallel cables counted together. */
 static void metis_fill(struct start_metis *metis, const struct graph *graph)
 {
     int32_t used = 0;

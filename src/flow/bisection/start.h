@@ -1,6 +1,6 @@
 #pragma once
-/* start: sides from which refinement sets out. None of them need be halves:
- * refine_run makes them so. */
+/* start: sides from which refinement starts. They need not be halves: refine_run turns them into
+ * halves. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,23 +10,23 @@
 #include "flow/bisection/halving.h"
 #include "topology/graph.h"
 
-/* Nodes in random order, each to the lighter side. */
+/* Takes nodes in random order and puts each on the lighter side. */
 MUST_CHECK enum err start_random(const struct halving *halving, struct rng *rng, uint8_t *side,
                                  struct why *why);
 
-/* A region grown breadth first from a random node until it weighs a half. */
+/* Grows a region breadth first from a random node until it has half the weight. */
 MUST_CHECK enum err start_grown(const struct graph *graph, const struct halving *halving,
                                 struct rng *rng, uint8_t *side, struct why *why);
 
-/* The nodes of least value until they weigh a half; ties in order of number. */
+/* Takes the nodes of least value until they have half the weight; ties in order of number. */
 MUST_CHECK enum err start_by_value(const struct halving *halving, const double *value,
                                    uint8_t *side, struct why *why);
 
-/* The graph in METIS' form, made once for many runs. */
+/* The graph in METIS' format, made once for many runs. */
 struct start_metis {
     int32_t node_count;
-    int32_t *first;  /* owned, as are the others */
-    int32_t *to;     /* parallel cables made one edge ... */
+    int32_t *first;  /* owned, like the others */
+    int32_t *to;     /* parallel cables are merged into one edge ... */
     int32_t *cables; /* ... of this weight */
     int32_t *weight; /* per node */
 };
@@ -35,6 +35,6 @@ MUST_CHECK enum err start_metis_init(struct start_metis *metis, const struct gra
                                      const struct halving *halving, struct why *why);
 void start_metis_fini(struct start_metis *metis);
 
-/* METIS' recursive bisection. *found is false where METIS declines. */
+/* METIS' recursive bisection. *found is false if METIS fails. */
 MUST_CHECK enum err start_metis_run(struct start_metis *metis, uint32_t seed, uint8_t *side,
                                     bool *found, struct why *why);

@@ -11,10 +11,10 @@
 
 struct family {
     struct search *search;
-    uint64_t turn;        /* phases in a turn: the least common multiple of the sizes */
-    uint32_t offset_step; /* beginnings tried are this far apart */
+    uint64_t turn;        /* phases per turn: the least common multiple of the sizes */
+    uint32_t offset_step; /* distance between the starting phases that are tried */
     double *value;        /* per node: its phase */
-    double work;          /* what is left to spend */
+    double work;          /* remaining work budget */
     int factor[AXIS_MAX];
 };
 
@@ -29,7 +29,7 @@ static uint64_t node_phase(const struct family *family, uint32_t node)
     return (uint64_t)((phase % turn + turn) % turn);
 }
 
-/* All beginnings of one choice of factors. */
+/* Tries all starting phases of one choice of factors. */
 static enum err factors_try(struct family *family, struct why *why)
 {
     struct search *search = family->search;
@@ -49,8 +49,8 @@ static enum err factors_try(struct family *family, struct why *why)
     return OK;
 }
 
-/* Chooses factors for `more` further axes from `axis` on. The first factor is
- * positive: the opposite of all factors divides alike. */
+/* Chooses factors for `more` further axes from `axis` on. The first factor is positive: negating
+ * all factors gives the same division. */
 static enum err factors_choose(struct family *family, uint32_t axis, uint32_t more, bool first,
                                struct why *why)
 {

@@ -3,7 +3,7 @@
 #include "base/test.h"
 #include "flow/bisection/example.h"
 
-/* What coordinates alone suggest, nothing else tried. */
+/* The best cut from coordinates alone. */
 static uint64_t cut_of(const char *spec, bool coordinates)
 {
     struct topology topology;
@@ -30,7 +30,7 @@ static void hyperplanes_halve_tori(void **state)
     assert_int_equal(cut_of("torus:5x5x5", true), 62);
 }
 
-static void novacubes_are_halved_across_no_jump(void **state)
+static void no_jump_crosses_the_cut_of_a_novacube(void **state)
 {
     assert_int_equal(cut_of("novacube:14x14", true), 56);
     assert_int_equal(cut_of("novacube:8x8x8", true), 256);
@@ -38,10 +38,10 @@ static void novacubes_are_halved_across_no_jump(void **state)
     assert_int_equal(cut_of("novacube:36x36", true), 144);
 }
 
-static void without_coordinates_there_is_none(void **state)
+static void without_coordinates_there_is_no_cut(void **state)
 {
     assert_int_equal(cut_of("torus:6x6", false), UINT64_MAX);
 }
 
-TEST_MAIN(TEST(hyperplanes_halve_tori), TEST(novacubes_are_halved_across_no_jump),
-          TEST(without_coordinates_there_is_none))
+TEST_MAIN(TEST(hyperplanes_halve_tori), TEST(no_jump_crosses_the_cut_of_a_novacube),
+          TEST(without_coordinates_there_is_no_cut))

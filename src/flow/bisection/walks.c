@@ -1,17 +1,16 @@
 /* walks: how evenly walks that never turn back spread over the nodes.
  *
- * Let A be the adjacency matrix of a graph of degree d, q = d - 1, and N(m) the
- * matrix of the numbers of walks of m cables of which none is taken back at
- * once: N(1) = A, N(2) = A N(1) - d, N(m+1) = A N(m) - q N(m-1). So N(m) is a
- * polynomial p of A. For the vector of ones it has the eigenvalue d q^(m-1);
- * the squares of all eigenvalues sum to F, that of all entries of N(m). Hence
- * every other eigenvalue a of A has p(a)^2 <= F - (d q^(m-1))^2. All zeros of p
- * lie below 2 sqrt(q) (it is orthogonal on the spectrum of the infinite tree,
- * Kesten 1959), beyond which p rises; so a is at most where p reaches the root
- * of that number, or 2 sqrt(q). The Laplacian's eigenvalue is d - a.
+ * Let A be the adjacency matrix of a graph of degree d, q = d - 1, and N(m) the matrix of the
+ * numbers of walks of m cables that never take the same cable back at once: N(1) = A, N(2) = A N(1)
+ * - d, N(m+1) = A N(m) - q N(m-1). So N(m) is a polynomial p of A. For the vector of ones it has
+ * the eigenvalue d q^(m-1); the squares of all eigenvalues sum to F, the sum of the squares of all
+ * entries of N(m). Hence every other eigenvalue a of A has p(a)^2 <= F - (d q^(m-1))^2. All zeros
+ * of p are below 2 sqrt(q) (it is orthogonal on the spectrum of the infinite tree, Kesten 1959),
+ * and p increases beyond; so a is at most 2 sqrt(q) or the point where p reaches the root of that
+ * number. The Laplacian's eigenvalue is d - a.
  *
- * Entries are kept modulo 2^16. Of every column the true entries sum to
- * d q^(m-1); if what is kept sums to as much, nothing was lost. */
+ * Entries are kept modulo 2^16. The true entries of every column sum to d q^(m-1); if the kept
+ * entries have the same sum, nothing was lost. */
 #include "flow/bisection/walks.h"
 
 #include <math.h>
@@ -23,7 +22,7 @@
 
 #define COLUMNS        32u /* a cache line of counts for every node */
 #define STEPS_MAX      8u
-#define PREFETCH_SLOTS 24u /* how many neighbours ahead a line is asked for */
+#define PREFETCH_SLOTS 24u /* how many neighbours ahead a line is prefetched */
 
 typedef uint16_t counts __attribute__((vector_size(COLUMNS * sizeof(uint16_t))));
 typedef uint64_t words __attribute__((vector_size(sizeof(counts)))); /* the same bits */
@@ -64,8 +63,8 @@ static void lines_pass_on(const struct graph *graph, const counts *now, counts *
     }
 }
 
-/* before = A now - back before; then the two change places. What few nodes
- * have is passed on by them, what most have is collected. */
+/* before = A now - back before; then exchanges the two. If few nodes have counts, these push them
+ * to their neighbours; else every node collects from its neighbours. */
 static void walks_step(struct walks *walks, uint16_t back)
 {
     uint32_t nodes = walks->graph->node_count, used = 0;
@@ -105,7 +104,7 @@ static void walks_block(struct walks *walks, uint32_t first, uint32_t steps, uin
     }
 }
 
-/* p at a point not below its largest zero. */
+/* p at a point that is at least its largest zero. */
 static double polynomial(double degree, uint32_t steps, double at)
 {
     double before = 1, now = at;
@@ -117,8 +116,8 @@ static double polynomial(double degree, uint32_t steps, double at)
     return now;
 }
 
-/* The largest eigenvalue of A that p allows; rounding costs far less than the
- * part in 10^9 that is given up. */
+/* The largest eigenvalue of A that p allows; rounding costs far less than the margin of one part in
+ * 10^9. */
 static double eigenvalue_most(double degree, uint32_t steps, double size)
 {
     double low = 2 * sqrt(degree - 1), high = degree;
@@ -156,7 +155,7 @@ uint32_t walks_steps(const struct graph *graph, double lines)
     if (!regular(graph))
         return 0;
     double nodes = graph->node_count, sweep = ceil(nodes / COLUMNS) * 2 * graph->link_count;
-    /* A step passes on the lines of the nodes that the walks so far reach. */
+    /* A step passes on the lines of the nodes that the walks have reached so far. */
     for (; steps < STEPS_MAX; steps++) {
         lines -= sweep * fmin(1, COLUMNS * walks_of(graph, steps) / nodes);
         if (lines < 0 || walks_of(graph, steps + 1) / nodes > UINT16_MAX / 4)

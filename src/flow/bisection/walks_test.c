@@ -12,8 +12,8 @@ static double bound_of(const struct topology *topology, uint32_t steps)
     return bound;
 }
 
-/* With any number of steps the bound is below the eigenvalue, and never above
- * the tree's d - 2 sqrt(d - 1), to which it comes near. */
+/* With any number of steps the bound is below the eigenvalue, and never above the tree's d - 2
+ * sqrt(d - 1), which it approaches. */
 static void known_eigenvalues_are_bounded(void **state)
 {
     static const struct {
@@ -39,10 +39,10 @@ static void known_eigenvalues_are_bounded(void **state)
     }
 }
 
-/* A walk of one cable: all squares sum to n d, so none but the first is above
- * sqrt(n d - d^2); of the Petersen graph sqrt(21) is above the degree 3, of
- * the complete graph on 26 nodes 25 - 5 remains. */
-static void one_step_is_known_by_hand(void **state)
+/* A walk of one cable: all squares sum to n d, so no eigenvalue but the first is above sqrt(n d -
+ * d^2). For the Petersen graph sqrt(21) is above the degree 3; for the complete graph on 26 nodes
+ * 25 - 5 remains. */
+static void the_bound_of_one_step_is_the_computed_one(void **state)
 {
     struct topology topology;
     example_complete(&topology, 26);
@@ -66,7 +66,7 @@ static void random_graphs_are_bounded_well(void **state)
     topology_fini(&topology);
 }
 
-/* 59 * 58^7 walks do not fit, and must not be taken for fewer. */
+/* 59 * 58^7 walks do not fit, and must not be counted as fewer. */
 static void too_many_walks_prove_nothing(void **state)
 {
     struct topology topology;
@@ -76,7 +76,7 @@ static void too_many_walks_prove_nothing(void **state)
     topology_fini(&topology);
 }
 
-static void apart_or_irregular_means_no_bound(void **state)
+static void a_disconnected_or_irregular_graph_has_no_bound(void **state)
 {
     struct link links[12];
     struct topology topology;
@@ -98,7 +98,7 @@ static void apart_or_irregular_means_no_bound(void **state)
     topology_fini(&topology);
 }
 
-static void steps_follow_the_work_allowed(void **state)
+static void the_number_of_steps_follows_the_work_allowed(void **state)
 {
     struct topology topology;
     example_spec(&topology, "jellyfish:n=3000,degree=10,seed=2");
@@ -108,6 +108,7 @@ static void steps_follow_the_work_allowed(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(known_eigenvalues_are_bounded), TEST(one_step_is_known_by_hand),
+TEST_MAIN(TEST(known_eigenvalues_are_bounded), TEST(the_bound_of_one_step_is_the_computed_one),
           TEST(random_graphs_are_bounded_well), TEST(too_many_walks_prove_nothing),
-          TEST(apart_or_irregular_means_no_bound), TEST(steps_follow_the_work_allowed))
+          TEST(a_disconnected_or_irregular_graph_has_no_bound),
+          TEST(the_number_of_steps_follows_the_work_allowed))

@@ -6,8 +6,8 @@
 #include "base/array.h"
 #include "base/check.h"
 
-/* No channel weighs less, where the busiest weighs 1: so that a path over idle
- * channels has a length, and the shorter of two such paths is told. */
+/* The smallest weight of a channel, relative to the busiest, which is 1: so a path over idle
+ * channels has a length, and the shorter of two such paths is known. */
 static const double weight_min = 1e-12;
 
 enum err balance_open(struct balance *balance, struct flow_spread *spread, struct why *why)
@@ -36,7 +36,7 @@ void balance_close(struct balance *balance)
     *balance = (struct balance){0};
 }
 
-/* The weights that the loads call for; the busiest channel's is 1. */
+/* Computes the weights from the loads; the busiest channel's weight is 1. */
 static void weigh(struct balance *balance)
 {
     const struct flow_spread *spread = balance->spread;
@@ -80,10 +80,10 @@ struct refuge {
     size_t path;
     struct way way;
     double length;
-    uint32_t mark; /* on_empty of its channels */
+    uint32_t mark; /* the value of on_empty of its channels */
 };
 
-/* Marks its channels. */
+/* Marks the channels of the path. */
 static struct refuge refuge_make(struct balance *balance, size_t path, double length)
 {
     struct refuge refuge = {path, way_of(&balance->spread->paths, path), length,
@@ -93,14 +93,15 @@ static struct refuge refuge_make(struct balance *balance, size_t path, double le
     return refuge;
 }
 
-/* Evens out another path with it, as the header says. Returns what there was
- * to gain: traffic times difference. */
+/* Balances another path with it, as the header says. Returns the possible gain: traffic times
+ * difference. */
 static double shift(struct balance *balance, size_t path, struct refuge *refuge)
 {
     double *rates = balance->spread->rates;
     struct balance_channel *channels = balance->channels;
     struct way way = way_of(&balance->spread->paths, path);
-    double more = 0, shared = 0; /* weights of channels: its own, and those of both */
+    double more = 0,
+           shared = 0; /* sums of weights: channels of the path only, and channels of both */
     uint32_t mark = next_stamp(balance);
     for (size_t h = 0; h < way.hops; h++) {
         struct balance_channel *channel = &channels[way.channels[h]];
@@ -134,8 +135,8 @@ static double shift(struct balance *balance, size_t path, struct refuge *refuge)
 }
 
 struct sweep {
-    double gain;   /* what was there to gain, at each shift */
-    double length; /* of all traffic: amount times length of path */
+    double gain;   /* possible gain, over all shifts */
+    double length; /* of all traffic: amount times length of its path */
 };
 
 /* Shifts all traffic of one demand towards its shortest path. */
@@ -161,7 +162,8 @@ static void sweep_demand(struct balance *balance, size_t demand, struct sweep *s
             sweep->gain += shift(balance, p, &refuge);
 }
 
-/* All demands once; true if less than `tolerance` of the whole was to gain. */
+/* Sweeps over all demands once; true if the possible gain was less than `tolerance` of the
+ * whole. */
 static bool sweep(struct balance *balance, double tolerance)
 {
     struct sweep sweep = {0};

@@ -6,8 +6,8 @@
 #include "base/test.h"
 #include "topology/topology.h"
 
-/* One demand from node 0 to node 1 over parallel cables, some of which others
- * use already: a path each. */
+/* One demand from node 0 to node 1 over parallel cables, one path each; some cables already carry
+ * other traffic. */
 struct parallel {
     struct topology topology;
     struct traffic traffic;
@@ -44,8 +44,8 @@ static void close_parallel(struct parallel *parallel)
     topology_fini(&parallel->topology);
 }
 
-/* A round begins with weights that no channel falls below, so that a sharp one
- * needs some of them. */
+/* A round begins with weights that are at least a minimum, so a large sharpness needs several
+ * rounds. */
 static void run_rounds(struct balance *balance)
 {
     for (int round = 0; round < 100; round++)
@@ -65,7 +65,7 @@ static void two_equal_paths_are_even_after_one_shift(void **state)
     close_parallel(&parallel);
 }
 
-static void more_paths_end_even_at_any_sharpness(void **state)
+static void several_paths_are_even_at_any_sharpness(void **state)
 {
     static const double sharpness[] = {0.01, 1, 30};
     for (size_t i = 0; i < sizeof sharpness / sizeof *sharpness; i++) {
@@ -80,9 +80,9 @@ static void more_paths_end_even_at_any_sharpness(void **state)
     }
 }
 
-/* Marks are numbers that run out; a run across that point must not take an old
- * mark for a new one. */
-static void stamps_wrap_without_harm(void **state)
+/* Marks are numbers that wrap around; a run across that point must not mistake an old mark for a
+ * new one. */
+static void marks_wrap_around_safely(void **state)
 {
     struct parallel parallel;
     open_parallel(&parallel, 3, 6);
@@ -97,4 +97,4 @@ static void stamps_wrap_without_harm(void **state)
 }
 
 TEST_MAIN(TEST(two_equal_paths_are_even_after_one_shift),
-          TEST(more_paths_end_even_at_any_sharpness), TEST(stamps_wrap_without_harm))
+          TEST(several_paths_are_even_at_any_sharpness), TEST(marks_wrap_around_safely))

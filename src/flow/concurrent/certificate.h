@@ -1,10 +1,9 @@
 #pragma once
-/* certificate: a flow and weights as a file, from which everybody can work out
- * both sides of a throughput again (weft-flow-file(5) has the format).
+/* certificate: a flow and weights as a file, from which any program can compute both bounds of a
+ * throughput again (weft-flow-file(5) describes the format).
  *
- * The reader only takes the file apart; the verifier believes none of it. It
- * adds up the paths, looks for shortest paths under the weights with code of
- * its own, and shares nothing with the solver but the graph. */
+ * The reader only parses the file; the verifier trusts nothing in it. It adds up the paths, finds
+ * shortest paths under the weights with its own code, and shares only the graph with the solver. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,54 +16,52 @@
 #include "routing/traffic/traffic.h"
 #include "topology/topology.h"
 
-/* Relative; rounding in a flow of millions of paths stays far below, and one
- * path's rate changed by one part in a hundred far above. */
+/* Relative. Rounding in a flow of millions of paths is far smaller; changing one path's rate by one
+ * part in a hundred is far larger. */
 #define CERTIFICATE_TOLERANCE 1e-9
 
 #define CERTIFICATE_NAME_SIZE 256
 
-/* More paths per pair are no routing any more, and take forever to find. */
+/* More paths per pair make no useful routing, and take too long to find. */
 #define CERTIFICATE_WAYS_MAX 4096u
 
 enum certificate_traffic {
     CERTIFICATE_PERMUTATION,
     CERTIFICATE_ALL_TO_ALL,
     CERTIFICATE_LONGEST_MATCHING,
-    CERTIFICATE_FILE, /* the demands in it are all that is known */
+    CERTIFICATE_FILE, /* only the demands in the file are known */
     CERTIFICATE_TRAFFIC_COUNT,
 };
 
 enum certificate_routing {
     CERTIFICATE_OPTIMAL,
-    CERTIFICATE_ECMP,       /* `ways` of the shortest paths of a pair */
-    CERTIFICATE_K_SHORTEST, /* its `ways` shortest paths */
+    CERTIFICATE_ECMP,       /* `ways` of the pair's paths of the least length */
+    CERTIFICATE_K_SHORTEST, /* the pair's `ways` shortest paths */
     CERTIFICATE_ROUTING_COUNT,
 };
 
-/* The words of both, as the file and the command line spell them; NULL after
- * the last. */
+/* The names of both, as in the file and on the command line; NULL after the last. */
 extern const char *const certificate_traffic_names[];
 extern const char *const certificate_routing_names[];
 
 /* What a certificate is about. */
 struct certificate_about {
-    char topology[CERTIFICATE_NAME_SIZE]; /* as it was named; for people only */
+    char topology[CERTIFICATE_NAME_SIZE]; /* spec or file name; for people only */
     enum certificate_traffic traffic;
     enum certificate_routing routing;
-    uint32_t ways; /* of a restricted routing, else 0 */
-    uint64_t seed; /* of the permutation and of the ties between paths */
+    uint32_t ways; /* for a restricted routing, else 0 */
+    uint64_t seed; /* for the permutation and for ties between paths */
 };
 
-/* Appends the file. The flow is one that was found for this traffic on this
- * topology. */
+/* Appends the file. The flow must be one that was found for this traffic on this topology. */
 MUST_CHECK enum err certificate_write(struct text *out, const struct certificate_about *about,
                                       const struct topology *topology,
                                       const struct traffic *traffic,
                                       const struct concurrent *concurrent, struct why *why);
 
-/* What a file says, and where it says it. */
+/* The contents of a file, with line numbers. */
 struct certificate {
-    const char *name; /* borrowed: the file's, begins every complaint */
+    const char *name; /* borrowed: the file's name, begins every error */
     struct certificate_about about;
     double lower, upper; /* claimed */
     double local;        /* demand that needs no link */
@@ -78,36 +75,36 @@ struct certificate {
     } * links; /* owned */
     size_t link_count, link_capacity;
 
-    struct demand *demands; /* owned; as they stand there: ends differ, amounts are above 0 */
+    struct demand *demands; /* owned; in the order of the file: ends differ, amounts are above 0 */
     unsigned long *demand_lines;
     size_t demand_capacity, demand_line_capacity;
 
-    struct path_set flow; /* per demand; its `channels` are numbers of links here */
+    struct path_set flow; /* per demand; its `channels` are link numbers here */
     double *rates;        /* owned; per path of the flow */
     unsigned long *path_lines;
     size_t rate_capacity, path_line_capacity;
 };
 
-/* Node names are looked up in the topology, so that a file about another one
- * is refused where it names the first stranger. */
+/* Looks up node names in the topology, so a file for another topology is refused at the first
+ * unknown node. */
 MUST_CHECK enum err certificate_read(struct certificate *certificate,
                                      const struct topology *topology, const char *name,
                                      const char *data, size_t size, struct why *why);
 void certificate_fini(struct certificate *certificate);
 
-/* What the verifier worked out by itself. */
+/* The bounds that the verifier has computed itself. */
 struct certificate_proof {
-    double lower;    /* what the flow carries of every demand, shrunk until all links bear it */
-    double upper;    /* what the weights allow at most */
+    double lower; /* the share of every demand that the flow carries, scaled down until no link is
+                     overloaded */
+    double upper; /* the largest share that the weights allow */
     double load_max; /* of the busiest channel */
 };
 
-/* Refuses, naming the place, a file whose links are not the topology's, whose
- * paths are not paths between the ends of their demands, or carry together
- * more than a link or less or more than the claimed share of a demand, and
- * claims that do not follow. With `traffic`, its demands must be the traffic's;
- * with `paths`, the paths allowed to each demand in order (of a routing that is
- * not optimal), only those may be used, and `upper` holds for those only. */
+/* Refuses, naming the place: links that are not those of the topology; paths that do not join the
+ * ends of their demand; paths that together carry more than a link's capacity, or less or more than
+ * the claimed share of a demand; and claimed bounds that do not follow. With `traffic`, the demands
+ * must be those of the traffic. With `paths`, which are the allowed paths of each demand in order
+ * (for a routing that is not optimal), only these may be used, and `upper` holds only for these. */
 MUST_CHECK enum err certificate_verify(const struct certificate *certificate,
                                        const struct topology *topology,
                                        const struct traffic *traffic, const struct path_set *paths,

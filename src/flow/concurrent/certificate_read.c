@@ -1,5 +1,5 @@
-/* certificate_read: takes a flow file apart. Keys stand in any order, none
- * twice; keys that are not ours are passed over. */
+/* certificate_read: parses a flow file. Keys may be in any order, but not repeated; unknown keys
+ * are ignored. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,19 +11,19 @@
 #include "base/name_index.h"
 #include "flow/concurrent/certificate.h"
 
-#define NAME_SHOWN 60 /* letters of a strange name that a complaint repeats */
-#define KEY_MAX    16 /* keys of one object that we know */
+#define NAME_SHOWN 60 /* letters of an unknown name that an error repeats */
+#define KEY_MAX    16 /* largest number of known keys of one object */
 
 struct input {
     struct json_reader reader;
     struct certificate *certificate;
     const struct topology *topology;
-    struct name_index names; /* the topology's, in the order of its nodes, if it has any */
+    struct name_index names; /* the topology's names, in the order of its nodes, if it has any */
     uint32_t *hops;          /* owned; links of the path being read */
     size_t hop_capacity;
 };
 
-/* One key of an object, and what reads its value. */
+/* One key of an object, and the function that reads its value. */
 struct field {
     const char *key;
     enum err (*read)(struct input *input, void *target);
@@ -36,14 +36,14 @@ static enum err names_collect(struct input *input)
         uint32_t number;
         if (!name_index_add(&input->names, topology->names[v], strlen(topology->names[v]), &number))
             return why_memory(input->reader.why);
-        assert(number == v); /* names of a topology differ */
+        assert(number == v); /* the names of a topology are unique */
     }
     return OK;
 }
 
 /* --- values --- */
 
-/* The number whose event was just read. */
+/* Takes the number whose event was just read. */
 static enum err real_take(struct input *input, const char *what, double *value)
 {
     struct json_reader *reader = &input->reader;
@@ -61,8 +61,8 @@ static enum err real_read(struct input *input, const char *what, double *value)
     return err ? err : real_take(input, what, value);
 }
 
-/* Digits without sign, point or exponent; false if there are others or the
- * number is above `most`. */
+/* Reads digits without sign, point or exponent; false if there are other letters or the number is
+ * above `most`. */
 static bool digits_take(const struct text *text, uint64_t most, uint64_t *value)
 {
     *value = 0;
@@ -126,12 +126,12 @@ static enum err word_read(struct input *input, const char *what, const char *con
     for (*index = 0; words[*index]; ++*index)
         if (json_reader_is(reader, words[*index]))
             return OK;
-    return json_reader_fail(reader, "%s is none that weft knows", what);
+    return json_reader_fail(reader, "%s has an unknown value", what);
 }
 
 /* --- objects and arrays --- */
 
-/* The rest of an object that has begun. All of its fields must be there. */
+/* Reads the rest of an object. All of its fields must be present. */
 static enum err object_read(struct input *input, const char *what, const struct field *fields,
                             void *target)
 {
@@ -149,7 +149,7 @@ static enum err object_read(struct input *input, const char *what, const struct 
             if (!err)
                 err = json_reader_skip(reader);
         } else if (seen[at]) {
-            err = json_reader_fail(reader, "\"%s\" a second time", fields[at].key);
+            err = json_reader_fail(reader, "the key \"%s\" is repeated", fields[at].key);
         } else {
             seen[at] = true;
             err = fields[at].read(input, target);
@@ -157,12 +157,12 @@ static enum err object_read(struct input *input, const char *what, const struct 
     }
     for (size_t at = 0; fields[at].key && !err; at++)
         if (!seen[at])
-            err = why_fail_line(reader->why, reader->name, line, "%s without \"%s\"", what,
+            err = why_fail_line(reader->why, reader->name, line, "%s has no \"%s\"", what,
                                 fields[at].key);
     return err;
 }
 
-/* An array, item by item, each of whose first events has just been read. */
+/* Reads an array item by item; `item` is called after the first event of each. */
 static enum err array_read(struct input *input, const char *what,
                            enum err (*item)(struct input *input))
 {
@@ -173,7 +173,7 @@ static enum err array_read(struct input *input, const char *what,
     return err;
 }
 
-/* Exactly two values in an array. */
+/* Reads an array of exactly two values. */
 static enum err pair_read(struct input *input, const char *what, void *targets[2],
                           enum err (*take)(struct input *input, void *target))
 {
@@ -184,7 +184,7 @@ static enum err pair_read(struct input *input, const char *what, void *targets[2
         if (err)
             break;
         if ((reader->event == JSON_ARRAY_END) != (i == 2))
-            return json_reader_fail(reader, "%s should be two", what);
+            return json_reader_fail(reader, "%s should be an array of two values", what);
         if (i < 2)
             err = take(input, targets[i]);
     }
@@ -210,7 +210,8 @@ static enum err link_number_read(struct input *input, void *target)
     (void)target;
     enum err err = uint_read(input, "link", GRAPH_LINK_MAX, &number);
     if (!err && number != expected)
-        err = json_reader_fail(&input->reader, "link %llu where link %zu should be",
+        err = json_reader_fail(&input->reader,
+                               "found link %llu, expected link %zu: links must be in order",
                                (unsigned long long)number, expected);
     return err;
 }
@@ -321,13 +322,13 @@ static enum err paths_read(struct input *input, void *target)
     return array_read(input, "paths", path_read);
 }
 
-/* What no traffic has. */
+/* Refuses demands that no traffic has. */
 static enum err demand_check(struct input *input, size_t index)
 {
     const struct certificate *certificate = input->certificate;
     const struct demand *demand = &certificate->demands[index];
     unsigned long line = certificate->demand_lines[index];
-    const char *reason = demand->from == demand->to ? "a demand of a node to itself"
+    const char *reason = demand->from == demand->to ? "the demand is from a node to itself"
                          : !(demand->amount > 0)    ? "amount should be above 0"
                                                     : NULL;
     return reason ? why_fail_line(input->reader.why, input->reader.name, line, "%s", reason) : OK;
@@ -358,7 +359,7 @@ static enum err demand_read(struct input *input)
     return err ? err : demand_check(input, count);
 }
 
-/* --- the whole --- */
+/* --- the whole file --- */
 
 static enum err version_read(struct input *input, void *target)
 {
@@ -366,12 +367,13 @@ static enum err version_read(struct input *input, void *target)
     (void)target;
     enum err err = uint_read(input, "weft_flow", UINT64_MAX, &version);
     if (!err && version != 1)
-        err = json_reader_fail(&input->reader, "weft_flow is %llu; this program reads 1",
+        err = json_reader_fail(&input->reader,
+                               "weft_flow is %llu, but this program reads only version 1",
                                (unsigned long long)version);
     return err;
 }
 
-/* Longer names than any of ours are cut: they are for people. */
+/* Names that are too long are cut: they are only for people. */
 static enum err topology_read(struct input *input, void *target)
 {
     struct certificate *certificate = target;
@@ -483,10 +485,10 @@ static enum err file_read_all(struct input *input)
     if (!err)
         err = object_read(input, "a flow file", fields, input->certificate);
     if (!err)
-        err = json_reader_next(reader); /* nothing may follow */
+        err = json_reader_next(reader); /* refuses anything after the object */
     const struct certificate_about *about = &input->certificate->about;
     if (!err && (about->routing == CERTIFICATE_OPTIMAL) != (about->ways == 0))
-        err = why_fail(reader->why, ERR_INPUT, "%s: %s routing with %u ways", reader->name,
+        err = why_fail(reader->why, ERR_INPUT, "%s: %s routing cannot have %u ways", reader->name,
                        certificate_routing_names[about->routing], about->ways);
     return err;
 }

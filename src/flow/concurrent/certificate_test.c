@@ -48,8 +48,8 @@ static uint32_t channel_between(const struct graph *graph, uint32_t from, uint32
     return 0;
 }
 
-/* All-to-all on a ring of four: neighbours directly, opposites both ways
- * round. Every channel is full, and 1/2 is the optimum. */
+/* All-to-all traffic on a ring of four: neighbours directly, opposite nodes both ways round. Every
+ * channel is full, and 1/2 is the optimum. */
 static void example_ring(struct example *example)
 {
     *example = (struct example){
@@ -79,8 +79,7 @@ static void example_ring(struct example *example)
     example->flow.lower = example->flow.upper = 0.5;
 }
 
-/* Whatever way a walk takes that never visits a node twice; false if it gets
- * stuck. */
+/* A random walk that never visits a node twice; false if it gets stuck. */
 static bool random_path(const struct graph *graph, uint32_t from, uint32_t to, struct rng *rng,
                         uint32_t *channels, size_t *hops)
 {
@@ -127,8 +126,8 @@ static double oracle_upper(const struct example *example)
     return sum / taken;
 }
 
-/* A flow along random paths, and random weights: far from the best of both,
- * but a certificate is about what it says. */
+/* A flow along random paths, and random weights: far from optimal, but a certificate only proves
+ * its own claims. */
 static void example_random(struct example *example, const char *spec, uint64_t seed)
 {
     struct rng rng = rng_make(seed, 0);
@@ -208,7 +207,7 @@ static void a_written_flow_is_read_back(void **state)
     example_close(&example);
 }
 
-static void sound_ones_are_verified(void **state)
+static void correct_certificates_are_verified(void **state)
 {
     static const char *const specs[] = {"torus:2x2x2", "novacube:4x4", "fattree:k=4", "torus:5x3",
                                         "jellyfish:servers=60,switches=20,ports=8,seed=3"};
@@ -233,7 +232,7 @@ static void sound_ones_are_verified(void **state)
     }
 }
 
-/* What the verifier says about a ring's certificate after a change. */
+/* Checks what the verifier says about a ring's certificate after a change. */
 static void expect(const struct example *example, const struct certificate *certificate,
                    const char *part)
 {
@@ -251,7 +250,7 @@ static void expect(const struct example *example, const struct certificate *cert
         fail_msg("'%s' does not say '%s'", why.text, part);
 }
 
-static void every_rate_counts(void **state)
+static void every_changed_rate_is_found(void **state)
 {
     static const double factors[] = {1.01, 0.99, 1 + 1e-7, 1 - 1e-7, 0, -1};
     struct example example;
@@ -263,7 +262,7 @@ static void every_rate_counts(void **state)
         for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
             double rate = read.rates[p];
             read.rates[p] *= factors[i];
-            expect(&example, &read, factors[i] < 0 ? "a negative rate" : " carry ");
+            expect(&example, &read, factors[i] < 0 ? "a rate is negative" : " carry ");
             read.rates[p] = rate;
         }
     }
@@ -272,8 +271,8 @@ static void every_rate_counts(void **state)
     example_close(&example);
 }
 
-/* A flow that is larger throughout, claims included, overloads a link. */
-static void links_bear_no_more_than_one(void **state)
+/* A flow that is larger everywhere, including its claims, overloads a link. */
+static void overloaded_links_are_refused(void **state)
 {
     struct example example;
     struct certificate read;
@@ -288,7 +287,7 @@ static void links_bear_no_more_than_one(void **state)
     example_close(&example);
 }
 
-static void every_weight_counts(void **state)
+static void every_changed_weight_is_found(void **state)
 {
     struct example example;
     struct certificate read;
@@ -297,31 +296,32 @@ static void every_weight_counts(void **state)
     for (size_t c = 0; c < 2 * read.link_count; c++) {
         double *weight = &read.links[c / 2].weights[c & 1], kept = *weight;
         *weight = kept * 1.01 + 0.001;
-        expect(&example, &read, "throughput_upper is given as");
+        expect(&example, &read, "throughput_upper is ");
         *weight = -kept - 0.001;
-        expect(&example, &read, "a negative weight");
+        expect(&example, &read, "a weight is negative");
         *weight = NAN;
-        expect(&example, &read, "a negative weight");
+        expect(&example, &read, "a weight is negative");
         *weight = kept;
     }
     for (size_t e = 0; e < read.link_count; e++)
         read.links[e].weights[0] = read.links[e].weights[1] = 0;
-    expect(&example, &read, "bound nothing");
+    expect(&example, &read, "no upper bound");
     certificate_fini(&read);
     example_close(&example);
 }
 
-static void claims_must_follow(void **state)
+static void claims_that_do_not_follow_are_refused(void **state)
 {
     struct example example;
     struct certificate read;
     example_ring(&example);
     example_read(&example, &read);
     read.upper = 0.49;
-    expect(&example, &read, "throughput_upper is given as 0.49; it works out at 0.5");
+    expect(&example, &read,
+           "throughput_upper is 0.49 in the file, but the flow and the weights give 0.5");
     read.upper = 0.5;
     read.lower = 0.51;
-    expect(&example, &read, "carry 0.5; 0.51 of its 1 is 0.51");
+    expect(&example, &read, "carry 0.5, but throughput_lower 0.51 times the amount 1 is 0.51");
     read.lower = 0.5;
     read.local = 3;
     expect(&example, &read, "local is 3");
@@ -329,7 +329,7 @@ static void claims_must_follow(void **state)
     example_close(&example);
 }
 
-static void paths_must_be_paths(void **state)
+static void broken_paths_are_refused(void **state)
 {
     struct example example;
     struct certificate read;
@@ -341,7 +341,7 @@ static void paths_must_be_paths(void **state)
             read.flow.channels[hop] = other;
             expect(&example, &read,
                    other == kept ? NULL
-                   : other >= 4  ? "there is no link"
+                   : other >= 4  ? "the topology has no link"
                                  : "path");
         }
         read.flow.channels[hop] = kept;
@@ -357,23 +357,23 @@ static void the_traffic_is_compared(void **state)
     example_ring(&example);
     example_read(&example, &read);
     read.demands[3].amount = 2;
-    expect(&example, &read, "demand 4 is 1 from ");
+    expect(&example, &read, "demand 4 of the traffic is another one: 1 from ");
     read.demands[3].amount = 1;
     read.demands[3].to ^= 2;
-    expect(&example, &read, "demand 4 is 1 from ");
+    expect(&example, &read, "demand 4 of the traffic is another one: 1 from ");
     read.demands[3].to ^= 2;
     read.demand_count--;
-    expect(&example, &read, "12 demands are listed where there should be 11");
+    expect(&example, &read, "the file has 12 demands, but demand_count is 11");
     read.flow.pair_count--;
-    expect(&example, &read, "it has 11 demands; the traffic has 12");
+    expect(&example, &read, "the file has 11 demands, but the traffic has 12");
     read.flow.pair_count++;
     read.demand_count++;
     expect(&example, &read, NULL);
-    /* the same flow does for a traffic that is twice as much, half of the time */
+    /* the same flow carries half the share of a traffic that is twice as much */
     for (size_t i = 0; i < 12; i++)
         read.demands[i].amount = 2;
     read.lower = read.upper = 0.25;
-    expect(&example, &read, "demand 1 is 1 from ");
+    expect(&example, &read, "demand 1 of the traffic is another one: 1 from ");
     certificate_fini(&read);
     example_close(&example);
 }
@@ -382,8 +382,8 @@ static void other_topologies_are_refused(void **state)
 {
     static const struct {
         const char *spec, *part;
-    } others[] = {{"torus:5", "4 nodes and 4 links; the topology has 5 and 5"},
-                  {"torus:2x2", "the topology's link "}};
+    } others[] = {{"torus:5", "4 nodes and 4 links, but the topology has 5 and 5"},
+                  {"torus:2x2", " of the topology joins "}};
     struct example example;
     struct certificate read;
     example_ring(&example);
@@ -401,8 +401,8 @@ static void other_topologies_are_refused(void **state)
     example_close(&example);
 }
 
-/* With a set of paths, only those count, on both sides. */
-static void restricted_routing(void **state)
+/* With a set of paths, both bounds use only these. */
+static void restricted_routing_allows_only_its_paths(void **state)
 {
     struct example example;
     struct certificate read;
@@ -431,7 +431,7 @@ static void restricted_routing(void **state)
     assert_int_equal(
         certificate_verify(&read, &example.topology, &example.traffic, &one_way, &proof, &why),
         ERR_INPUT);
-    assert_non_null(strstr(why.text, "ecmp routing with 2 ways does not have this path"));
+    assert_non_null(strstr(why.text, "ecmp routing with 2 ways does not choose this path"));
     path_set_fini(&one_way);
     certificate_fini(&read);
     example_close(&example);
@@ -466,30 +466,32 @@ static void broken_files_are_refused(void **state)
         certificate_write(&file, &example.about, topology, &example.traffic, &example.flow, NULL),
         OK);
     static const char *const cases[][3] = {
-        {"\"weft_flow\": 1", "\"weft_flow\": 2", "line 2: weft_flow is 2; this program reads 1"},
-        {"\"weft_flow\": 1,", "", "line 1: a flow file without \"weft_flow\""},
+        {"\"weft_flow\": 1", "\"weft_flow\": 2",
+         "line 2: weft_flow is 2, but this program reads only version 1"},
+        {"\"weft_flow\": 1,", "", "line 1: a flow file has no \"weft_flow\""},
         {"\"seed\": 1", "\"seed\": -1", "line 6: seed should be a whole number"},
-        {"\"seed\": 1", "\"seed\": 1, \"seed\": 2", "line 6: \"seed\" a second time"},
-        {"all-to-all", "some-to-all", "line 5: traffic is none that weft knows"},
-        {"optimal", "best", "line 7: routing is none that weft knows"},
+        {"\"seed\": 1", "\"seed\": 1, \"seed\": 2", "line 6: the key \"seed\" is repeated"},
+        {"all-to-all", "some-to-all", "line 5: traffic has an unknown value"},
+        {"optimal", "best", "line 7: routing has an unknown value"},
         {"\"rate\": 0.5", "\"rate\": NaN", "rate should be a finite number"},
         {"\"rate\": 0.5", "\"rate\": 1e999", "rate should be a finite number"},
         {"\"rate\": 0.5", "\"rate\": \"0.5\"", "rate should be a finite number"},
-        {"\"rate\": 0.5, ", "", "a path without \"rate\""},
-        {"\"weights\": [1, 1]", "\"weights\": [1]", "weights should be two"},
-        {"\"weights\": [1, 1]", "\"weights\": [1, 1, 1]", "weights should be two"},
+        {"\"rate\": 0.5, ", "", "a path has no \"rate\""},
+        {"\"weights\": [1, 1]", "\"weights\": [1]", "weights should be an array of two values"},
+        {"\"weights\": [1, 1]", "\"weights\": [1, 1, 1]",
+         "weights should be an array of two values"},
         {"\"weights\": [1, 1]", "\"weights\": [1, Infinity]", "a weight should be a finite"},
-        {"\"link\": 1", "\"link\": 3", "link 3 where link 1 should be"},
+        {"\"link\": 1", "\"link\": 3", "found link 3, expected link 1: links must be in order"},
         {"\"from\": 0", "\"from\": 4", "the topology has no node '4'"},
         {"\"from\": 0", "\"from\": -0", "the topology has no node '-0'"},
         {"\"amount\": 1", "\"amount\": null", "amount should be a finite number"},
         {"\"amount\": 1", "\"amount\": 0", "line 20: amount should be above 0"},
         {"\"amount\": 1", "\"amount\": -1", "line 20: amount should be above 0"},
-        {"\"to\": 1", "\"to\": 0", "line 20: a demand of a node to itself"},
-        {"\"ways\": 0", "\"ways\": 2", "flow: optimal routing with 2 ways"},
-        {"\"optimal\"", "\"ecmp\"", "flow: ecmp routing with 0 ways"},
+        {"\"to\": 1", "\"to\": 0", "line 20: the demand is from a node to itself"},
+        {"\"ways\": 0", "\"ways\": 2", "flow: optimal routing cannot have 2 ways"},
+        {"\"optimal\"", "\"ecmp\"", "flow: ecmp routing cannot have 0 ways"},
         {"\"links\": [0]", "\"links\": [0.5]", "a link should be a whole number"},
-        {"\"demands\"", "\"orders\"", "without \"demands\""},
+        {"\"demands\"", "\"orders\"", "has no \"demands\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_refused(&file, cases[i][0], cases[i][1], topology, cases[i][2]);
@@ -504,8 +506,9 @@ static void broken_files_are_refused(void **state)
     example_close(&example);
 }
 
-TEST_MAIN(TEST(a_written_flow_is_read_back), TEST(sound_ones_are_verified), TEST(every_rate_counts),
-          TEST(links_bear_no_more_than_one), TEST(every_weight_counts), TEST(claims_must_follow),
-          TEST(paths_must_be_paths), TEST(the_traffic_is_compared),
-          TEST(other_topologies_are_refused), TEST(restricted_routing),
+TEST_MAIN(TEST(a_written_flow_is_read_back), TEST(correct_certificates_are_verified),
+          TEST(every_changed_rate_is_found), TEST(overloaded_links_are_refused),
+          TEST(every_changed_weight_is_found), TEST(claims_that_do_not_follow_are_refused),
+          TEST(broken_paths_are_refused), TEST(the_traffic_is_compared),
+          TEST(other_topologies_are_refused), TEST(restricted_routing_allows_only_its_paths),
           TEST(broken_files_are_refused))

@@ -1,13 +1,13 @@
-/* certificate_verify: works both sides of a throughput out again.
+/* certificate_verify: computes both bounds of a throughput again.
  *
- * The lower side: every path is walked from its demand's source, its rate is
- * added to each channel on the way and to its demand. The upper side: weights w
- * on channels allow at most sum(w) / sum(demand * distance under w), whatever
- * the routing, since a unit of flow from a to b takes up channels that weigh
- * at least the distance from a to b, and all channels together weigh sum(w).
+ * The lower bound: every path is followed from its demand's source; its rate is added to each
+ * channel on the way and to its demand. The upper bound: weights w on channels allow at most sum(w)
+ * / sum(demand * distance under w) under any routing, because a unit of flow from a to b uses
+ * channels whose weights sum to at least the distance from a to b, and the weights of all channels
+ * sum to sum(w).
  *
- * Every sum of many terms is compensated, so that what differs does so by more
- * than rounding. Nothing here is shared with the solver. */
+ * Every sum of many terms is compensated, so that differences are larger than rounding errors.
+ * Nothing here is shared with the solver. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "base/check.h"
 #include "flow/concurrent/certificate.h"
 
-/* Neumaier's sum: what each addition loses is kept apart. */
+/* Neumaier's sum: the rounding error of each addition is kept separately. */
 struct sum {
     double high, low;
 };
@@ -39,14 +39,14 @@ static double sum_value(const struct sum *sum)
 struct verifier {
     const struct certificate *certificate;
     const struct topology *topology;
-    const struct path_set *paths; /* NULL: any */
+    const struct path_set *paths; /* NULL: any path */
     struct why *why;
     struct sum *loads; /* owned; per channel */
     uint32_t *walk;    /* owned; the channels of one path */
     size_t walk_capacity;
     double *distance;  /* owned; per node, from one source */
     uint32_t *heap;    /* owned; nodes, the nearest first ... */
-    uint32_t *slot_of; /* owned; ... and where each stands in it, or NODE_NONE */
+    uint32_t *slot_of; /* owned; ... and the position of each node in it, or NODE_NONE */
     uint32_t heap_count;
 };
 
@@ -64,7 +64,7 @@ static const char *node_name(const struct verifier *verifier, uint32_t node,
 #define fail_at(verifier, line, ...)                                                               \
     why_fail_line((verifier)->why, (verifier)->certificate->name, (line), __VA_ARGS__)
 
-/* --- is it about this topology, and this traffic? --- */
+/* --- is the file about this topology and this traffic? --- */
 
 static enum err check_links(const struct verifier *verifier)
 {
@@ -74,17 +74,19 @@ static enum err check_links(const struct verifier *verifier)
     if (certificate->node_count != graph->node_count ||
         certificate->link_count != graph->link_count)
         return why_fail(verifier->why, ERR_INPUT,
-                        "%s: it is for %u nodes and %zu links; the topology has %u and %u",
+                        "%s: the file is for %u nodes and %zu links, but the topology has %u and "
+                        "%u; give the topology that the file was written for",
                         certificate->name, certificate->node_count, certificate->link_count,
                         graph->node_count, graph->link_count);
     for (uint32_t e = 0; e < graph->link_count; e++) {
         const struct certificate_link *link = &certificate->links[e];
         if (link->a != graph->links[e].a || link->b != graph->links[e].b)
-            return fail_at(verifier, link->line, "the topology's link %u joins %.60s and %.60s", e,
+            return fail_at(verifier, link->line,
+                           "link %u of the topology joins %.60s and %.60s, not these nodes", e,
                            node_name(verifier, graph->links[e].a, a),
                            node_name(verifier, graph->links[e].b, b));
         if (!(link->weights[0] >= 0) || !(link->weights[1] >= 0))
-            return fail_at(verifier, link->line, "a negative weight");
+            return fail_at(verifier, link->line, "a weight is negative");
     }
     return OK;
 }
@@ -95,10 +97,10 @@ static enum err check_demands(const struct verifier *verifier)
     size_t count = certificate->flow.pair_count;
     if (count != certificate->demand_count)
         return why_fail(verifier->why, ERR_INPUT,
-                        "%s: %zu demands are listed where there should be %llu", certificate->name,
+                        "%s: the file has %zu demands, but demand_count is %llu", certificate->name,
                         count, (unsigned long long)certificate->demand_count);
     if (count == 0)
-        return why_fail(verifier->why, ERR_INPUT, "%s: there are no demands", certificate->name);
+        return why_fail(verifier->why, ERR_INPUT, "%s: the file has no demands", certificate->name);
     return OK;
 }
 
@@ -111,23 +113,24 @@ static enum err check_traffic(const struct verifier *verifier, const struct traf
         const struct demand *is = &certificate->demands[i], *should = &traffic->demands[i];
         if (is->from != should->from || is->to != should->to || differ(is->amount, should->amount))
             return fail_at(verifier, certificate->demand_lines[i],
-                           "the traffic's demand %zu is %.12g from %.60s to %.60s", i + 1,
-                           should->amount, node_name(verifier, should->from, from),
+                           "demand %zu of the traffic is another one: %.12g from %.60s to %.60s",
+                           i + 1, should->amount, node_name(verifier, should->from, from),
                            node_name(verifier, should->to, to));
     }
     if (count != traffic->count)
-        return why_fail(verifier->why, ERR_INPUT, "%s: it has %zu demands; the traffic has %zu",
-                        certificate->name, count, traffic->count);
+        return why_fail(verifier->why, ERR_INPUT,
+                        "%s: the file has %zu demands, but the traffic has %zu", certificate->name,
+                        count, traffic->count);
     if (differ(certificate->local, traffic->local))
         return why_fail(verifier->why, ERR_INPUT,
-                        "%s: local is %.12g; the traffic within nodes is %.12g", certificate->name,
-                        certificate->local, traffic->local);
+                        "%s: local is %.12g, but the traffic within nodes is %.12g",
+                        certificate->name, certificate->local, traffic->local);
     return OK;
 }
 
-/* --- the lower side --- */
+/* --- the lower bound --- */
 
-/* The channels of a path, from its links, into verifier->walk. */
+/* Writes the channels of a path, from its links, to verifier->walk. */
 static enum err walk_path(struct verifier *verifier, size_t path, const struct demand *demand)
 {
     const struct certificate *certificate = verifier->certificate;
@@ -141,21 +144,21 @@ static enum err walk_path(struct verifier *verifier, size_t path, const struct d
         return why_memory(verifier->why);
     for (size_t i = 0; i < hops; i++) {
         if (links[i] >= graph->link_count)
-            return fail_at(verifier, line, "there is no link %u", links[i]);
+            return fail_at(verifier, line, "the topology has no link %u", links[i]);
         const struct link *link = &graph->links[links[i]];
         if (at != link->a && at != link->b)
-            return fail_at(verifier, line, "not a path: link %u does not touch node %.60s",
-                           links[i], node_name(verifier, at, name));
+            return fail_at(verifier, line, "not a path: link %u has no end at node %.60s", links[i],
+                           node_name(verifier, at, name));
         verifier->walk[i] = 2 * links[i] + (at == link->b);
         at = at == link->a ? link->b : link->a;
     }
     if (at != demand->to)
-        return fail_at(verifier, line, "the path ends at node %.60s; its demand goes to %.60s",
+        return fail_at(verifier, line, "the path ends at node %.60s, but its demand goes to %.60s",
                        node_name(verifier, at, name), node_name(verifier, demand->to, end));
     return OK;
 }
 
-/* Is the walk one of those allowed to this pair? */
+/* Is the walk one of the allowed paths of this pair? */
 static bool walk_allowed(const struct verifier *verifier, size_t pair, size_t hops)
 {
     const struct path_set *paths = verifier->paths;
@@ -172,13 +175,13 @@ static enum err add_path(struct verifier *verifier, size_t pair, size_t path, st
     double rate = certificate->rates[path];
     size_t hops = path_set_hops(&certificate->flow, path);
     if (!(rate >= 0))
-        return fail_at(verifier, certificate->path_lines[path], "a negative rate");
+        return fail_at(verifier, certificate->path_lines[path], "a rate is negative");
     enum err err = walk_path(verifier, path, &certificate->demands[pair]);
     if (err)
         return err;
     if (verifier->paths && !walk_allowed(verifier, pair, hops))
         return fail_at(verifier, certificate->path_lines[path],
-                       "%s routing with %u ways does not have this path",
+                       "%s routing with %u ways does not choose this path",
                        certificate_routing_names[certificate->about.routing],
                        certificate->about.ways);
     for (size_t i = 0; i < hops; i++)
@@ -187,7 +190,7 @@ static enum err add_path(struct verifier *verifier, size_t pair, size_t path, st
     return OK;
 }
 
-/* Adds all paths up; *least is the smallest share of a demand that is carried. */
+/* Adds up all paths; *least is the smallest share of a demand that is carried. */
 static enum err add_flow(struct verifier *verifier, double *least)
 {
     const struct certificate *certificate = verifier->certificate;
@@ -205,7 +208,8 @@ static enum err add_flow(struct verifier *verifier, double *least)
         double total = sum_value(&carried), share = total / demand->amount;
         if (differ(total, certificate->lower * demand->amount))
             return fail_at(verifier, certificate->demand_lines[i],
-                           "the paths from %.60s to %.60s carry %.12g; %.12g of its %.12g is %.12g",
+                           "the paths from %.60s to %.60s carry %.12g, but throughput_lower %.12g "
+                           "times the amount %.12g is %.12g",
                            node_name(verifier, demand->from, from),
                            node_name(verifier, demand->to, to), total, certificate->lower,
                            demand->amount, certificate->lower * demand->amount);
@@ -223,7 +227,7 @@ static enum err check_loads(const struct verifier *verifier, double *load_max)
         double load = sum_value(&verifier->loads[c]);
         if (!(load <= 1 + CERTIFICATE_TOLERANCE))
             return why_fail(verifier->why, ERR_INPUT,
-                            "%s: link %u carries %.12g from %.60s to %.60s; it can carry 1",
+                            "%s: link %u carries %.12g from %.60s to %.60s, but its capacity is 1",
                             verifier->certificate->name, c / 2, load,
                             node_name(verifier, graph_channel_from(graph, c), from),
                             node_name(verifier, graph_channel_to(graph, c), to));
@@ -232,7 +236,7 @@ static enum err check_loads(const struct verifier *verifier, double *load_max)
     return OK;
 }
 
-/* --- the upper side --- */
+/* --- the upper bound --- */
 
 static double channel_weight(const struct verifier *verifier, uint32_t channel)
 {
@@ -258,7 +262,7 @@ static void heap_rise(struct verifier *verifier, uint32_t slot)
     heap_put(verifier, slot, node);
 }
 
-/* Takes the nearest node out. */
+/* Removes the nearest node. */
 static uint32_t heap_take(struct verifier *verifier)
 {
     assert(verifier->heap_count > 0);
@@ -306,7 +310,7 @@ static void find_distances(struct verifier *verifier, uint32_t source)
     }
 }
 
-/* The lightest of the paths allowed to a pair. */
+/* The lightest of the allowed paths of a pair. */
 static double lightest_path(const struct verifier *verifier, size_t pair)
 {
     const struct path_set *paths = verifier->paths;
@@ -339,19 +343,22 @@ static enum err find_upper(struct verifier *verifier, double *upper)
     }
     *upper = sum_value(&all) / sum_value(&taken);
     if (!isfinite(*upper) || !(*upper > 0))
-        return why_fail(verifier->why, ERR_INPUT, "%s: its weights bound nothing",
-                        certificate->name);
+        return why_fail(
+            verifier->why, ERR_INPUT,
+            "%s: the weights give no upper bound: the weighted distances of all demands are 0",
+            certificate->name);
     return OK;
 }
 
-/* --- both --- */
+/* --- both bounds --- */
 
 static enum err check_claim(const struct verifier *verifier, const char *key, double claimed,
                             double found)
 {
     if (!differ(claimed, found))
         return OK;
-    return why_fail(verifier->why, ERR_INPUT, "%s: %s is given as %.12g; it works out at %.12g",
+    return why_fail(verifier->why, ERR_INPUT,
+                    "%s: %s is %.12g in the file, but the flow and the weights give %.12g",
                     verifier->certificate->name, key, claimed, found);
 }
 
@@ -387,7 +394,9 @@ enum err certificate_verify(const struct certificate *certificate, const struct 
     *proof = (struct certificate_proof){0};
     if ((certificate->about.routing == CERTIFICATE_OPTIMAL) != (paths == NULL) ||
         (paths && paths->pair_count != certificate->flow.pair_count))
-        return why_fail(why, ERR_INPUT, "%s: it is not for these paths", certificate->name);
+        return why_fail(why, ERR_INPUT,
+                        "%s: the file is for another routing or another number of demands",
+                        certificate->name);
     struct verifier verifier = {
         .certificate = certificate,
         .topology = topology,

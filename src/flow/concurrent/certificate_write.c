@@ -1,5 +1,5 @@
-/* certificate_write: one line per link, per demand and per path, so that a
- * complaint about a line finds its place. */
+/* certificate_write: one line per link, per demand and per path, so that an error that names a line
+ * is easy to find. */
 #include "base/check.h"
 #include "base/json.h"
 #include "flow/concurrent/certificate.h"
@@ -19,7 +19,7 @@ const char *const certificate_routing_names[] = {
     [CERTIFICATE_ROUTING_COUNT] = NULL,
 };
 
-/* A node as topologies' own files write it: a number if nodes have no names. */
+/* Writes a node as in topology files: by its number if nodes have no names. */
 static void write_node(struct json *json, const struct topology *topology, uint32_t node)
 {
     if (topology->names)

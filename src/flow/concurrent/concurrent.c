@@ -1,24 +1,24 @@
 /* concurrent: the solver.
  *
- * All demands are routed in full and the load of the busiest channel is made
- * small: throughput is its inverse. Rounds of two halves:
+ * All demands are routed in full, and the load of the busiest channel is minimised: throughput is
+ * its inverse. Each round has two parts:
  *
- *   price    shortest paths under the present weights: an upper bound, and
- *            paths the demands do not use yet;
- *   balance  traffic moves between the paths each demand has, which gives new
- *            loads (a lower bound) and new weights.
+ *   price    shortest paths under the current weights: an upper bound, and
+ *            paths that the demands do not use yet;
+ *   balance  traffic moves between the paths that each demand has, which gives
+ *            new loads (a lower bound) and new weights.
  *
- * With weights w, loads x, t the sum of amount times distance, and b the busiest
- * load, the gap upper / lower = b * sum(w) / t is a product of two:
+ * With weights w, loads x, t the sum of amount times distance, and b the busiest load, the gap
+ * upper / lower = b * sum(w) / t is a product of two factors:
  *
  *   b * sum(w) / sum(x * w)   too smooth: weight on channels that are not full;
- *                             grows less as the sharpness grows
+ *                             becomes smaller with more sharpness
  *   sum(x * w) / t            not balanced: traffic on paths that are not shortest;
- *                             grows less with more rounds
+ *                             becomes smaller with more rounds
  *
- * so the sharpness is raised exactly when the first is the larger one. Starting
- * blunt makes the first rounds converge fast, and most networks need little
- * sharpness: where nearly all channels are full, weights are nearly equal. */
+ * so the sharpness is raised exactly when the first factor is the larger one. Starting with little
+ * sharpness makes the first rounds converge fast, and most networks need little: if nearly all
+ * channels are full, weights are nearly equal. */
 #include "flow/concurrent/concurrent.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@
 #include "flow/concurrent/price.h"
 #include "flow/concurrent/spread.h"
 
-/* Sharpness times busiest load: where it starts, and by what it is raised. */
+/* Sharpness times busiest load: the start value, and the factor by which it is raised. */
 static const double sharpness_start = 3, sharpness_step = 1.5;
 
 /* A round's balance ends when less than this share of the gap can be gained. */
@@ -38,9 +38,9 @@ static const double balance_tolerance = 0.003;
 
 enum {
     PHASE_MAX = 20000,
-    SWEEP_MIN = 10, /* of the balance, a round ... */
+    SWEEP_MIN = 10, /* sweeps of the balance per round ... */
     SWEEP_MAX = 100,
-    SWEEP_EFFORT = 3, /* ... and so many times the effort of the prices */
+    SWEEP_EFFORT = 3, /* ... and at least this many times the effort of the prices */
 };
 
 struct solver {
@@ -49,8 +49,8 @@ struct solver {
     struct flow_spread spread;
     struct balance balance;
     struct price price;
-    double *best_weight; /* that proved `upper` */
-    double upper;        /* the least so far */
+    double *best_weight; /* the weights that proved `upper` */
+    double upper;        /* the smallest so far */
     uint64_t phases;
 };
 
@@ -67,8 +67,8 @@ static void solver_close(struct solver *solver)
     spread_close(&solver->spread);
 }
 
-/* Where only given paths are allowed, the spread has them all from the start,
- * the traffic on the first of each demand. */
+/* If only given paths are allowed, the spread has them all from the start, with the traffic on the
+ * first path of each demand. */
 static enum err spread_given(struct flow_spread *spread, const struct path_set *given,
                              struct why *why)
 {
@@ -112,12 +112,12 @@ static enum err refuse_apart(const struct solver *solver, size_t apart, struct w
     const struct topology *topology = solver->topology;
     const struct demand *demand = &solver->spread.traffic->demands[apart];
     char from[NODE_NAME_SIZE], to[NODE_NAME_SIZE];
-    return why_fail(why, ERR_INPUT, "there is no path from %s to %s, which the traffic asks for",
+    return why_fail(why, ERR_INPUT, "the traffic has a demand from %s to %s, but there is no path",
                     topology_name(topology, demand->from, from),
                     topology_name(topology, demand->to, to));
 }
 
-/* One round of prices: *total as in price.h, and the bound it proves. */
+/* One round of prices: *total as in price.h, and the bound that it proves. */
 static enum err bound(struct solver *solver, double *total, struct why *why)
 {
     const double *weight = solver->balance.weight;
@@ -143,7 +143,7 @@ static enum err bound(struct solver *solver, double *total, struct why *why)
     return OK;
 }
 
-/* Raises the sharpness where the weights are too smooth for their balance. */
+/* Raises the sharpness if the weights are too smooth for their balance. */
 static void sharpen(struct solver *solver, double total)
 {
     const struct flow_spread *spread = &solver->spread;
@@ -201,7 +201,7 @@ static enum err solve(struct solver *solver, struct why *why)
     }
 }
 
-/* Hands out the flow that fits, without the paths that carry nothing. */
+/* Returns the flow scaled to fit, without the paths that carry nothing. */
 static enum err answer(struct concurrent *concurrent, struct solver *solver, struct why *why)
 {
     const struct flow_spread *spread = &solver->spread;
@@ -239,7 +239,8 @@ enum err concurrent_solve(struct concurrent *concurrent, const struct topology *
 {
     assert(options->gap > 0);
     if (!traffic->count)
-        return why_fail(why, ERR_INPUT, "no traffic leaves its node, so no link carries any");
+        return why_fail(why, ERR_INPUT,
+                        "all traffic stays within its nodes, so no link carries any");
     struct solver solver;
     enum err err = solver_open(&solver, topology, traffic, options, why);
     if (err)

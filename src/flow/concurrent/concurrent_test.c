@@ -69,7 +69,7 @@ static void a_fat_tree_carries_every_permutation(void **state)
     }
 }
 
-/* --- the answer is what the header says --- */
+/* --- the result is what the header says --- */
 
 static void the_flow_fits_and_carries_every_demand(void **state)
 {
@@ -105,7 +105,7 @@ static void the_flow_fits_and_carries_every_demand(void **state)
     topology_fini(&topology);
 }
 
-static void it_stops_once_enough_or_too_little_is_proved(void **state)
+static void the_solver_stops_when_enough_or_too_little_is_proved(void **state)
 {
     struct topology topology = built("jellyfish:n=60,degree=6,seed=1");
     struct traffic traffic;
@@ -128,7 +128,7 @@ static void it_stops_once_enough_or_too_little_is_proved(void **state)
     topology_fini(&topology);
 }
 
-/* --- refusals --- */
+/* --- errors --- */
 
 static void demands_without_a_path_are_named(void **state)
 {
@@ -145,7 +145,7 @@ static void demands_without_a_path_are_named(void **state)
     assert_int_equal(traffic_make(&traffic, demands, 2, NULL), OK);
     struct concurrent_options options = {.gap = 0.01};
     assert_int_equal(concurrent_solve(&found, &topology, &traffic, &options, &why), ERR_INPUT);
-    assert_string_equal(why.text, "there is no path from 0 to 3, which the traffic asks for");
+    assert_string_equal(why.text, "the traffic has a demand from 0 to 3, but there is no path");
     traffic.count = 0;
     assert_int_equal(concurrent_solve(&found, &topology, &traffic, &options, &why), ERR_INPUT);
     traffic_fini(&traffic);
@@ -155,5 +155,5 @@ static void demands_without_a_path_are_named(void **state)
 TEST_MAIN(TEST(edge_transitive_graphs_have_their_exact_throughput),
           TEST(even_tori_have_their_exact_throughput), TEST(a_fat_tree_carries_every_permutation),
           TEST(the_flow_fits_and_carries_every_demand),
-          TEST(it_stops_once_enough_or_too_little_is_proved),
+          TEST(the_solver_stops_when_enough_or_too_little_is_proved),
           TEST(demands_without_a_path_are_named))

@@ -10,15 +10,17 @@
 #include "topology/generate/jellyfish_words.h"
 #include "topology/topology.h"
 
-enum { PHASE_MAX = 2000 }; /* where it ends far from the answer: a minute on 245 switches */
+enum {
+    PHASE_MAX = 2000
+}; /* for a search that ends far from the answer: a minute on 245 switches */
 
 struct search {
     struct full_capacity *found;
     const struct full_capacity_options *options;
     struct jellyfish_words words;
     struct topology topology;  /* for topology_servers servers ... */
-    uint32_t topology_servers; /* ... or none if this is 0 */
-    uint32_t servers_given;    /* in the spec; there is a network for these */
+    uint32_t topology_servers; /* ... or not built if this is 0 */
+    uint32_t servers_given;    /* in the spec; there is a network with these */
     struct why *why;
 };
 
@@ -50,8 +52,7 @@ static void search_drop(struct search *search)
     search->topology_servers = 0;
 }
 
-/* The switches with so many servers; *possible is false where these leave no
- * network to build. */
+/* Builds the switches with this many servers; *possible is false if no network exists. */
 static enum err search_build(struct search *search, uint32_t servers, bool *possible)
 {
     char spec[SPEC_SIZE];
@@ -76,7 +77,7 @@ static enum err search_build(struct search *search, uint32_t servers, bool *poss
     return err;
 }
 
-/* The spec as it was given must stand for a network. */
+/* The spec as given must be a network that exists. */
 static enum err search_build_given(struct search *search)
 {
     struct topology topology;
@@ -120,7 +121,7 @@ static enum err matrix_solve(struct search *search, struct full_capacity_step *s
     return err;
 }
 
-/* Has this step been taken before? */
+/* Has this step been done before? */
 static const struct full_capacity_step *step_known(const struct search *search, uint32_t servers,
                                                    uint32_t matrix)
 {
@@ -177,12 +178,12 @@ static enum err servers_try(struct search *search, uint32_t servers, uint32_t ma
     return err;
 }
 
-/* More servers than this cannot be plugged: of several switches each keeps a
+/* The largest number of servers that can be plugged in: if there are several switches, each keeps a
  * port for a link. */
 static uint64_t servers_max(const struct jellyfish_words *words)
 {
     uint64_t sum = 0;
-    uint32_t left = words->node_count - words->bare; /* bare ones are the last */
+    uint32_t left = words->node_count - words->bare; /* the bare switches are the last */
     for (uint32_t r = 0; r < words->run_count; r++) {
         uint32_t count = words->runs[r].count < left ? words->runs[r].count : left;
         sum += (uint64_t)count * (words->runs[r].ports - (words->node_count > 1));
@@ -191,9 +192,9 @@ static uint64_t servers_max(const struct jellyfish_words *words)
     return sum < UINT32_MAX - 1 ? sum : UINT32_MAX - 1;
 }
 
-/* There is no network with so many servers. If the spec named fewer, servers
- * take too many ports; if it named more, links have more ports than there are
- * switches to join, and the search goes up. */
+/* There is no network with this many servers. If the spec has fewer servers, they take too many
+ * ports; if it has more, there are more link ports than switches to join, and the search goes
+ * up. */
 static bool servers_too_few(const struct search *search, uint32_t servers)
 {
     const struct full_capacity_step *step = step_known(search, servers, 0);
@@ -236,9 +237,10 @@ enum err full_capacity_find(struct full_capacity *found, const char *spec,
     if (err)
         return err;
     if (search.words.direct)
-        return why_fail(why, ERR_USAGE,
-                        "%s: full capacity is that of switches; give servers, switches and ports",
-                        spec);
+        return why_fail(
+            why, ERR_USAGE,
+            "%s: only switched networks have a full capacity; give servers, switches and ports",
+            spec);
     err = search_run(&search);
     search_drop(&search);
     if (err)

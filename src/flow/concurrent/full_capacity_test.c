@@ -40,8 +40,8 @@ static enum full_capacity_verdict verdict_of(const struct full_capacity *found, 
     return FULL_CAPACITY_NO;
 }
 
-/* All thirteen carry the result, and of one server more one did not. */
-static void the_result_stands_on_its_steps(void **state)
+/* All thirteen permutations are carried with the result, and one is not with one server more. */
+static void the_steps_prove_the_result(void **state)
 {
     uint32_t ended = 0;
     struct full_capacity found = find(plan, &ended);
@@ -64,7 +64,7 @@ static void the_result_stands_on_its_steps(void **state)
     full_capacity_fini(&found);
 }
 
-/* Each step again, without the search around it. */
+/* Repeats each step without the search around it. */
 static void each_step_can_be_repeated(void **state)
 {
     uint32_t ended = 0, yes = 0, no = 0;
@@ -96,10 +96,10 @@ static void each_step_can_be_repeated(void **state)
     full_capacity_fini(&found);
 }
 
-/* One switch needs no network but has no use for free link ports, so that only
- * eight servers can be; two switches with one link port each are full at one
- * server each; of five switches of six ports each has two servers at least. */
-static void the_smallest(void **state)
+/* One switch needs no network but cannot use free link ports, so only eight servers are possible.
+ * Two switches with one link port each are full with one server each. Of five switches of six
+ * ports, each has at least two servers. */
+static void the_smallest_networks_have_their_full_capacity(void **state)
 {
     uint32_t ended = 0;
     struct full_capacity found = find("jellyfish:servers=8,switches=1,ports=8", &ended);
@@ -113,15 +113,15 @@ static void the_smallest(void **state)
     found = find("jellyfish:servers=11,switches=5,ports=6", &ended);
     assert_in_range(found.servers, 10, 15);
     full_capacity_fini(&found);
-    found = find("jellyfish:servers=2,switches=3,ports=2", &ended); /* a path at most */
+    found = find("jellyfish:servers=2,switches=3,ports=2", &ended); /* at most a path */
     assert_int_equal(found.servers, 2);
     full_capacity_fini(&found);
 }
 
-static void what_has_no_switches_is_refused(void **state)
+static void networks_without_switches_are_refused(void **state)
 {
     static const char *const cases[][2] = {
-        {"jellyfish:n=10,degree=3", "full capacity is that of switches"},
+        {"jellyfish:n=10,degree=3", "only switched networks"},
         {"jellyfish:servers=3,switches=4,ports=1", "jellyfish:servers=3,switches=4,ports=1: "},
         {"jellyfish:servers=3,switches=4", "ports"},
     };
@@ -134,5 +134,6 @@ static void what_has_no_switches_is_refused(void **state)
     }
 }
 
-TEST_MAIN(TEST(the_result_stands_on_its_steps), TEST(each_step_can_be_repeated), TEST(the_smallest),
-          TEST(what_has_no_switches_is_refused))
+TEST_MAIN(TEST(the_steps_prove_the_result), TEST(each_step_can_be_repeated),
+          TEST(the_smallest_networks_have_their_full_capacity),
+          TEST(networks_without_switches_are_refused))

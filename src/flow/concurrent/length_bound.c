@@ -1,6 +1,6 @@
-/* length_bound: one breadth-first search per source that has many demands; for
- * the few of a permutation, searches from both ends, which in a network of
- * short paths see a small part of it. */
+/* length_bound: one breadth-first search per source that has many demands. For the few demands of a
+ * permutation, searches from both ends, which visit only a small part of a network of short
+ * paths. */
 #include "flow/concurrent/length_bound.h"
 
 #include <math.h>
@@ -12,10 +12,10 @@
 
 static_assert(HOPS_NONE == BFS_UNSEEN, "a level is handed out as it is");
 
-enum { FEW = 4 }; /* demands of one source that are searched for one by one */
+enum { FEW = 4 }; /* demands of one source that are searched for individually */
 
-/* Passes one level on. Returns the length of the shortest path that it closes
- * with the other side, or HOPS_NONE. */
+/* Advances the search by one level. Returns the length of the shortest path that it closes with the
+ * other side, or HOPS_NONE. */
 static uint32_t side_grow(struct bfs *side, const struct bfs *other, const struct graph *graph)
 {
     uint32_t end = side->count, best = HOPS_NONE;
@@ -30,8 +30,8 @@ static uint32_t side_grow(struct bfs *side, const struct bfs *other, const struc
     return best;
 }
 
-/* The side with fewer nodes to pass grows, until they meet. When they do, all
- * paths shorter than what they have both passed were ruled out before. */
+/* The side with fewer nodes to expand grows, until they meet. At that moment all paths shorter than
+ * the levels of both sides together were excluded before. */
 static uint32_t hops_between(struct bfs sides[2], const struct graph *graph, uint32_t from,
                              uint32_t to)
 {

@@ -8,7 +8,7 @@
 #include "topology/measure/shortest_paths.h"
 #include "topology/topology.h"
 
-/* Hops of all pairs and of a permutation, one at a time from another module. */
+/* Checks the hops of all demands one by one with another module. */
 static void expect_hops(const struct topology *topology, const struct traffic *traffic)
 {
     uint32_t *hops = array_new(traffic->count, sizeof *hops);
@@ -58,7 +58,7 @@ static void hops_are_those_of_shortest_paths(void **state)
     }
 }
 
-static void what_is_apart_has_no_hops(void **state)
+static void disconnected_nodes_have_no_hops(void **state)
 {
     const struct link links[] = {{0, 1, 0, 0}, {2, 3, 0, 0}, {3, 4, 1, 0}};
     struct demand demands[] = {{0, 1, 1}, {0, 2, 1}, {2, 0, 1}, {2, 4, 1}, {5, 0, 1}};
@@ -74,8 +74,8 @@ static void what_is_apart_has_no_hops(void **state)
     graph_fini(&graph);
 }
 
-/* On these the bound is the throughput itself. */
-static void exact_where_all_channels_can_be_full(void **state)
+/* On these networks the bound is the throughput itself. */
+static void the_bound_is_exact_if_all_channels_can_be_full(void **state)
 {
     static const struct {
         const char *spec;
@@ -99,5 +99,5 @@ static void exact_where_all_channels_can_be_full(void **state)
     }
 }
 
-TEST_MAIN(TEST(hops_are_those_of_shortest_paths), TEST(what_is_apart_has_no_hops),
-          TEST(exact_where_all_channels_can_be_full))
+TEST_MAIN(TEST(hops_are_those_of_shortest_paths), TEST(disconnected_nodes_have_no_hops),
+          TEST(the_bound_is_exact_if_all_channels_can_be_full))

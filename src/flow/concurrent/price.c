@@ -6,11 +6,11 @@
 #include "base/array.h"
 #include "base/check.h"
 
-/* Paths without traffic are kept while they are at most so much longer than
- * the shortest: weights swing, and they are often wanted again. */
+/* Paths without traffic are kept while they are at most this factor longer than the shortest:
+ * weights fluctuate, and these paths are often needed again. */
 static const double keep_within = 1.1;
 
-/* A path must be shorter than those known by more than rounding. */
+/* A path must be shorter than the known paths by more than rounding. */
 static const double shorter_by = 1 - 1e-9;
 
 enum err price_open(struct price *price, const struct graph *graph, const struct traffic *traffic,
@@ -44,7 +44,7 @@ void price_close(struct price *price)
     *price = (struct price){0};
 }
 
-/* Distances from one node, until all that are wanted are settled. */
+/* Computes distances from one node until all wanted nodes are final. */
 static void search(struct price *price, uint32_t source, uint32_t wanted)
 {
     const struct graph *graph = price->graph;
@@ -72,7 +72,7 @@ static void search(struct price *price, uint32_t source, uint32_t wanted)
     }
 }
 
-/* Writes the channels of the path found to price->route; returns how many. */
+/* Writes the channels of the path found to price->route; returns their number. */
 static size_t trace(struct price *price, uint32_t from, uint32_t to)
 {
     size_t hops = 0;
@@ -84,8 +84,7 @@ static size_t trace(struct price *price, uint32_t from, uint32_t to)
     return hops;
 }
 
-/* Writes the paths of one demand to price->next: those worth keeping, and the
- * one just found. */
+/* Writes the paths of one demand to price->next: those worth keeping, and the one just found. */
 static enum err renew(struct price *price, const struct flow_spread *spread, size_t demand,
                       const double *weight, struct why *why)
 {
@@ -191,6 +190,6 @@ double price_effort(const struct price *price)
     size_t sources = 0;
     for (size_t k = 0; k < traffic->count; k++)
         sources += k == 0 || traffic->demands[k].from != traffic->demands[k - 1].from;
-    /* a node costs a pop from the heap, a channel a look */
+    /* a node costs a pop from the heap, a channel one visit */
     return (double)sources * (20.0 * price->graph->node_count + 2.0 * price->graph->link_count);
 }

@@ -10,7 +10,7 @@
 
 enum { SEED = 11, NODES = 30 };
 
-/* Distances from a node by going through all channels until none is shorter. */
+/* Distances from a node by relaxing all channels until nothing changes. */
 static void relax(const struct graph *graph, const double *weight, uint32_t source,
                   double *distance)
 {
@@ -60,7 +60,7 @@ static void rounds_find_shortest_paths(void **state)
                 fail_msg("seed %d, graph %d: %.17g and not %.17g", SEED, (int)graph_seed, total,
                          expected);
             spread_check(&spread);
-            /* the spread has the shortest paths now */
+            /* now the spread has the shortest paths */
             assert_true(fabs(price_given(&spread, weight) - expected) <= 1e-12 * expected);
         }
         free(weight);

@@ -1,10 +1,9 @@
 #pragma once
-/* spread: a traffic laid over paths, while the solver works on it.
+/* spread: a traffic distributed over paths, while the solver works on it.
  *
- * Every demand is carried in full; what is sought is the spread whose busiest
- * channel carries least. Invariants, up to rounding: the rates of a demand's
- * paths are >= 0 and sum to its amount; once settled, the load of a channel is
- * the sum of the rates of the paths over it. */
+ * Every demand is carried in full; the solver looks for the spread whose busiest channel carries
+ * least. Invariants, up to rounding: the rates of a demand's paths are >= 0 and sum to its amount;
+ * in a settled spread, the load of a channel is the sum of the rates of the paths over it. */
 
 #include <stdint.h>
 
@@ -28,13 +27,13 @@ MUST_CHECK enum err spread_open(struct flow_spread *spread, const struct graph *
                                 const struct traffic *traffic, struct why *why);
 void spread_close(struct flow_spread *spread);
 
-/* Gives the last pair of spread->paths one more path, with its rate. */
+/* Adds a path with its rate to the last pair of spread->paths. */
 MUST_CHECK enum err spread_add(struct flow_spread *spread, const uint32_t *channels, size_t hops,
                                double rate, struct why *why);
 
-/* Adds the loads up anew; each demand's rates are first scaled to sum to its
- * amount, so that rounding does not add up over many moves. */
+/* Computes the loads again; first scales each demand's rates to sum to its amount, so that rounding
+ * errors do not accumulate over many moves. */
 void spread_settle(struct flow_spread *spread);
 
-/* Asserts what holds of the rates, and that each path joins its demand's ends. */
+/* Asserts the invariants of the rates, and that each path joins its demand's ends. */
 void spread_check(const struct flow_spread *spread);

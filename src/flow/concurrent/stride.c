@@ -7,8 +7,8 @@
 #include "base/array.h"
 #include "base/check.h"
 
-/* In lengths of the direction: shorter steps are not worth the trouble, longer
- * ones leave what the direction was good for. */
+/* In lengths of the direction: shorter steps are not worth the effort, longer ones leave the region
+ * where the direction is useful. */
 static const double length_min = 0.05, length_max = 10;
 
 enum { NEWTON_MAX = 8 };
@@ -39,7 +39,7 @@ enum err stride_begin(struct stride *stride, const struct flow_spread *spread, s
     return OK;
 }
 
-/* How far to go: Newton's method on the sum along the line. */
+/* The length of the step: Newton's method on the sum along the line. */
 static double best_length(const struct stride *stride, const struct flow_spread *spread,
                           double sharpness)
 {

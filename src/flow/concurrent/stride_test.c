@@ -29,7 +29,7 @@ static void open_two(struct two *two)
     assert_int_equal(stride_open(&two->stride, &two->spread, NULL), OK);
 }
 
-/* From where the first cable carries `before` to where it carries `now`. */
+/* From the state in which the first cable carries `before` to that in which it carries `now`. */
 static void stride_from(struct two *two, double before, double now)
 {
     two->spread.rates[0] = before;
@@ -51,7 +51,7 @@ static void close_two(struct two *two)
     topology_fini(&two->topology);
 }
 
-static void it_goes_on_to_where_both_are_even(void **state)
+static void the_step_ends_where_both_are_even(void **state)
 {
     struct two two;
     open_two(&two);
@@ -61,18 +61,18 @@ static void it_goes_on_to_where_both_are_even(void **state)
     close_two(&two);
 }
 
-static void a_direction_that_leads_astray_is_not_followed(void **state)
+static void a_bad_direction_is_not_followed(void **state)
 {
     struct two two;
     open_two(&two);
     stride_from(&two, 2, 2.5);
     assert_true(two.spread.rates[0] == 2.5);
-    stride_from(&two, 2.5, 2.5); /* nor is none at all */
+    stride_from(&two, 2.5, 2.5); /* and no direction at all */
     assert_true(two.spread.rates[0] == 2.5);
     close_two(&two);
 }
 
-static void no_path_carries_less_than_nothing(void **state)
+static void no_path_gets_a_negative_rate(void **state)
 {
     struct two two;
     open_two(&two);
@@ -82,6 +82,5 @@ static void no_path_carries_less_than_nothing(void **state)
     close_two(&two);
 }
 
-TEST_MAIN(TEST(it_goes_on_to_where_both_are_even),
-          TEST(a_direction_that_leads_astray_is_not_followed),
-          TEST(no_path_carries_less_than_nothing))
+TEST_MAIN(TEST(the_step_ends_where_both_are_even), TEST(a_bad_direction_is_not_followed),
+          TEST(no_path_gets_a_negative_rate))

@@ -1,19 +1,17 @@
-/* assignment: Jonker and Volgenant's shortest augmenting paths (Computing 38,
- * 1987), told as a sale. Rows buy columns. A column has a price, its profit to
- * a row is weight less price, and a row wants the column of most profit. If
- * every row gets a column it wants, no permutation is heavier: moving rows to
- * other columns gains nothing, and all prices are paid in either case.
+/* assignment: Jonker and Volgenant's shortest augmenting paths (Computing 38, 1987), described as a
+ * sale. Rows buy columns. A column has a price, its profit to a row is weight minus price, and a
+ * row wants the column of largest profit. If every row gets a column that it wants, no permutation
+ * is heavier: moving rows to other columns gains nothing, and all prices are paid in either case.
  *
- * Invariant: the row that has a column wants it, at the prices of the moment.
+ * Invariant: a row that has a column wants it at the current prices.
  *
- * Prices start so high that few want to swap (open_sale). Then rows bid against
- * each other, which settles most of them (bid). For each of the rest a
- * cheapest chain of moves to a column nobody has is found by Dijkstra's
- * algorithm, where the length of a step is the profit a row gives up (augment).
+ * Prices start so high that few rows want to swap (open_sale). Then rows bid against each other,
+ * which settles most of them (bid). For each remaining row, Dijkstra's algorithm finds a cheapest
+ * chain of moves to a free column, where the length of a step is the profit that a row gives up
+ * (augment).
  *
- * Ties are frequent here: most entries of the matrices of a routing are 0. A
- * free column is taken before others of the same distance, which ends most
- * searches early. */
+ * Ties are frequent here: most entries of the matrices of a routing are 0. A free column is taken
+ * before others of the same distance, which ends most searches early. */
 #include "flow/matching/assignment.h"
 
 #include <math.h>
@@ -33,9 +31,9 @@ struct sale {
     uint32_t *waiting;   /* rows without a column */
     uint32_t waiting_count;
 
-    /* of one search, per column */
-    double *loss; /* profit given up on the way to it; INFINITY once it is settled */
-    double *gone; /* its price; INFINITY once it is settled */
+    /* for one search, per column */
+    double *loss; /* profit given up on the way to it; INFINITY after it is settled */
+    double *gone; /* its price; INFINITY after it is settled */
     double *far;  /* the loss with which it was settled */
     uint32_t *before;
     uint32_t *settled;
@@ -73,7 +71,7 @@ static const double *row_weights(const struct sale *sale, uint32_t row)
     return sale->weights + (size_t)row * sale->size;
 }
 
-/* The column of most profit to a row, and the next best; size is at least 2. */
+/* The column of largest profit to a row, and the next best; size is at least 2. */
 struct choice {
     uint32_t best, second;
     double best_profit, second_profit;
@@ -100,15 +98,15 @@ static struct choice choose(const struct sale *sale, uint32_t row)
     return choice;
 }
 
-/* Each column costs what the row that values it most would give, and goes to
- * that row if it has none yet. Its price may then rise to where that row would
- * as soon have its next best: others will look elsewhere. */
+/* Each column costs as much as its largest weight in any row, and goes to that row if the row has
+ * none yet. The price then rises to the point where the row is indifferent between the column and
+ * its next best, so that other rows prefer other columns. */
 static void open_sale(struct sale *sale)
 {
     uint32_t size = sale->size;
     for (uint32_t i = 0; i < size; i++) {
         sale->column_of[i] = sale->row_of[i] = NONE;
-        sale->before[i] = 0; /* the row that gives most, for now */
+        sale->before[i] = 0; /* the row with the largest weight so far */
         sale->price[i] = sale->weights[i];
     }
     for (uint32_t row = 1; row < size; row++) {
@@ -140,10 +138,9 @@ static void open_sale(struct sale *sale)
     }
 }
 
-/* One round of bids. A row raises the price of its best column to where it
- * would as soon have the next best, and takes it. Whoever had it bids at once
- * if the price did rise, else in the next round, so that equals do not take
- * turns for ever. */
+/* One round of bids. A row raises the price of its best column to the point where it is indifferent
+ * between this column and the next best, and takes it. The previous holder bids at once if the
+ * price has risen, else in the next round, so that equal rows do not alternate for ever. */
 static void bid(struct sale *sale)
 {
     uint32_t left = sale->waiting_count, next = 0, steps = 0;
@@ -157,7 +154,7 @@ static void bid(struct sale *sale)
         if (rises)
             sale->price[column] = price;
         else if (holder != NONE && sale->row_of[choice.second] == NONE)
-            column = choice.second, holder = NONE; /* as good, and nobody has it */
+            column = choice.second, holder = NONE; /* equally good, and free */
         sale->column_of[row] = column;
         sale->row_of[column] = row;
         if (holder == NONE)
@@ -170,8 +167,8 @@ static void bid(struct sale *sale)
     }
 }
 
-/* What `row`, whose own column was settled with loss `base`, makes of those
- * that are not settled yet. */
+/* Updates the columns that are not settled yet by `row`, whose own column was settled with loss
+ * `base`. */
 static void relax(struct sale *sale, uint32_t row, double base, double profit)
 {
     const double *weights = row_weights(sale, row);
@@ -187,14 +184,14 @@ static void relax(struct sale *sale, uint32_t row, double base, double profit)
     }
 }
 
-/* The nearest column that is not settled; of equals one that nobody has. */
+/* The nearest column that is not settled; of equal ones, a free one. */
 static uint32_t nearest(const struct sale *sale)
 {
     double least = INFINITY;
     uint32_t found = NONE;
     for (uint32_t column = 0; column < sale->size; column++)
         least = sale->loss[column] < least ? sale->loss[column] : least;
-    assert(least < INFINITY); /* else every column is settled, and one was free */
+    assert(least < INFINITY); /* else every column is settled, but one was free */
     for (uint32_t column = 0; column < sale->size; column++) {
         if (sale->loss[column] > least)
             continue;
@@ -205,7 +202,7 @@ static uint32_t nearest(const struct sale *sale)
     return found;
 }
 
-/* Gives `row` a column, moving others along a chain of least loss. */
+/* Gives `row` a column by moving other rows along a chain of least loss. */
 static void augment(struct sale *sale, uint32_t row)
 {
     uint32_t count = 0, column, at = row;
@@ -226,7 +223,7 @@ static void augment(struct sale *sale, uint32_t row)
         sale->loss[column] = sale->gone[column] = INFINITY;
         sale->settled[count++] = column;
     }
-    /* Along the chain every row now wants the column it moves to. */
+    /* Now every row along the chain wants the column that it moves to. */
     for (uint32_t i = 0; i < count; i++)
         sale->price[sale->settled[i]] += base - sale->far[sale->settled[i]];
     for (;;) {

@@ -11,7 +11,7 @@
 
 enum { SEED = 11 };
 
-/* The heaviest permutation of rows from `row` on, trying all. */
+/* The heaviest permutation of the rows from `row` on, by trying all. */
 static double try_all(const double *weights, uint32_t size, uint32_t row, uint32_t used)
 {
     double best = row == size ? 0 : -INFINITY;
@@ -24,8 +24,8 @@ static double try_all(const double *weights, uint32_t size, uint32_t row, uint32
     return best;
 }
 
-/* Solves, and proves that it is a permutation of that weight, and by the
- * prices that none is heavier. */
+/* Solves, and checks that the result is a permutation of that weight and, by the prices, that none
+ * is heavier. */
 static double solved(const double *weights, uint32_t size)
 {
     uint32_t *column_of = array_new(size, sizeof *column_of);
@@ -67,7 +67,7 @@ static double draw(struct rng *rng, uint32_t kind)
     }
 }
 
-static void small_ones_equal_trying_all(void **state)
+static void small_matrices_agree_with_trying_all(void **state)
 {
     struct rng rng = rng_make(SEED, 1);
     double weights[64] = {0};
@@ -81,7 +81,7 @@ static void small_ones_equal_trying_all(void **state)
     }
 }
 
-static void large_ones_are_proved_by_their_prices(void **state)
+static void large_matrices_are_proved_by_their_prices(void **state)
 {
     struct rng rng = rng_make(SEED, 2);
     static const uint32_t sizes[] = {9, 33, 64, 100, 150};
@@ -97,7 +97,7 @@ static void large_ones_are_proved_by_their_prices(void **state)
     }
 }
 
-/* Products of ranks: the heaviest pairs equals, 1 + 4 + 9 + ... */
+/* Products of ranks: the heaviest permutation pairs equal ranks, 1 + 4 + 9 + ... */
 static void products_pair_equal_ranks(void **state)
 {
     const uint32_t size = 120;
@@ -110,7 +110,7 @@ static void products_pair_equal_ranks(void **state)
     free(weights);
 }
 
-static void nothing_and_all_alike_are_fine(void **state)
+static void an_empty_and_a_constant_matrix_are_solved(void **state)
 {
     double total = 1, weights[36];
     assert_int_equal(assignment_heaviest(NULL, 0, NULL, &total, NULL), OK);
@@ -121,5 +121,6 @@ static void nothing_and_all_alike_are_fine(void **state)
     assert_within(solved(weights, 1), 0.1, 0);
 }
 
-TEST_MAIN(TEST(small_ones_equal_trying_all), TEST(large_ones_are_proved_by_their_prices),
-          TEST(products_pair_equal_ranks), TEST(nothing_and_all_alike_are_fine))
+TEST_MAIN(TEST(small_matrices_agree_with_trying_all),
+          TEST(large_matrices_are_proved_by_their_prices), TEST(products_pair_equal_ranks),
+          TEST(an_empty_and_a_constant_matrix_are_solved))

@@ -1,7 +1,7 @@
-/* hops: breadth-first search with a cache line per node. A node passes on the
- * sources that came new at the last level, so a search costs at most a visit
- * per node and source, also in networks of long paths; it ends when all
- * sources have reached all nodes, without a last level that finds nothing.
+/* hops: breadth-first search with a cache line per node. A node passes on the sources that were new
+ * at the last level, so a search costs at most one visit per node and source, also in networks of
+ * long paths; it ends when all sources have reached all nodes, without a last level that finds
+ * nothing.
  *
  * Invariant between searches: next and marked are all 0. */
 #include "flow/matching/hops.h"
@@ -50,8 +50,7 @@ static void touch(struct hops *hops, uint32_t node, uint32_t *touched_count)
     hops->touched[(*touched_count)++] = node;
 }
 
-/* The lines that will be written for a node: asked for while the one before is
- * worked on, they are there in time. */
+/* Prefetches the lines that will be written for a node while the previous one is processed. */
 static inline void prefetch(const struct hops *hops, uint32_t node)
 {
     const struct graph *graph = hops->graph;
@@ -59,8 +58,8 @@ static inline void prefetch(const struct hops *hops, uint32_t node)
         __builtin_prefetch(&hops->next[graph->to[slot]], 1);
 }
 
-/* Every active node hands its new sources to its neighbours; returns how many
- * nodes were touched. */
+/* Every active node passes its new sources to its neighbours; returns the number of touched
+ * nodes. */
 static uint32_t push(struct hops *hops, uint32_t active_count)
 {
     const struct graph *graph = hops->graph;
@@ -80,7 +79,7 @@ static uint32_t push(struct hops *hops, uint32_t active_count)
     return touched_count;
 }
 
-/* What is new of what was handed to a node; returns how many sources. */
+/* Keeps only the new ones of the sources that were passed to a node; returns their number. */
 static uint32_t take(struct hops *hops, uint32_t node)
 {
     struct hops_set *next = &hops->next[node], *seen = &hops->seen[node], *now = &hops->now[node];
@@ -102,7 +101,7 @@ void hops_search(struct hops *hops, const uint32_t *sources, uint32_t count,
 {
     assert(count <= HOPS_BATCH);
     uint32_t touched_count = 0;
-    uint64_t left = (uint64_t)count * hops->graph->node_count; /* pairs that have not met */
+    uint64_t left = (uint64_t)count * hops->graph->node_count; /* pairs that have not met yet */
     memset(hops->seen, 0, hops->graph->node_count * sizeof *hops->seen);
     for (uint32_t i = 0; i < count; i++) {
         bitset_add(hops->next[sources[i]].words, i);

@@ -1,6 +1,6 @@
 #pragma once
-/* hops: how far nodes are from up to 512 sources at once, one bit each. Only
- * what the caller is told is kept, so no matrix is stored unless it wants one. */
+/* hops: the distances of nodes from up to 512 sources at once, one bit each. Results go to the
+ * caller and are not stored, so there is no matrix unless the caller makes one. */
 
 #include <stdint.h>
 
@@ -26,8 +26,8 @@ struct hops {
 MUST_CHECK enum err hops_init(struct hops *hops, const struct graph *graph, struct why *why);
 void hops_fini(struct hops *hops);
 
-/* Tells, in order of distance from 0, which of the sources first reach a node
- * after so many hops. Sources may be equal. */
+/* Reports, in order of distance from 0, which of the sources first reach a node after this many
+ * hops. Sources may be equal. */
 void hops_search(struct hops *hops, const uint32_t *sources, uint32_t count,
                  void (*reached)(void *context, uint32_t node, const struct hops_set *fresh,
                                  uint32_t distance),

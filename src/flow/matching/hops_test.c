@@ -20,7 +20,7 @@ static void told(void *context, uint32_t node, const struct hops_set *fresh, uin
     assert_true(count > 0);
 }
 
-/* Floyd and Warshall's, on the links. */
+/* Floyd and Warshall's algorithm on the links. */
 static void all_pairs(const struct link *links, uint32_t count, uint32_t hops[NODES][NODES])
 {
     for (uint32_t a = 0; a < NODES; a++)
@@ -54,7 +54,8 @@ static void hops_are_those_of_floyd_and_warshall(void **state)
         assert_int_equal(graph_make(&graph, NODES, links, count, NULL), OK);
         assert_int_equal(hops_init(&hops, &graph, NULL), OK);
         all_pairs(links, count, wanted);
-        for (int again = 0; again < 2; again++) { /* nothing is left of the first search */
+        for (int again = 0; again < 2;
+             again++) { /* the second search is independent of the first */
             for (uint32_t i = 0; i < HOPS_BATCH; i++)
                 for (uint32_t v = 0; v < NODES; v++)
                     found[i][v] = NEVER;

@@ -1,19 +1,18 @@
-/* longest: servers to servers as far away as a permutation allows.
+/* longest: matches servers with servers as far away as a permutation allows.
  *
- * Servers of one node are alike, and if every node has a multiple of g, so does
- * some longest permutation: the vertices of the transportation polytope are
- * integral. A unit is g servers of one node; rows and columns are units.
+ * Servers of one node are interchangeable, and if the number of servers of every node is a multiple
+ * of g, some longest permutation sends whole groups of g: the vertices of the transportation
+ * polytope are integral. A unit is g servers of one node; rows and columns are units.
  *
- * A network that looks alike from every node shifts every node by the way to
- * one that is farthest from node 0. Some thousand units are assigned exactly.
- * More are dealt at random and then improved: groups of units hand their
- * receivers in, and get them back by an exact assignment. In a group of 512 of
- * a random network nearly all rows find a column at the greatest distance; later
- * rounds are for the few that did not. No row can do better than its farthest
- * node, which proves many a result exact after all.
+ * In a network that looks the same from every node, every node sends to the node at the same
+ * difference as from node 0 to a farthest node. Up to some thousand units are assigned exactly.
+ * More are dealt at random and then improved: groups of units return their receivers, and get them
+ * back by an exact assignment. In a group of 512 of a random network nearly all rows find a column
+ * at the greatest distance; later rounds are for the few that did not. No row can do better than
+ * its farthest node, which often proves the result exact.
  *
- * Nodes without a path between them are never paired: a permutation without
- * such pairs exists, each unit to itself. */
+ * Nodes without a path between them are never paired: a permutation without such pairs exists, each
+ * unit to itself. */
 #include "flow/matching/longest.h"
 
 #include <stdlib.h>
@@ -28,9 +27,9 @@
 #include "flow/matching/longest_impl.h"
 #include "topology/measure/distance.h"
 
-#define NO_PATH      (-1) /* until it is known how much outweighs all gains */
+#define NO_PATH      (-1) /* until the weight that outweighs all gains is known */
 #define ROUND_MAX    16
-#define KEEN_SHARE   8    /* of a group, those that could do better, if they are few */
+#define KEEN_SHARE   8    /* part of a group for units that could improve, if these are few */
 #define ROUND_GAIN   1e-4 /* a round that gains a smaller share is the last */
 #define SLOT_NONE    UINT32_MAX
 #define STREAM_GROUP 0x6c6f6e67 /* "long" */
@@ -42,22 +41,22 @@ struct matching {
     uint32_t unit_count; /* rows, and columns */
     uint32_t *unit_node;
     uint32_t *to;        /* per unit: the unit it sends to */
-    uint64_t *unit_hops; /* per unit: hops to that one */
-    uint64_t *farthest;  /* per node with servers: hops to the farthest of them */
+    uint64_t *unit_hops; /* per unit: hops to that unit */
+    uint64_t *farthest;  /* per node with servers: hops to the farthest other one */
     uint64_t length;     /* of all units, in hops */
 
     /* one assignment */
     struct hops hops;
     uint32_t *rows;      /* units that take part ... */
-    uint32_t *columns;   /* ... and units they send to; group_max of each */
-    uint32_t *column_of; /* what the assignment says */
+    uint32_t *columns;   /* ... and the units that they send to; group_max of each */
+    uint32_t *column_of; /* the result of the assignment */
     uint32_t *first;     /* per node: its first column, or SLOT_NONE ... */
-    uint32_t *next;      /* ... and the column after, of the same node */
+    uint32_t *next;      /* ... and the next column of the same node */
     double *weights;
     uint32_t count;
-    uint32_t batch;        /* first row of those that are searched from */
-    uint32_t distance;     /* at which the search is, and ... */
-    struct hops_set level; /* ... the rows that reached a node with servers there */
+    uint32_t batch;        /* first row of the current sources */
+    uint32_t distance;     /* the current distance of the search, and ... */
+    struct hops_set level; /* ... the rows that reached a node with servers at this distance */
 };
 
 static void matching_fini(struct matching *matching)
@@ -110,14 +109,14 @@ static enum err matching_init(struct matching *matching, struct why *why)
         return why_memory(why);
     for (uint32_t v = 0, unit = 0; v < nodes; v++) {
         matching->first[v] = SLOT_NONE;
-        matching->farthest[v] = 1; /* until it is known: everybody could do better */
+        matching->farthest[v] = 1; /* until it is known: every unit could improve */
         for (uint32_t i = 0; i < topology->sites[v].servers; i += matching->unit_size)
             matching->unit_node[unit++] = v;
     }
     return hops_init(&matching->hops, &topology->graph, why);
 }
 
-/* The rows in `level` have reached a node with servers at that distance. */
+/* Records that the rows in `level` have reached a node with servers at that distance. */
 static void level_end(struct matching *matching)
 {
     for (uint32_t k = 0; k < HOPS_WORDS; k++)
@@ -135,8 +134,8 @@ static void weigh_row(struct matching *matching, size_t row, uint32_t node)
         weights[slot] = matching->distance;
 }
 
-/* Called for nodes in order of distance. Most nodes are nobody's column: for
- * those a row is not looked at one by one. */
+/* Called for nodes in order of distance. Most nodes have no column: for these the rows are not
+ * visited one by one. */
 static void row_reached(void *context, uint32_t node, const struct hops_set *fresh,
                         uint32_t distance)
 {
@@ -155,8 +154,8 @@ static void row_reached(void *context, uint32_t node, const struct hops_set *fre
             weigh_row(matching, matching->batch + bitset_take_lowest(&rows, k), node);
 }
 
-/* A pair without a path costs more than all others together can gain, and no
- * more than that, so that sums of weights stay exact. */
+/* A pair without a path costs more than all others together can gain, and no more than that, so
+ * that sums of weights stay exact. */
 static void forbid(double *weights, uint32_t count)
 {
     double most = 0;
@@ -191,7 +190,7 @@ static void weigh(struct matching *matching)
     forbid(matching->weights, count);
 }
 
-/* Deals the columns of the group anew; `length` has counted them so far. */
+/* Assigns the columns of the group again; updates `length`. */
 static enum err assign(struct matching *matching, struct why *why)
 {
     double before = 0, after;
@@ -202,7 +201,7 @@ static enum err assign(struct matching *matching, struct why *why)
         assignment_heaviest(matching->weights, matching->count, matching->column_of, &after, why);
     if (err)
         return err;
-    /* Whole numbers below 2^53: exact. */
+    /* Integers below 2^53: exact. */
     assert(before >= 0 && after >= before);
     matching->length += (uint64_t)(after - before);
     for (uint32_t i = 0; i < matching->count; i++) {
@@ -214,7 +213,7 @@ static enum err assign(struct matching *matching, struct why *why)
     return OK;
 }
 
-/* All at once, from each unit to itself. */
+/* Assigns all at once, starting with each unit to itself. */
 static enum err assign_whole(struct matching *matching, struct why *why)
 {
     matching->count = matching->unit_count;
@@ -223,8 +222,8 @@ static enum err assign_whole(struct matching *matching, struct why *why)
     return assign(matching, why);
 }
 
-/* Sorts units: those that are not yet as far from their receiver as they could
- * be come first, each kind in the order given. Returns how many those are. */
+/* Sorts units: those that could still be farther from their receiver come first, each kind in the
+ * given order. Returns the number of these. */
 static uint32_t keen_first(const struct matching *matching, const uint32_t *order, uint32_t *sorted)
 {
     uint32_t keen = 0, units = matching->unit_count;
@@ -239,8 +238,8 @@ static uint32_t keen_first(const struct matching *matching, const uint32_t *orde
     return keen;
 }
 
-/* One round of groups. A group has some units that could do better, and others
- * to exchange with; where few could, there are few groups. */
+/* One round of groups. A group has some units that could improve, and others to exchange with; if
+ * few could improve, there are few groups. */
 static enum err assign_groups(struct matching *matching, const uint32_t *order, uint32_t keen,
                               struct why *why)
 {
@@ -263,7 +262,7 @@ static enum err assign_groups(struct matching *matching, const uint32_t *order, 
     return err;
 }
 
-/* What no permutation exceeds: every unit to the node farthest from it. */
+/* An upper bound for every permutation: every unit to the node farthest from it. */
 static uint64_t bound(const struct matching *matching)
 {
     uint64_t sum = 0;
@@ -334,7 +333,7 @@ static void last_reached(void *context, uint32_t node, const struct hops_set *fr
     *(struct last *)context = (struct last){node, distance};
 }
 
-/* Every node as far up the axes as the farthest one is from node 0. */
+/* Every node sends to the node at the same difference as from node 0 to a farthest node. */
 static enum err shift(struct traffic *traffic, const struct topology *topology,
                       struct longest_matching *found, struct why *why)
 {
@@ -367,7 +366,7 @@ enum err longest_matching_within(struct traffic *traffic, const struct topology 
 {
     enum err err;
     if (topology->server_count < 2)
-        return why_fail(why, ERR_USAGE, "a matching of servers needs two at least");
+        return why_fail(why, ERR_USAGE, "a matching of servers needs at least two servers");
     if (limits.symmetry && distance_sources(topology) == 1)
         err = shift(traffic, topology, found, why);
     else

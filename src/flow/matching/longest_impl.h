@@ -5,9 +5,9 @@
 #include "flow/matching/longest.h"
 
 struct longest_limits {
-    uint32_t whole; /* as many units are assigned at once, exactly */
-    uint32_t group; /* of more, so many are assigned anew at a time; at least 2 */
-    bool symmetry;  /* use that a network looks alike from every node */
+    uint32_t whole; /* up to this many units are assigned at once, exactly */
+    uint32_t group; /* of more units, this many are reassigned at a time; at least 2 */
+    bool symmetry;  /* use that a network looks the same from every node */
 };
 
 MUST_CHECK enum err longest_matching_within(struct traffic *traffic,

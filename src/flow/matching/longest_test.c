@@ -17,7 +17,7 @@ static void row_told(void *context, uint32_t node, const struct hops_set *fresh,
     ((int64_t *)context)[node] = distance;
 }
 
-/* hops[v] from a node, or -1 where no path leads. */
+/* hops[v] from a node, or -1 if there is no path. */
 static void row(const struct topology *topology, uint32_t from, int64_t *hops)
 {
     struct hops search;
@@ -28,7 +28,7 @@ static void row(const struct topology *topology, uint32_t from, int64_t *hops)
     hops_fini(&search);
 }
 
-/* The traffic is a permutation of servers of the length that is claimed. */
+/* Checks that the traffic is a permutation of servers of the claimed length. */
 static void check(const struct topology *topology, const struct traffic *traffic,
                   const struct longest_matching *found)
 {
@@ -86,7 +86,7 @@ static int64_t try_all(const struct brute *brute, uint32_t server, uint32_t used
     return best;
 }
 
-/* Up to 8 nodes and 8 servers at random, in one part or more. */
+/* Up to 8 random nodes and 8 servers, connected or not. */
 static struct topology random_topology(struct rng *rng)
 {
     uint32_t nodes = 2 + (uint32_t)rng_below(rng, 7), count = (uint32_t)rng_below(rng, 10);
@@ -106,7 +106,7 @@ static struct topology random_topology(struct rng *rng)
     return topology;
 }
 
-static void small_ones_equal_trying_all(void **state)
+static void small_networks_agree_with_trying_all(void **state)
 {
     struct rng rng = rng_make(SEED, 1);
     uint32_t proved = 0;
@@ -139,7 +139,7 @@ static void small_ones_equal_trying_all(void **state)
 }
 
 /* Even sizes: every node to its antipode. */
-static void a_torus_sends_everybody_to_the_antipode(void **state)
+static void every_node_of_a_torus_sends_to_its_antipode(void **state)
 {
     static const struct {
         const char *spec;
@@ -155,15 +155,15 @@ static void a_torus_sends_everybody_to_the_antipode(void **state)
         struct longest_matching found = solved(&topology, limits);
         assert_true(found.exact);
         assert_int_equal(found.length, cases[i].length);
-        found = solved(&topology, whole); /* the same without knowing that it is symmetric */
+        found = solved(&topology, whole); /* the same without known symmetry */
         assert_true(found.exact);
         assert_int_equal(found.length, cases[i].length);
         topology_fini(&topology);
     }
 }
 
-/* Between pods of a fat-tree all servers are 4 links between switches apart. */
-static void servers_of_one_switch_are_taken_together(void **state)
+/* Servers in different pods of a fat-tree are all 4 links between switches apart. */
+static void servers_of_one_switch_are_treated_as_one_unit(void **state)
 {
     struct topology topology = build_test("fattree:k=8");
     struct traffic traffic;
@@ -172,12 +172,12 @@ static void servers_of_one_switch_are_taken_together(void **state)
     check(&topology, &traffic, &found);
     assert_true(found.exact);
     assert_int_equal(found.length, 128 * 4);
-    assert_int_equal(traffic.count, 32); /* a receiving switch per edge switch */
+    assert_int_equal(traffic.count, 32); /* one receiving switch per edge switch */
     traffic_fini(&traffic);
     topology_fini(&topology);
 }
 
-static void groups_come_close_on_random_graphs(void **state)
+static void groups_are_nearly_optimal_on_random_graphs(void **state)
 {
     struct topology topology = build_test("jellyfish:n=400,degree=5,seed=3");
     struct longest_limits limits = {.whole = 0, .group = 64};
@@ -199,6 +199,7 @@ static void one_server_is_refused(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(small_ones_equal_trying_all), TEST(a_torus_sends_everybody_to_the_antipode),
-          TEST(servers_of_one_switch_are_taken_together), TEST(groups_come_close_on_random_graphs),
-          TEST(one_server_is_refused))
+TEST_MAIN(TEST(small_networks_agree_with_trying_all),
+          TEST(every_node_of_a_torus_sends_to_its_antipode),
+          TEST(servers_of_one_switch_are_treated_as_one_unit),
+          TEST(groups_are_nearly_optimal_on_random_graphs), TEST(one_server_is_refused))

@@ -1,20 +1,20 @@
 /* total: the solver.
  *
- * What is not served of a demand counts as carried on a path of its own whose
- * length is 1; a channel that carries x weighs exp(sharpness * (x - 1)). Moving
- * traffic until no path of a demand is longer than another it could use makes
+ * The part of a demand that is not served counts as carried on a path of its own with length 1; a
+ * channel that carries x weighs exp(sharpness * (x - 1)). Moving traffic until no path of a demand
+ * is longer than another that it could use minimises
  *
  *   sum over channels of exp(sharpness * (x - 1)) / sharpness + all that is not served
  *
- * as small as it gets. A channel that is full weighs 1, as much as a unit not
- * served, so that none is filled beyond that but for rounding; and one that
- * weighs w is short of full by log(1 / w) / sharpness only. The proof's gap is
+ * A full channel weighs 1, as much as a unit that is not served, so no channel is filled beyond
+ * that except for rounding; a channel that weighs w is only log(1 / w) / sharpness short of full.
+ * The gap of the proof has two parts,
  *
- *   sum of w * (1 - x)                      too smooth: less as the sharpness grows
- *   what paths are longer than they must be not balanced: less with more rounds
+ *   sum of w * (1 - x)                       too smooth: smaller with more sharpness
+ *   excess length of paths over the shortest not balanced: smaller with more rounds
  *
- * and the sharpness is raised whenever the first is the larger, as in
- * flow/concurrent, whose rounds of prices and of balance these are. */
+ * and the sharpness is raised whenever the first is the larger one, as in flow/concurrent, whose
+ * rounds of prices and of balance are used here. */
 #include "flow/total/total.h"
 
 #include <math.h>
@@ -33,22 +33,22 @@ static const double sharpness_start = 5, sharpness_step = 1.2;
 /* A round's balance ends when less than this share of the gap can be gained. */
 static const double balance_tolerance = 0.05;
 
-/* Prices leave a path alone that is longer than the shortest by rounding. With
- * all weights raised by more than that, no distance is below the length of the
- * shortest path known under the weights as they are. */
+/* Prices keep a path that is longer than the shortest by rounding only. With all weights raised by
+ * more than that, no distance is below the length of the shortest known path under the original
+ * weights. */
 static const double rounding = 1e-8;
 
 static const double weight_min = 1e-12;
 
 enum {
     PHASE_MAX = 5000,
-    SWEEP_MAX = 100, /* of the balance, a round */
+    SWEEP_MAX = 100, /* sweeps of the balance per round */
 };
 
 struct solver {
     const struct graph *graph;
-    struct traffic traffic;    /* demands that a path joins */
-    struct flow_spread spread; /* its rates sum to what is served of a demand */
+    struct traffic traffic;    /* demands whose ends are connected */
+    struct flow_spread spread; /* its rates sum to the served part of each demand */
     struct balance balance;    /* the weights, and the moves */
     struct price price;
     double lower, upper; /* the best so far */
@@ -56,9 +56,9 @@ struct solver {
     double unbalanced;
 };
 
-/* --- who reaches whom --- */
+/* --- which demands have a path --- */
 
-/* The demands that a path joins; the others are added up. */
+/* Keeps the demands that have a path and adds up the others. */
 static enum err reachable(const struct graph *graph, const struct traffic *traffic,
                           struct traffic *kept, double *unreachable, struct why *why)
 {
@@ -91,8 +91,8 @@ static double served(const struct solver *solver, size_t demand)
     return sum;
 }
 
-/* Serves more or less of a demand over this path: until its length is 1.
- * Returns what there was to gain. */
+/* Serves more or less of a demand over this path until its length is 1. Returns the possible
+ * gain. */
 static double serve(struct solver *solver, size_t path, double unserved)
 {
     struct balance *balance = &solver->balance;
@@ -102,7 +102,7 @@ static double serve(struct solver *solver, size_t path, double unserved)
     return length > 1 ? rate * (length - 1) : unserved * (1 - length);
 }
 
-/* Returns what there was to gain, at each move. */
+/* Returns the possible gain of all moves. */
 static double sweep_demand(struct solver *solver, size_t demand)
 {
     const struct path_set *paths = &solver->spread.paths;
@@ -127,7 +127,7 @@ static double sweep_demand(struct solver *solver, size_t demand)
     return gain;
 }
 
-/* Loads added up anew from the rates, and the bound they give. */
+/* Computes the loads again from the rates, and the bound that they give. */
 static void settle(struct solver *solver)
 {
     struct flow_spread *spread = &solver->spread;
@@ -140,7 +140,7 @@ static void settle(struct solver *solver)
         for (size_t h = paths->path_first[p]; h < paths->path_first[p + 1]; h++)
             spread->load[paths->channels[h]] += spread->rates[p];
     }
-    spread->busiest = 1; /* or whatever all rates must be divided by to fit */
+    spread->busiest = 1; /* or the factor by which all rates must be divided to fit */
     for (size_t c = 0; c < graph_channel_count(solver->graph); c++)
         spread->busiest = fmax(spread->busiest, spread->load[c]);
     for (size_t k = 0; k < paths->pair_count; k++)
@@ -149,9 +149,8 @@ static void settle(struct solver *solver)
     solver->lower = fmax(solver->lower, all / spread->busiest);
 }
 
-/* Sweeps over all demands until there is little to gain, by the gap; leaves as
- * weights the mean of those after each sweep of the later half, which proves
- * more than any one of them. */
+/* Sweeps over all demands until there is little to gain, relative to the gap; leaves as weights the
+ * mean of those after each sweep of the later half, which proves more than any single one. */
 static void balance_all(struct solver *solver)
 {
     struct balance *balance = &solver->balance;
@@ -180,7 +179,7 @@ static void balance_all(struct solver *solver)
 
 /* --- bounds --- */
 
-/* New paths, and the bound that the weights prove. */
+/* Adds new paths, and computes the bound that the weights prove. */
 static enum err bound(struct solver *solver, struct why *why)
 {
     struct balance *balance = &solver->balance;
@@ -243,7 +242,7 @@ static void solver_close(struct solver *solver)
     traffic_fini(&solver->traffic);
 }
 
-/* Takes the traffic, also on failure. */
+/* Takes ownership of the traffic, also on failure. */
 static enum err solver_open(struct solver *solver, const struct graph *graph,
                             struct traffic traffic, struct why *why)
 {
@@ -268,7 +267,7 @@ enum err total_solve(struct total *total, const struct topology *topology,
     enum err err = reachable(&topology->graph, traffic, &kept, &total->unreachable, why);
     if (err)
         return err;
-    if (!kept.count) { /* exactly nothing */
+    if (!kept.count) { /* the result is exactly 0 */
         traffic_fini(&kept);
         return OK;
     }

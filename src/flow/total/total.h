@@ -1,16 +1,15 @@
 #pragma once
-/* total: the most of a traffic that a network carries in all, where each demand
- * may be served in full, in part or not at all, under the best routing there
- * is, with a proof on both sides.
+/* total: the largest total amount of a traffic that a network can carry, if each demand may be
+ * served in full, in part or not at all, under the best possible routing, with a proof of both
+ * bounds.
  *
- * flow/concurrent asks how much everybody gets at once, and the worst-placed
- * demand decides; here the mean over all demands counts. Where a failure cuts
- * a pair off the first is 0, and the second hardly less than before.
+ * flow/concurrent finds the share that all demands get at once, so the worst-placed demand decides;
+ * here the mean over all demands counts. If a failure disconnects a pair, the first is 0, and the
+ * second hardly less than before.
  *
- * Links have rate 1 in each direction. `lower` is what a flow that was found
- * carries. `upper` comes from weights w on channels, by duality: carrying one
- * unit is worth 1 and costs the distance under w, so that whatever the routing,
- * total <= sum(w) + sum(amount * max(0, 1 - distance under w)). */
+ * Links have rate 1 in each direction. `lower` is the total of a flow that was found. `upper` comes
+ * from weights w on channels, by duality: carrying one unit gains 1 and costs the distance under w,
+ * so under any routing total <= sum(w) + sum(amount * max(0, 1 - distance under w)). */
 
 #include <stdint.h>
 
@@ -19,13 +18,13 @@
 #include "topology/topology.h"
 
 struct total {
-    double lower, upper; /* of what leaves its node: traffic->local is not in it */
-    double unreachable;  /* demand between nodes that no path joins: served nothing */
+    double lower, upper; /* of traffic that leaves its node: without traffic->local */
+    double unreachable;  /* demand between nodes that no path joins, which gets nothing */
     uint64_t phases;     /* rounds of shortest paths */
 };
 
-/* To upper / lower - 1 <= gap, which is > 0; `phase_max` gives up after so many
- * rounds, 0 after a generous number. Both bounds hold even then. */
+/* Solves to upper / lower - 1 <= gap, which is > 0; gives up after `phase_max` rounds (0: a
+ * generous default). Both bounds hold even then. */
 MUST_CHECK enum err total_solve(struct total *total, const struct topology *topology,
                                 const struct traffic *traffic, double gap, uint64_t phase_max,
                                 struct why *why);

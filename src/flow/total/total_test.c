@@ -26,23 +26,23 @@ static void traffic_of(struct traffic *traffic, const struct demand *demands, si
     assert_int_equal(traffic_make(traffic, copy, count, NULL), OK);
 }
 
-/* What cannot be served of a huge demand must not loosen the proof: a part in
- * 10^8 of it is as much as a link carries. */
-static void a_demand_beyond_all_links_is_no_obstacle(void **state)
+/* The unserved part of a huge demand must not weaken the proof: one part in 10^8 of it is as much
+ * as a link carries. */
+static void a_huge_demand_does_not_weaken_the_proof(void **state)
 {
     struct topology topology;
     struct traffic traffic;
     example_complete(&topology, 4);
     traffic_of(&traffic, (struct demand[]){{0, 1, 1e8}, {2, 3, 0.25}, {1, 2, 1e-6}}, 3);
     struct total total = solve(&topology, &traffic, 0.001);
-    double best = 3 + 0.25 + 1e-6; /* the huge one fills all ways out of 0 and into 1 */
+    double best = 3 + 0.25 + 1e-6; /* the huge one fills all paths out of 0 and into 1 */
     assert_true(total.lower <= best * (1 + 1e-9) && total.upper >= best * (1 - 1e-9));
     traffic_fini(&traffic);
     topology_fini(&topology);
 }
 
-/* One demand starves a chain of others, or gives way: whichever is more. */
-static void the_sum_counts_not_the_share(void **state)
+/* One demand starves a chain of other demands or is not served, whichever carries more in total. */
+static void the_total_is_maximised_not_the_share(void **state)
 {
     static const struct link chain[] = {
         {0, 1, PORT_ANY, PORT_ANY}, {1, 2, PORT_ANY, PORT_ANY}, {2, 3, PORT_ANY, PORT_ANY}};
@@ -69,7 +69,7 @@ static void no_demand_is_served_twice(void **state)
     topology_fini(&topology);
 }
 
-static void a_pair_that_is_cut_off_gets_nothing(void **state)
+static void a_disconnected_pair_gets_nothing(void **state)
 {
     static const struct link links[] = {{0, 1, PORT_ANY, PORT_ANY}, {2, 3, PORT_ANY, PORT_ANY}};
     struct topology topology;
@@ -100,7 +100,7 @@ static void a_fat_tree_carries_all_of_a_permutation(void **state)
     topology_fini(&topology);
 }
 
-/* --- against the linear program over all paths --- */
+/* --- compared with the linear program over all paths --- */
 
 enum { NODE_MAX = 7, PATH_MAX = 4000, HOP_MAX = 7 };
 
@@ -180,7 +180,7 @@ static void random_graphs_agree_with_the_linear_program(void **state)
         for (uint32_t i = 0; i < count; i++) {
             uint32_t from = (uint32_t)rng_below(&rng, nodes);
             uint32_t to = (uint32_t)rng_below(&rng, nodes - 1);
-            to += to >= from; /* any other */
+            to += to >= from; /* any other node */
             demands[i] = (struct demand){from, to, 0.25 * (1 + (double)rng_below(&rng, 8))};
         }
         traffic_of(&traffic, demands, count);
@@ -194,7 +194,7 @@ static void random_graphs_agree_with_the_linear_program(void **state)
     }
 }
 
-TEST_MAIN(TEST(the_sum_counts_not_the_share), TEST(a_demand_beyond_all_links_is_no_obstacle),
-          TEST(no_demand_is_served_twice), TEST(a_pair_that_is_cut_off_gets_nothing),
+TEST_MAIN(TEST(the_total_is_maximised_not_the_share), TEST(a_huge_demand_does_not_weaken_the_proof),
+          TEST(no_demand_is_served_twice), TEST(a_disconnected_pair_gets_nothing),
           TEST(a_fat_tree_carries_all_of_a_permutation),
           TEST(random_graphs_agree_with_the_linear_program))

@@ -1,8 +1,7 @@
-/* capacity: a torus is limited by its longest axis. Traffic to all alike goes,
- * on an axis of size k, k/4 hops on average, (k^2 - 1) / 4k if k is odd. Each
- * of its rings has two channels per node, only one if k is 2. No routing can
- * do better than to load them all alike, and the shortest paths, halves of
- * those just opposite each way, do so on all axes at once. */
+/* capacity: a torus is limited by its longest axis. Uniform traffic goes k/4 hops on average on an
+ * axis of size k, or (k^2 - 1) / 4k if k is odd. Each of its rings has two channels per node, or
+ * one if k is 2. No routing can do better than to load them all equally. Shortest paths, with ties
+ * half-way round split equally, do so on all axes at once. */
 #include "flow/worst/capacity.h"
 
 #include "base/check.h"

@@ -10,7 +10,7 @@ static struct capacity of(const char *spec, bool searched)
     struct topology topology = build_test(spec);
     struct capacity capacity;
     struct why why = {""};
-    if (searched) /* nothing says that it is a torus */
+    if (searched) /* nothing shows that it is a torus */
         topology.kind = TOPOLOGY_OTHER;
     if (uniform_capacity(&capacity, &topology, 0.001, NULL, NULL, &why))
         fail_msg("%s: %s", spec, why.text);
@@ -18,8 +18,8 @@ static struct capacity of(const char *spec, bool searched)
     return capacity;
 }
 
-/* Even k: 8/k; a ring of three is its own complete graph. */
-static void tori_by_counting(void **state)
+/* Even k: 8/k; a ring of three is a complete graph. */
+static void the_capacity_of_tori_is_the_closed_form(void **state)
 {
     static const struct {
         const char *spec;
@@ -43,16 +43,15 @@ static void tori_by_counting(void **state)
     }
 }
 
-/* Per ordered pair 1/5, so 16/5 per node; the 4-ary 2-NovaCube is the same graph. */
-static void the_clebsch_graph(void **state)
+/* 1/5 per ordered pair, so 16/5 per node; the 4-ary 2-NovaCube is the same graph. */
+static void the_clebsch_graph_has_its_known_capacity(void **state)
 {
     struct capacity capacity = of("novacube:4x4", false);
     assert_true(capacity.lower <= 3.2 * (1 + 1e-9) && capacity.upper >= 3.2 * (1 - 1e-9));
     assert_true(capacity.upper <= capacity.lower * 1.0011);
 }
 
-/* Only edge switches send, 1 each: with k = 4 each has two cables up for the 7/8
- * that leaves it. */
+/* Only edge switches send, 1 each: with k = 4 each has two cables up for the 7/8 that leaves it. */
 static void switches_without_servers_send_nothing(void **state)
 {
     struct capacity capacity = of("fattree:k=4", false);
@@ -61,7 +60,7 @@ static void switches_without_servers_send_nothing(void **state)
     assert_true(capacity.upper <= capacity.lower * 1.0011);
 }
 
-static void what_is_in_parts_has_none(void **state)
+static void a_disconnected_network_has_no_capacity(void **state)
 {
     struct topology topology;
     struct capacity capacity;
@@ -73,5 +72,6 @@ static void what_is_in_parts_has_none(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(tori_by_counting), TEST(the_clebsch_graph),
-          TEST(switches_without_servers_send_nothing), TEST(what_is_in_parts_has_none))
+TEST_MAIN(TEST(the_capacity_of_tori_is_the_closed_form),
+          TEST(the_clebsch_graph_has_its_known_capacity),
+          TEST(switches_without_servers_send_nothing), TEST(a_disconnected_network_has_no_capacity))

@@ -1,7 +1,6 @@
-/* pair_list: the heaviest permutation of one channel's pairs. Most channels are
- * used by few sources and to few destinations: only those become rows and
- * columns. Weights are positive, so rows and columns that are left over, at
- * weight 0, never cost anything. */
+/* pair_list: the heaviest permutation of one channel's pairs. Most channels are used by few sources
+ * and to few destinations: only these become rows and columns. Weights are positive, so rows and
+ * columns that are left over, with weight 0, never cost anything. */
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -11,7 +10,7 @@
 
 #define SIZE_MAX_ROWS 16384u /* a matrix of 2 GB */
 
-/* Numbers from 0 for the nodes that occur. */
+/* Numbers from 0 for the nodes that occur in a list. */
 struct numbers {
     uint32_t *of;   /* per node, or NODE_NONE */
     uint32_t *node; /* per number */
@@ -65,7 +64,7 @@ enum err pair_list_limit(const struct pair_list *list, uint32_t node_count, doub
     return OK;
 }
 
-/* Working memory of one assignment. */
+/* Memory for one assignment. */
 struct dense {
     double *weights, *prices;
     uint32_t *column_of;
@@ -85,7 +84,8 @@ static enum err dense_solve(struct dense *dense, const struct pair_list *list,
     uint32_t size = rows->count > columns->count ? rows->count : columns->count;
     if (size > SIZE_MAX_ROWS)
         return why_fail(why, ERR_USAGE,
-                        "the worst case of a channel that %u nodes use is out of reach: %u at most",
+                        "the worst case of a channel that %u nodes use is too large to compute; "
+                        "the limit is %u nodes",
                         size, SIZE_MAX_ROWS);
     dense->weights = array_new((size_t)size * size, sizeof *dense->weights);
     dense->prices = array_new(size, sizeof *dense->prices);

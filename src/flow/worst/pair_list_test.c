@@ -1,4 +1,4 @@
-/* pair_list: against all permutations of a few nodes. */
+/* pair_list: compared with all permutations of a few nodes. */
 #include <math.h>
 #include <stdbool.h>
 
@@ -55,11 +55,11 @@ static void the_heaviest_permutation_is_found_and_proved(void **state)
         }
         assert_within(sum, heaviest.load, 1e-12); /* rows that do not matter add nothing */
     }
-    assert_true(partial > 0); /* some rows were of no use */
+    assert_true(partial > 0); /* some rows were not used */
 }
 
-/* Two rows want one column, and one row two: the limit takes the smaller sum. */
-static void the_limit_is_by_rows_or_by_columns(void **state)
+/* Two rows want one column, and one row wants two: the limit is the smaller sum. */
+static void the_limit_is_the_smaller_of_rows_and_columns(void **state)
 {
     struct pair_load pairs[] = {{0, 1, 3}, {2, 1, 2}};
     struct pair_list list = {.pairs = pairs, .count = 2};
@@ -75,4 +75,4 @@ static void the_limit_is_by_rows_or_by_columns(void **state)
 }
 
 TEST_MAIN(TEST(the_heaviest_permutation_is_found_and_proved),
-          TEST(the_limit_is_by_rows_or_by_columns))
+          TEST(the_limit_is_the_smaller_of_rows_and_columns))

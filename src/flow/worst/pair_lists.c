@@ -1,9 +1,9 @@
 /* pair_lists: which pairs of nodes load a channel, and how much.
  *
- * A symmetric router looks the same from all nodes. What the pair (s, d) puts
- * on the channel of some class that leaves node 0 is then what (0, d - s) puts
- * on the one of the same class that leaves -s: the loads from node 0 to all
- * others tell all, and there are only as many classes as ports. */
+ * A symmetric router looks the same from all nodes. The load that the pair (s, d) puts on the
+ * channel of some class that leaves node 0 is then the load that (0, d - s) puts on the channel of
+ * the same class that leaves -s: the loads from node 0 to all others determine everything, and
+ * there are only as many classes as ports. */
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -12,7 +12,7 @@
 #include "routing/load/load.h"
 #include "routing/load/symmetry.h"
 
-/* Also all nodes must send: a switch without servers does not. */
+/* All nodes must also send: a switch without servers does not. */
 static bool is_symmetric(const struct router *router)
 {
     return router->symmetric && router->topology->direct;
@@ -78,16 +78,16 @@ static bool lists_add(struct pair_lists *lists, uint32_t class, struct pair_load
     return true;
 }
 
-/* One walk: loads of all channels, all 0 between walks, and the nodes still to
- * be visited. */
+/* One walk: loads of all channels, all 0 between walks, and the nodes that are still to be
+ * visited. */
 struct walker {
     struct load_walk *walk;
     double *loads;
     uint32_t *stack; /* room for a node per channel */
 };
 
-/* Follows the loaded channels from the source on, hands them to the lists and
- * takes the loads back: others are not even looked at. */
+/* Follows the loaded channels from the source on, adds them to the lists and resets the loads;
+ * other channels are not visited. */
 static bool collect(struct pair_lists *lists, struct walker *walker, uint32_t from, uint32_t to)
 {
     const struct topology *topology = lists->router->topology;
@@ -123,7 +123,7 @@ static enum err fill_from(struct pair_lists *lists, struct walker *walker, uint3
     for (uint32_t to = 0; to < topology->graph.node_count; to++) {
         double hops = 0;
         if (!topology->sites[to].servers)
-            continue; /* itself it may send to: some algorithms take that round as well */
+            continue; /* a node may send to itself: some algorithms send that through the network */
         enum err err = load_add(walker->walk, from, to, 1, walker->loads, &hops, why);
         if (err)
             return err;

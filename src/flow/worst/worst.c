@@ -1,8 +1,8 @@
-/* worst: channel after channel, those that can be busiest first to be solved
- * or passed over.
+/* worst: one channel after the other; the channels with the highest limit come first and are solved
+ * or skipped.
  *
- * A channel is passed over if even its rows' (or columns') largest entries do
- * not add up to more than the worst found so far. */
+ * A channel is skipped if even the sum of the largest entries of its rows (or columns) does not
+ * exceed the worst load found so far. */
 #include "flow/worst/worst.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ enum err worst_traffic(const struct worst *worst, const struct topology *topolog
     return OK;
 }
 
-/* Every server's node to the next one's: if these have paths, all have. */
+/* Checks the path from every server's node to the next one's: if these exist, all exist. */
 static enum err check_reach(const struct topology *topology, struct why *why)
 {
     uint32_t nodes = topology->graph.node_count, first = NODE_NONE, last = NODE_NONE;
@@ -68,7 +68,7 @@ static enum err check_reach(const struct topology *topology, struct why *why)
     }
     if (count == 0) {
         free(demands);
-        return why_fail(why, ERR_USAGE, "a worst case needs two nodes with servers at least");
+        return why_fail(why, ERR_USAGE, "a worst case needs at least two nodes with servers");
     }
     struct traffic traffic;
     enum err err = traffic_make(&traffic, demands, count, why);
@@ -98,9 +98,9 @@ struct search {
     const struct router *router;
     struct pair_lists lists;
     struct ranked *ranked; /* the classes in memory that have pairs */
-    uint32_t *to;          /* of the class in hand */
+    uint32_t *to;          /* of the current class */
     struct observer progress;
-    uint32_t done; /* classes dealt with */
+    uint32_t done; /* classes that are done */
 };
 
 static enum err search_class(struct search *search, struct ranked ranked, struct why *why)
@@ -109,7 +109,7 @@ static enum err search_class(struct search *search, struct ranked ranked, struct
     uint32_t nodes = search->router->topology->graph.node_count;
     struct heaviest heaviest;
     if (ranked.limit <= worst->load)
-        return OK; /* and all that follow */
+        return OK; /* and skip all that follow */
     enum err err =
         pair_list_heaviest(&search->lists.lists[ranked.class], nodes, search->to, &heaviest, why);
     if (err)
@@ -124,7 +124,7 @@ static enum err search_class(struct search *search, struct ranked ranked, struct
     return OK;
 }
 
-/* The classes in memory, those of the highest limit first. */
+/* Searches the classes in memory, those with the highest limit first. */
 static enum err search_lists(struct search *search, struct why *why)
 {
     const struct pair_lists *lists = &search->lists;
@@ -146,8 +146,8 @@ static enum err search_lists(struct search *search, struct why *why)
     return err;
 }
 
-/* Nodes that do not matter send to themselves if nobody sends there, else to
- * whoever is left. Nodes without servers, to themselves. */
+/* Nodes that do not matter send to themselves if no node sends there, else to a node that has no
+ * sender yet. Nodes without servers send to themselves. */
 static enum err complete(struct worst *worst, const struct topology *topology, struct why *why)
 {
     uint32_t nodes = topology->graph.node_count, next = 0;
@@ -203,8 +203,8 @@ enum err worst_find_within(struct worst *worst, const struct router *router, siz
     *worst = (struct worst){0};
     if (!router->algorithm->oblivious)
         return why_fail(why, ERR_USAGE,
-                        "%s: packets choose by load, so no permutation is the worst for sure; "
-                        "only oblivious algorithms have an exact worst case",
+                        "%s: packets choose their path by load, so the worst permutation cannot be "
+                        "computed; use an oblivious algorithm",
                         router->algorithm->name);
     enum err err = check_reach(router->topology, why);
     if (!err)

@@ -1,12 +1,11 @@
 #pragma once
-/* worst: the permutation that loads some channel most, of all permutations.
+/* worst: of all permutations, the one that loads some channel most.
  *
- * Every node with servers sends 1 to one such node and receives 1 from one.
- * What an oblivious algorithm puts on a channel is a sum over pairs, so the
- * permutation that loads this channel most is one of greatest weight in the
- * matrix of the pairs' loads; the worst of all channels is the worst case
- * (Towles and Dally, "Worst-case traffic for oblivious routing functions",
- * SPAA 2002). */
+ * Every node with servers sends 1 to one such node and receives 1 from one. The load that an
+ * oblivious algorithm puts on a channel is a sum over pairs, so the permutation that loads this
+ * channel most is the one of greatest weight in the matrix of the pairs' loads; the worst over all
+ * channels is the worst case (Towles and Dally, "Worst-case traffic for oblivious routing
+ * functions", SPAA 2002). */
 
 #include <stdint.h>
 
@@ -18,9 +17,9 @@
 struct worst {
     double load;          /* of the busiest channel under the worst permutation */
     double bound;         /* proved: no permutation loads any channel more */
-    uint32_t channel;     /* the busiest; one of several alike */
-    uint32_t *to;         /* owned; per node with servers, where it sends; others: themselves */
-    uint32_t class_count; /* channels of which no two are alike ... */
+    uint32_t channel;     /* the busiest channel; one of several equal ones */
+    uint32_t *to;         /* owned; per node with servers: its receiver; other nodes: themselves */
+    uint32_t class_count; /* number of classes of channels ... */
     uint32_t solved;      /* ... and for how many of them an assignment was solved */
 };
 
@@ -30,7 +29,7 @@ void worst_fini(struct worst *worst);
 MUST_CHECK enum err worst_traffic(const struct worst *worst, const struct topology *topology,
                                   struct traffic *traffic, struct why *why);
 
-/* Refuses an algorithm that is not oblivious, and networks whose servers do
- * not all reach each other. */
+/* Refuses an algorithm that is not oblivious, and networks whose servers do not all reach each
+ * other. */
 MUST_CHECK enum err worst_find(struct worst *worst, const struct router *router,
                                struct observer progress, struct why *why);

@@ -9,8 +9,8 @@
 
 static const struct observer quiet = {0};
 
-/* It is a permutation of the nodes with servers, and loads the channel as it
- * says and no other more, by another way of adding up. */
+/* Checks that the result is a permutation of the nodes with servers, that it loads the channel as
+ * claimed, and that no other channel has more load, by another way of adding up. */
 static void check(const struct router *router, const struct worst *worst)
 {
     const struct topology *topology = router->topology;
@@ -41,7 +41,7 @@ static double solved(const char *spec, const char *algorithm)
     if (worst_find(&worst, &test->router, quiet, &why))
         fail_msg("%s", why.text);
     check(&test->router, &worst);
-    /* A class at a time, and without symmetry: the same. */
+    /* One class at a time, and without symmetry: the same result. */
     assert_int_equal(worst_find_within(&again, &test->router, 1, quiet, NULL), OK);
     assert_within(again.load, worst.load, 1e-12);
     assert_int_equal(again.class_count, worst.class_count);
@@ -59,10 +59,10 @@ static double solved(const char *spec, const char *algorithm)
     return load;
 }
 
-/* Singh, Dally, Towles and Gupta, "Locality-preserving randomized oblivious
- * routing on torus networks" (SPAA 2002), and what follows by hand: dimension
- * order with all ties up is at its worst under a shift by half of an axis. */
-static void the_8_ary_2_cube(void **state)
+/* Singh, Dally, Towles and Gupta, "Locality-preserving randomized oblivious routing on torus
+ * networks" (SPAA 2002), and a direct computation: dimension order with all ties up is at its worst
+ * under a shift by half of an axis. */
+static void the_worst_cases_of_the_8_ary_2_cube_are_the_known_ones(void **state)
 {
     assert_within(1 / solved("torus:8x8", "valiant"), 0.5, 1e-9);
     assert_within(1 / solved("torus:8x8", "dor"), 0.25, 1e-9);
@@ -127,7 +127,7 @@ static double tried(const char *spec, const char *algorithm)
     return worst;
 }
 
-static void small_networks_equal_trying_all(void **state)
+static void small_networks_agree_with_trying_all(void **state)
 {
     static const char *const cases[][2] = {
         {"torus:5", "dor"},
@@ -146,7 +146,7 @@ static void small_networks_equal_trying_all(void **state)
         assert_within(solved(cases[i][0], cases[i][1]), tried(cases[i][0], cases[i][1]), 1e-9);
 }
 
-static void what_has_no_worst_case_is_refused(void **state)
+static void requests_without_a_worst_case_are_refused(void **state)
 {
     struct route_case *test = route_case_open("torus:4x4", "minimal-adaptive");
     struct worst worst;
@@ -156,5 +156,6 @@ static void what_has_no_worst_case_is_refused(void **state)
     route_case_close(test);
 }
 
-TEST_MAIN(TEST(the_8_ary_2_cube), TEST(small_networks_equal_trying_all),
-          TEST(what_has_no_worst_case_is_refused))
+TEST_MAIN(TEST(the_worst_cases_of_the_8_ary_2_cube_are_the_known_ones),
+          TEST(small_networks_agree_with_trying_all),
+          TEST(requests_without_a_worst_case_are_refused))

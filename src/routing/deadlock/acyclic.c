@@ -47,8 +47,8 @@ static const uint32_t *edge_ends(const struct acyclic *acyclic, uint32_t edge)
     return intern_record(&acyclic->edges, edge);
 }
 
-/* Collects what is reachable from `root`, forward to positions before `limit` or
- * backward to positions behind it; marks it seen and returns how many. */
+/* Collects the vertices reachable from `root`, forward up to positions before `limit` or backward
+ * to positions behind it; marks them seen and returns their number. */
 static uint32_t collect(struct acyclic *acyclic, uint32_t root, bool forward, uint32_t limit,
                         uint32_t *list)
 {
@@ -76,7 +76,7 @@ static void forget(struct acyclic *acyclic, const uint32_t *list, uint32_t count
         acyclic->seen[list[i]] = false;
 }
 
-/* By position; what lies between two ends of an edge is short. */
+/* Sorts by position; the range between the two ends of an edge is short. */
 static void sort_by_position(const struct acyclic *acyclic, uint32_t *list, uint32_t count)
 {
     for (uint32_t gap = count / 2; gap > 0; gap /= 2) { /* Shell's sort */
@@ -89,7 +89,7 @@ static void sort_by_position(const struct acyclic *acyclic, uint32_t *list, uint
     }
 }
 
-/* Gives those before the edge the lower of the positions that both had. */
+/* Gives the vertices before the edge the lower ones of the positions of both sets. */
 static void reorder(struct acyclic *acyclic, uint32_t *before, uint32_t before_count,
                     uint32_t *behind, uint32_t behind_count, uint32_t *positions)
 {
@@ -107,7 +107,7 @@ static void reorder(struct acyclic *acyclic, uint32_t *before, uint32_t before_c
         acyclic->position[behind[j]] = positions[before_count + j];
 }
 
-/* Moves vertices so that an edge leads forward; false if it closes a cycle. */
+/* Moves vertices so that an edge leads forward; false if the edge closes a cycle. */
 static bool make_way(struct acyclic *acyclic, uint32_t from, uint32_t to)
 {
     uint32_t high = acyclic->position[from], low = acyclic->position[to];
@@ -120,7 +120,7 @@ static bool make_way(struct acyclic *acyclic, uint32_t from, uint32_t to)
     forget(acyclic, behind, behind_count);
     if (closes)
         return false;
-    /* the two sets share no vertex, else there would be a way from `to` to `from` */
+    /* the two sets have no vertex in common, else there would be a path from `to` to `from` */
     uint32_t before_count = collect(acyclic, from, false, low, before);
     forget(acyclic, before, before_count);
     assert(behind_count + before_count <= acyclic->vertex_count);

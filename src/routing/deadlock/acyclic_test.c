@@ -7,7 +7,7 @@
 
 enum { SEED = 3, VERTICES = 14, ROUNDS = 60, STEPS = 120 };
 
-/* Whether b is reachable from a, by the closure of a matrix. */
+/* reach[a][b]: is b reachable from a? By the closure of a matrix. */
 static void close_matrix(bool reach[VERTICES][VERTICES], uint32_t (*edges)[2], uint32_t count)
 {
     memset(reach, 0, sizeof(bool[VERTICES][VERTICES]));
@@ -33,9 +33,8 @@ static void check_order(const struct acyclic *acyclic)
     }
 }
 
-/* Random edges, sometimes taken away: those that are refused, and only those,
- * close a cycle. */
-static void against_reachability(void **state)
+/* Random edges, sometimes removed: exactly the refused edges close a cycle. */
+static void exactly_the_edges_that_close_a_cycle_are_refused(void **state)
 {
     struct rng rng = rng_make(SEED, 0);
     uint32_t refused = 0, taken = 0;
@@ -68,4 +67,4 @@ static void against_reachability(void **state)
     assert_true(refused > ROUNDS && taken > ROUNDS);
 }
 
-TEST_MAIN(TEST(against_reachability))
+TEST_MAIN(TEST(exactly_the_edges_that_close_a_cycle_are_refused))

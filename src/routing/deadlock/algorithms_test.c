@@ -1,6 +1,5 @@
-/* Every algorithm there is, on small networks, judged once more by code that
- * shares nothing with the judge but the algorithm itself: packets one by one,
- * no states merged. */
+/* Every algorithm, on small networks, judged again by code that shares nothing with the judge but
+ * the algorithm itself: packets one by one, without merging states. */
 #include "routing/deadlock/deadlock.h"
 
 #include <stdlib.h>
@@ -17,7 +16,7 @@ struct judged {
     struct lane_rule rule;
     struct dependency graph;
     struct deadlock found;
-    bool *met; /* per wait: some packet makes it */
+    bool *met; /* per wait: some packet is in it */
 };
 
 static uint32_t vertex_of(const struct judged *judged, uint32_t channel, uint32_t lane)
@@ -31,8 +30,8 @@ static uint32_t lane_under(struct lane_rule rule, uint32_t own, uint32_t hops)
     return rule.kind == LANE_OWN ? own : rule.kind == LANE_FOLDED ? own % rule.count : hops;
 }
 
-/* What a packet may do from here on, hop by hop: every wait is in the graph,
- * and, if that is free, leads to a lower number. */
+/* Follows everything that a packet may do from here on, hop by hop: every wait is in the graph and,
+ * if the graph is free, leads to a lower number. */
 static void follow(struct judged *judged, uint32_t held, uint32_t at, uint32_t to,
                    const struct route_state *state, uint32_t hops)
 {
@@ -84,8 +83,7 @@ static void follow_all(struct judged *judged)
         assert_true(judged->met[wait]);
 }
 
-/* Whether a packet can take `held` as its `hops`-th hop and then wait for
- * `next`. */
+/* Can a packet take `held` as its `hops`-th hop and then wait for `next`? */
 static bool can_wait(const struct judged *judged, uint32_t at, uint32_t to,
                      const struct route_state *state, uint32_t hops, struct virtual_channel held,
                      struct virtual_channel next, bool holds, uint32_t wanted)
@@ -173,7 +171,7 @@ static void judge_layers(const struct router *router)
     layers_fini(&layers);
 }
 
-static void every_algorithm(void **state)
+static void every_algorithm_is_judged_correctly(void **state)
 {
     static const char *const specs[] = {
         "torus:5",      "torus:4x3",    "torus:2x2x3",
@@ -187,7 +185,7 @@ static void every_algorithm(void **state)
         for (const struct route_algorithm *const *each = route_algorithms; *each; each++) {
             struct router router;
             if (router_open(&router, (*each)->name, &topology, NULL, NULL))
-                continue; /* it does not fit this network */
+                continue; /* it does not support this network */
             opened++;
             judge(&router, (struct lane_rule){LANE_OWN, 0});
             judge(&router, (struct lane_rule){LANE_FOLDED, 1});
@@ -200,4 +198,4 @@ static void every_algorithm(void **state)
     assert_true(opened > 0);
 }
 
-TEST_MAIN(TEST(every_algorithm))
+TEST_MAIN(TEST(every_algorithm_is_judged_correctly))

@@ -1,7 +1,6 @@
-/* cycle: a cycle lies within one strongly connected component. From each
- * vertex in turn a breadth-first search looks for a way back that is shorter
- * than the best so far; then the vertex is taken away, since all cycles
- * through it have been looked at. */
+/* cycle: a cycle is within one strongly connected component. From each vertex in turn, a
+ * breadth-first search looks for a way back that is shorter than the best so far; then the vertex
+ * is removed, because all cycles through it have been considered. */
 #include "routing/deadlock/cycle.h"
 
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 /* The arcs that leave each vertex. */
 struct adjacency {
     uint32_t *first; /* vertices + 1 */
-    uint32_t *arcs;  /* indexes, by the vertex they leave, then in order */
+    uint32_t *arcs;  /* indexes, by the vertex that they leave, then in order */
 };
 
 static void adjacency_fini(struct adjacency *adjacency)
@@ -34,7 +33,7 @@ static enum err adjacency_init(struct adjacency *adjacency, const struct arc *ar
     };
     if (!adjacency->first || !adjacency->arcs)
         return why_memory(why);
-    uint32_t *next = adjacency->first + 1; /* ends up as the list of firsts, one further on */
+    uint32_t *next = adjacency->first + 1; /* becomes the array of firsts, shifted by one */
     for (uint32_t i = 0; i < arc_count; i++)
         next[arcs[i].from + 1]++;
     for (uint32_t v = 0; v < vertex_count; v++)
@@ -46,11 +45,11 @@ static enum err adjacency_init(struct adjacency *adjacency, const struct arc *ar
 
 /* Tarjan's search with a stack of its own instead of recursion. */
 struct tarjan {
-    uint32_t *index;  /* order in which a vertex was met; NONE: not yet */
-    uint32_t *lowest; /* index reachable from it through its subtree */
+    uint32_t *index;  /* order in which the vertex was visited; NONE: not yet */
+    uint32_t *lowest; /* the lowest index reachable through its subtree */
     uint32_t *next;   /* its next arc to follow */
-    uint32_t *path;   /* vertices the search is in */
-    uint32_t *open;   /* vertices met and not yet in a component */
+    uint32_t *path;   /* vertices from the root of the search to the current one */
+    uint32_t *open;   /* visited vertices that are not yet in a component */
     uint32_t path_count, open_count, met;
 };
 
@@ -86,8 +85,8 @@ static void tarjan_meet(struct tarjan *tarjan, const struct adjacency *adjacency
     tarjan->open[tarjan->open_count++] = v;
 }
 
-/* The last vertex of the path has no arc left: it hands its lowest on, and if
- * nothing before it was reachable, what was met since is its component. */
+/* The last vertex of the path has no arc left: passes its lowest index to its parent. If no earlier
+ * vertex was reachable, the vertices visited since form its component. */
 static void tarjan_leave(struct tarjan *tarjan, uint32_t *component, uint32_t *count)
 {
     uint32_t v = tarjan->path[--tarjan->path_count];
@@ -187,12 +186,12 @@ static enum err search_init(struct search *search, const struct arc *arcs, uint3
     return err;
 }
 
-/* The arc that closes a shortest cycle through the root, of fewer than
- * `limit` arcs and through no vertex below the root; or NONE. */
+/* The arc that closes a shortest cycle through the root, with fewer than `limit` arcs and through
+ * no vertex below the root; or NONE. */
 static uint32_t search_back(struct search *search, uint32_t root, uint32_t limit)
 {
     struct bfs *bfs = &search->bfs;
-    bfs_clear(bfs); /* by[] of the search before stays */
+    bfs_clear(bfs); /* by[] of the previous search stays */
     bfs_start(bfs, root);
     for (uint32_t v; bfs_take(bfs, &v) && bfs->level[v] + 1 < limit;)
         for (uint32_t i = search->adjacency.first[v]; i < search->adjacency.first[v + 1]; i++) {
@@ -206,7 +205,7 @@ static uint32_t search_back(struct search *search, uint32_t root, uint32_t limit
     return NONE;
 }
 
-/* From the closing arc back to the root, in the order travelled. */
+/* Writes the cycle from the closing arc back to the root, in the order of travel. */
 static enum err write_cycle(const struct search *search, uint32_t root, uint32_t closing,
                             uint32_t **cycle, uint32_t *length, struct why *why)
 {

@@ -38,8 +38,8 @@ static void check_shortest(const struct arc *arcs, uint32_t arc_count,
     free(cycle);
 }
 
-/* Random graphs from sparse to dense, against all distances. */
-static void against_all_distances(void **state)
+/* Random graphs from sparse to dense, compared with all distances. */
+static void the_shortest_cycle_agrees_with_all_distances(void **state)
 {
     struct rng rng = rng_make(SEED, 0);
     uint32_t lengths[VERTEX_MAX + 1] = {0};
@@ -71,8 +71,8 @@ static void against_all_distances(void **state)
     assert_true(lengths[0] > 10 && lengths[1] > 10 && lengths[2] > 10 && lengths[4] > 2);
 }
 
-/* A long ring behind a long way that leads to it. */
-static void a_long_ring(void **state)
+/* A long ring at the end of a long path. */
+static void a_long_ring_is_found(void **state)
 {
     enum { RING = 3000, BEFORE = 100 };
     struct arc *arcs = calloc(RING + BEFORE, sizeof *arcs);
@@ -87,4 +87,4 @@ static void a_long_ring(void **state)
     free(arcs);
 }
 
-TEST_MAIN(TEST(against_all_distances), TEST(a_long_ring))
+TEST_MAIN(TEST(the_shortest_cycle_agrees_with_all_distances), TEST(a_long_ring_is_found))

@@ -13,7 +13,7 @@ void deadlock_fini(struct deadlock *deadlock)
     *deadlock = (struct deadlock){0};
 }
 
-/* The edges of the graph, each with the wait it comes from. */
+/* The edges of the graph, each with the wait that it comes from. */
 struct edges {
     struct intern arcs; /* of struct arc */
     uint32_t *waits;
@@ -26,8 +26,8 @@ static void edges_fini(struct edges *edges)
     free(edges->waits);
 }
 
-/* Adds those of one wait. Of waits that share an edge the one with the fewest
- * hops behind it speaks for it. */
+/* Adds the edges of one wait. If several waits have the same edge, the wait with the fewest hops is
+ * its example. */
 static enum err edges_add(struct edges *edges, const struct dependency *dependency, uint32_t wait,
                           struct why *why)
 {
@@ -47,16 +47,15 @@ static enum err edges_add(struct edges *edges, const struct dependency *dependen
     return OK;
 }
 
-/* Whether a packet that waits so is one hop from its source and has no other
- * way to go. */
+/* Is a packet in this wait one hop from its source, without an alternative? */
 static bool waits_at_once(const struct dependency *dependency, uint32_t wait)
 {
     bool single = dependency->width == 2 || dependency_wait(dependency, wait)[2] == INTERN_NONE;
     return single && dependency->examples[wait].hops == 1;
 }
 
-/* The edges of all waits; or of those only that do not drain, and, if asked,
- * that can all come about at once. */
+/* The edges of all waits; or only of those that do not drain; and, on request, only of waits that
+ * can all happen at the same time. */
 static enum err edges_find(struct edges *edges, const struct dependency *dependency,
                            const struct drain *drain, bool at_once, struct why *why)
 {
@@ -92,7 +91,7 @@ static enum err write_cycle(struct deadlock *deadlock, const struct dependency *
     return OK;
 }
 
-/* A shortest cycle among some of the edges, if there is one. */
+/* Finds a shortest cycle among some of the edges, if there is one. */
 static enum err find_cycle(struct deadlock *deadlock, const struct dependency *dependency,
                            const struct drain *drain, bool at_once, struct why *why)
 {
@@ -109,8 +108,7 @@ static enum err find_cycle(struct deadlock *deadlock, const struct dependency *d
     return err;
 }
 
-/* A shortest cycle; of these, if there is one, one whose packets can all be
- * there at once. */
+/* Finds a shortest cycle; if possible, one whose packets can all wait at the same time. */
 static enum err find_witness(struct deadlock *deadlock, const struct dependency *dependency,
                              const struct drain *drain, struct why *why)
 {
@@ -129,9 +127,9 @@ static enum err find_witness(struct deadlock *deadlock, const struct dependency 
     return err;
 }
 
-/* Duato's condition (IEEE TPDS 4(12), 1993) in the form that needs no indirect
- * dependencies: every packet that waits may turn to an escape lane, none
- * leaves these again, and among them there is no cycle. */
+/* Duato's condition (IEEE TPDS 4(12), 1993) in the form that needs no indirect dependencies: every
+ * waiting packet may take an escape lane, no packet leaves the escape lanes again, and there is no
+ * cycle among them. */
 static enum err find_escape(const struct dependency *dependency, bool *escapes, struct why *why)
 {
     struct intern arcs = {.size = sizeof(struct arc)};

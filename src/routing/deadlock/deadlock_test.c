@@ -25,8 +25,8 @@ static struct deadlock find(const struct fixture *fixture, struct lane_rule rule
     return found;
 }
 
-/* Once round in one lane: each channel waits for the next, and the shortest
- * cycle is the whole ring. A packet holds the channel that leaves its source. */
+/* Round the ring in one lane: each channel waits for the next, and the shortest cycle is the whole
+ * ring. A packet holds the channel that leaves its source. */
 static void one_lane_is_a_cycle(void **state)
 {
     struct fixture fixture;
@@ -53,8 +53,8 @@ static void one_lane_is_a_cycle(void **state)
     topology_fini(&fixture.topology);
 }
 
-/* Lane 0 from channel 0 to the last but one, lane 1 over the last and on to
- * where it is at most RING - 1 hops in all. */
+/* Lane 0 from channel 0 to the last but one; lane 1 on the last channel and beyond, up to RING - 1
+ * hops in total. */
 static void two_lanes_are_free(void **state)
 {
     struct fixture fixture;
@@ -89,22 +89,22 @@ static void lanes_by_hops_are_free(void **state)
     topology_fini(&fixture.topology);
 }
 
-/* All lanes together have cycles, yet each packet can always turn to a lane
- * that drains; without the change of lane at the end it cannot. */
-static void adaptive_routing_needs_one_way_out(void **state)
+/* All lanes together have cycles, yet each packet can always take a lane that drains; without the
+ * change of lane at the end it cannot. */
+static void adaptive_routing_needs_one_alternative_that_drains(void **state)
 {
     struct fixture fixture;
     open_ring(&fixture, 3);
     struct deadlock found = find(&fixture, (struct lane_rule){LANE_OWN, 0});
     assert_true(found.free);
-    assert_false(found.wormhole); /* a packet may leave the lanes it escaped to */
+    assert_false(found.wormhole); /* a packet may leave its escape lanes */
     assert_int_equal(found.lanes, 3);
     deadlock_fini(&found);
     fixture.router.escape_lanes = 2;
     found = find(&fixture, (struct lane_rule){LANE_OWN, 0});
     assert_true(found.free && found.wormhole);
     deadlock_fini(&found);
-    fixture.router.escape_lanes = 1; /* does not hold what it is said to */
+    fixture.router.escape_lanes = 1; /* a false claim */
     found = find(&fixture, (struct lane_rule){LANE_OWN, 0});
     assert_true(found.free && !found.wormhole);
     deadlock_fini(&found);
@@ -116,4 +116,4 @@ static void adaptive_routing_needs_one_way_out(void **state)
 }
 
 TEST_MAIN(TEST(one_lane_is_a_cycle), TEST(two_lanes_are_free), TEST(lanes_by_hops_are_free),
-          TEST(adaptive_routing_needs_one_way_out))
+          TEST(adaptive_routing_needs_one_alternative_that_drains))

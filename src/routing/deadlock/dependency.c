@@ -37,7 +37,7 @@ static bool wait_add(struct dependency *dependency, const uint32_t *wait,
     return true;
 }
 
-/* Puts a number in its place among `count` in rising order, unless it is there. */
+/* Inserts a number among `count` numbers in increasing order, unless it is already there. */
 static uint32_t insert_sorted(uint32_t *numbers, uint32_t count, uint32_t number)
 {
     uint32_t at = count;
@@ -50,7 +50,7 @@ static uint32_t insert_sorted(uint32_t *numbers, uint32_t count, uint32_t number
     return count + 1;
 }
 
-/* The waits of the state that was met last. `wait` has room for one. */
+/* Adds the waits of the state that was processed last. `wait` has room for one. */
 static bool state_add(struct dependency *dependency, const struct explore *explore, uint32_t *wait)
 {
     struct waiting_packet example = {
@@ -74,7 +74,7 @@ static bool state_add(struct dependency *dependency, const struct explore *explo
     return wait_add(dependency, wait, example);
 }
 
-/* What one exploration of all packets needs. */
+/* The data of one exploration of all packets. */
 struct search {
     struct dependency *dependency;
     const struct lane_choice *choice;
@@ -84,7 +84,7 @@ struct search {
     uint32_t *wait; /* owned; room for one */
 };
 
-/* Their first leg, which packets to all destinations make alike. */
+/* Adds the first leg, which is the same for packets to all destinations. */
 static enum err first_leg_add(struct search *search, const struct router *router,
                               struct lane_rule rule, struct why *why)
 {
@@ -108,7 +108,7 @@ static enum err first_leg_add(struct search *search, const struct router *router
     return err;
 }
 
-/* All packets to the destination of the exploration. */
+/* Starts all packets to the destination of the exploration. */
 static enum err start_all(struct explore *explore, const struct lane_choice *choice,
                           struct why *why)
 {

@@ -12,14 +12,14 @@ void drain_fini(struct drain *drain)
     *drain = (struct drain){0};
 }
 
-/* For each virtual channel the waits that name it, and how many of its own
- * waits are still without hope. */
+/* For each virtual channel the waits that name it, and how many of its own waits do not yet lead to
+ * a channel that drains. */
 struct plan {
     size_t *first;        /* channels + 1 */
     uint32_t *waits;      /* by the channel waited for */
     uint32_t *waits_left; /* per channel held */
-    bool *hopeful;        /* per wait */
-    uint32_t *order;      /* channels, as they drain */
+    bool *hopeful;        /* per wait: it leads to a channel that drains */
+    uint32_t *order;      /* channels in the order of draining */
 };
 
 static void plan_fini(struct plan *plan)
@@ -43,7 +43,7 @@ static enum err plan_init(struct plan *plan, const struct dependency *dependency
     };
     if (!plan->first || !plan->waits_left || !plan->hopeful || !plan->order)
         return why_memory(why);
-    size_t *next = plan->first + 1; /* ends up as the usual list of firsts, one further on */
+    size_t *next = plan->first + 1; /* becomes the usual array of firsts, shifted by one */
     for (uint32_t h = 0; h < waits; h++) {
         const uint32_t *wait = dependency_wait(dependency, h);
         plan->waits_left[wait[0]]++;

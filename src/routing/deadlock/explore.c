@@ -33,7 +33,7 @@ void explore_begin(struct explore *explore, uint32_t to)
     explore->to = to;
 }
 
-/* The lane of the next hop, of a packet with `hops` behind it. */
+/* The lane of the next hop of a packet that has made `hops` hops. */
 static uint32_t lane_of(const struct explore *explore, uint32_t own, uint32_t kept, uint32_t hops)
 {
     switch (explore->rule.kind) {
@@ -63,7 +63,7 @@ enum err explore_meet(struct explore *explore, const struct held *held, struct h
     return OK;
 }
 
-/* Lists the moves from a state and meets what they lead to. */
+/* Lists the moves from a state and adds the states that they lead to. */
 static enum err follow(struct explore *explore, uint32_t at, const struct route_state *state,
                        struct held_by by, uint32_t kept, struct why *why)
 {

@@ -37,14 +37,14 @@ static enum err unit_find(struct unit *unit, struct explore *explore, uint32_t f
     return err;
 }
 
-/* A layer's dependencies only grow, so that one which closes a cycle among
- * them does so for ever: it is remembered and not searched for again. */
+/* A layer's dependencies only grow, so a pair that closes a cycle among them always will: it is
+ * remembered and not searched for again. */
 struct layer {
     struct acyclic graph;
     struct intern refused; /* of uint32_t[2] */
 };
 
-/* Layers in the making. */
+/* Layers under construction. */
 struct stack {
     struct layers *layers;
     struct explore explore;
@@ -58,8 +58,8 @@ static enum err layer_init(struct layer *layer, uint32_t channels, struct why *w
     return acyclic_init(&layer->graph, channels, why);
 }
 
-/* Takes a unit back out, and remembers the pair that did not fit if it is not
- * for the unit's own other pairs that it does not. */
+/* Removes a unit again. Remembers the pair that closed a cycle, if it does so without the unit's
+ * other pairs. */
 static enum err layer_undo(struct layer *layer, uint32_t before, const uint32_t *pair,
                            struct why *why)
 {
@@ -73,7 +73,7 @@ static enum err layer_undo(struct layer *layer, uint32_t before, const uint32_t 
     return err;
 }
 
-/* Adds a unit to a layer, or leaves the layer's dependencies as they were. */
+/* Adds a unit to a layer, or leaves the layer's dependencies unchanged. */
 static enum err layer_try(struct layer *layer, const struct unit *unit, bool *fits, struct why *why)
 {
     uint32_t before = layer->graph.edges.count;
@@ -109,7 +109,7 @@ static enum err unit_assign(struct stack *stack, uint8_t *number, bool *found, s
         if (err || fits)
             return err;
         if (new)
-            break; /* it does not even fit into an empty one */
+            break; /* it does not even fit into an empty layer */
     }
     *found = false;
     return OK;

@@ -6,7 +6,7 @@
 
 #define MOVES 8
 
-/* Valiant's algorithm as if nothing were known of its first leg. */
+/* Valiant's algorithm without `roams`. */
 static struct route_algorithm plain;
 
 static uint32_t vertex_in(const struct dependency *other, const struct dependency *dependency,
@@ -16,7 +16,7 @@ static uint32_t vertex_in(const struct dependency *other, const struct dependenc
     return intern_find(&other->channels, &at);
 }
 
-/* The same waits, each with as many hops behind its example. */
+/* Checks that both have the same waits, whose examples have the same number of hops. */
 static void compare(const struct dependency *one, const struct dependency *other)
 {
     assert_true(one->states == other->states);
@@ -46,7 +46,7 @@ static void compare_with_plain(const struct topology *topology, struct lane_rule
     router_close(&router);
 }
 
-/* Servers stay on every `step`-th node only. */
+/* Keeps servers on every `step`-th node only. */
 static void thin_out(struct topology *topology, uint32_t step)
 {
     for (uint32_t node = 0; node < topology->graph.node_count; node++) {
@@ -58,10 +58,9 @@ static void thin_out(struct topology *topology, uint32_t step)
     assert_true(topology->server_count > 0);
 }
 
-/* On rings of 2 and 3 some states are those of a single source's packets. From
- * and to nodes without servers there are none, so that the first leg of others
- * ends after more hops than one. */
-static void nothing_is_lost_by_exploring_it_once(void **state)
+/* On rings of 2 and 3 some states belong to packets of a single source. No packets start or end at
+ * nodes without servers, so the first leg of other packets ends after more than one hop. */
+static void exploring_the_leg_once_finds_the_same_waits(void **state)
 {
     static const char *const specs[] = {"torus:2",   "torus:3",     "torus:8",
                                         "torus:4x3", "torus:2x3x4", "novacube:4x4"};
@@ -80,7 +79,7 @@ static void nothing_is_lost_by_exploring_it_once(void **state)
     }
 }
 
-/* Packets to `to` and to node 0 start alike and go on alike. */
+/* Checks that packets to `to` and to node 0 start and continue in the same way. */
 static void check_starts(const struct router *router, uint32_t from, uint32_t to)
 {
     const struct route_algorithm *algorithm = router->algorithm;
@@ -105,8 +104,8 @@ static void check_starts(const struct router *router, uint32_t from, uint32_t to
     }
 }
 
-/* What route_algorithm.roams promises. */
-static void roaming_packets_do_not_look_at_their_destination(void **state)
+/* The guarantee of route_algorithm.roams. */
+static void roaming_packets_do_not_depend_on_their_destination(void **state)
 {
     struct topology torus;
     uint32_t roaming = 0;
@@ -125,5 +124,5 @@ static void roaming_packets_do_not_look_at_their_destination(void **state)
     topology_fini(&torus);
 }
 
-TEST_MAIN(TEST(nothing_is_lost_by_exploring_it_once),
-          TEST(roaming_packets_do_not_look_at_their_destination))
+TEST_MAIN(TEST(exploring_the_leg_once_finds_the_same_waits),
+          TEST(roaming_packets_do_not_depend_on_their_destination))

@@ -1,6 +1,6 @@
 #pragma once
-/* Routing for tests that depends on no other file: once round a ring, always
- * up, or by either of two ways; lanes change at the end of the ring if wished. */
+/* Routing for tests that depends on no other file: round a ring, always up, or by either of two
+ * ways; lanes change at the end of the ring on request. */
 
 #include <stdbool.h>
 
@@ -16,8 +16,8 @@ static uint32_t ring_up(const struct router *router, uint32_t at)
     return 0;
 }
 
-/* state.phase: 1 once the packet has passed from the last node to node 0. Lane
- * 1 from there on, where there are two. */
+/* state.phase: 1 after the packet has passed from the last node to node 0. From there on it uses
+ * lane 1, if there are two lanes. */
 static uint32_t ring_moves(const struct router *router, uint32_t at, uint32_t to,
                            const struct route_state *state, struct route_move *moves)
 {
@@ -31,8 +31,8 @@ static uint32_t ring_moves(const struct router *router, uint32_t at, uint32_t to
     return 1;
 }
 
-/* The same lanes, and lane 2, from which it may come back: adaptive, with
- * lanes 0 and 1 to escape to. Phase 2: it has, and stays. */
+/* The same lanes, and lane 2, from which a packet may return to them: adaptive, with lanes 0 and 1
+ * to escape to. Phase 2: the packet has escaped, and stays there. */
 static uint32_t ring_adaptive_moves(const struct router *router, uint32_t at, uint32_t to,
                                     const struct route_state *state, struct route_move *moves)
 {

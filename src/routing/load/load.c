@@ -1,13 +1,11 @@
 /* load: probabilities flow through the states of a packet, hop by hop.
  *
- * A layer holds what may be true after so many hops: pairs of node and state,
- * each once, with their probability. Every move of every pair adds to its
- * channel and to the next layer, where a hash table finds the pair again. As
- * states form no cycle, the layers end.
+ * A layer holds the possible pairs of node and state after a number of hops, each once, with their
+ * probability. Every move of every pair adds to its channel and to the next layer, where a hash
+ * table finds the pair again. The layers end, because states form no cycle.
  *
- * Invariant: the shares of a layer, and of what has arrived before it, sum to
- * the amount. All orders are those of the moves, so sums never depend on
- * hashes. */
+ * Invariant: the shares of a layer, and of packets that have arrived before it, sum to the amount.
+ * All sums are in the order of the moves, so they never depend on hashes. */
 #include "routing/load/load.h"
 
 #include <math.h>
@@ -18,7 +16,7 @@
 #include "base/check.h"
 #include "routing/load/symmetry.h"
 
-/* Where a packet may be, and what it carries. */
+/* A node where a packet may be, and the packet's state. */
 struct walker {
     uint32_t node;
     struct route_state state;
@@ -33,7 +31,7 @@ struct layer {
 };
 
 struct slot {
-    uint32_t layer; /* number of the layer it was used for last */
+    uint32_t layer; /* number of the last layer that used the slot */
     uint32_t index; /* into that layer */
 };
 
@@ -43,7 +41,7 @@ struct load_walk {
     struct layer now, next;
     struct slot *slots; /* of `next`; open addressing */
     size_t slot_count;  /* a power of two, more than twice next.count */
-    uint32_t layer;     /* number of `next`; no slot was ever given a higher one */
+    uint32_t layer;     /* number of `next`; no slot has a higher number */
 };
 
 enum { SLOTS_FIRST = 256 };
@@ -96,7 +94,7 @@ static bool walker_equal(const struct walker *one, const struct walker *other)
     return memcmp(one, other, sizeof *one) == 0;
 }
 
-/* The slot where a walker of the next layer is, or would be. */
+/* The slot where a walker of the next layer is or would be. */
 static struct slot *find_slot(struct load_walk *walk, const struct walker *walker)
 {
     size_t mask = walk->slot_count - 1, at = walker_hash(walker) & mask;
@@ -140,11 +138,11 @@ static bool put(struct load_walk *walk, const struct walker *walker, double shar
     return next->count * 2 < walk->slot_count || grow_slots(walk);
 }
 
-/* Empties the next layer; its slots are known to be stale by their number. */
+/* Empties the next layer; the number in its slots shows that they are stale. */
 static void begin_layer(struct load_walk *walk)
 {
     walk->next.count = 0;
-    if (walk->layer == UINT32_MAX) { /* numbers begin anew: forget all */
+    if (walk->layer == UINT32_MAX) { /* numbers start again: clear all */
         memset(walk->slots, 0, walk->slot_count * sizeof *walk->slots);
         walk->layer = 0;
     }
@@ -165,7 +163,7 @@ static bool put_starts(struct load_walk *walk, uint32_t from, uint32_t to, doubl
     return true;
 }
 
-/* All moves of one walker of the layer that is left. */
+/* Adds all moves of one walker of the current layer. */
 static bool put_moves(struct load_walk *walk, uint32_t to, const struct walker *walker,
                       double share, double *channels, double *hops)
 {
@@ -176,7 +174,7 @@ static bool put_moves(struct load_walk *walk, uint32_t to, const struct walker *
     for (uint32_t i = 0; i < count; i++) {
         const struct route_move *move = &walk->moves[i];
         if (!(move->share > 0))
-            continue; /* a way out that is only taken when others are blocked */
+            continue; /* an escape that is only taken if the others are blocked */
         double part = share * move->share;
         channels[move->channel] += part;
         *hops += part;
@@ -206,8 +204,8 @@ enum err load_add(struct load_walk *walk, uint32_t from, uint32_t to, double amo
     return OK;
 }
 
-/* Does every node send what node 0 sends, its own coordinates added? Then
- * *count of the demands, those of node 0, tell all. */
+/* Does every node send the same as node 0, translated to its own coordinates? Then the first *count
+ * demands, those of node 0, are enough. */
 static enum err sends_alike(const struct topology *topology, const struct traffic *traffic,
                             bool *alike, size_t *count, struct why *why)
 {
@@ -217,7 +215,8 @@ static enum err sends_alike(const struct topology *topology, const struct traffi
         return why_memory(why);
     for (*count = 0; *count < traffic->count && traffic->demands[*count].from == 0; ++*count)
         amounts[traffic->demands[*count].to] = traffic->demands[*count].amount;
-    *alike = traffic->count == *count * nodes; /* and no two of a pair: so each has as many */
+    *alike = traffic->count ==
+             *count * nodes; /* no pair occurs twice, so each node has the same number */
     for (uint32_t v = 1; *alike && traffic->to_self && v < nodes; v++)
         *alike = traffic->to_self[v] == traffic->to_self[0];
     for (size_t i = 0; *alike && i < traffic->count; i++) {
@@ -228,8 +227,8 @@ static enum err sends_alike(const struct topology *topology, const struct traffi
     return OK;
 }
 
-/* Node 0's loads become those of all nodes together: all channels of a class
- * carry what node 0 puts on the class. */
+/* Turns node 0's loads into those of all nodes together: all channels of a class carry what node 0
+ * puts on the whole class. */
 static void spread(const struct topology *topology, double *channels)
 {
     double sums[SYMMETRY_CLASS_MAX] = {0};
@@ -240,12 +239,12 @@ static void spread(const struct topology *topology, double *channels)
         channels[channel] = sums[symmetry_class(topology, channel)];
 }
 
-/* Adds the first `count` demands, and what the first `self_count` nodes send
- * to themselves: most algorithms keep that at home, and it is no traffic. */
+/* Adds the first `count` demands, and what the first `self_count` nodes send to themselves. Most
+ * algorithms deliver that locally; then it does not count as traffic. */
 struct adder {
     struct load_walk *walk;
     double *channels;
-    double hops, sum; /* of what travels */
+    double hops, sum; /* of the traffic that leaves its node */
 };
 
 static enum err add_one(struct adder *adder, uint32_t from, uint32_t to, double amount,

@@ -1,6 +1,6 @@
 #pragma once
-/* load: what an algorithm is expected to put on every channel, exactly: the
- * probabilities of all moves are followed, none is drawn. */
+/* load: the exact expected load of every channel under an algorithm. The probabilities of all moves
+ * are followed; nothing is drawn at random. */
 
 #include <stdint.h>
 
@@ -16,20 +16,20 @@ MUST_CHECK enum err load_walk_open(struct load_walk **walk, const struct router 
                                    struct why *why);
 void load_walk_close(struct load_walk *walk);
 
-/* Adds `amount` from one node to another to channels[2 * links]; *hops grows
- * by amount times the mean path. */
+/* Adds traffic of `amount` from one node to another to channels[2 * links]; adds amount times the
+ * mean path to *hops. */
 MUST_CHECK enum err load_add(struct load_walk *walk, uint32_t from, uint32_t to, double amount,
                              double *channels, double *hops, struct why *why);
 
 struct load {
     double *channels; /* owned; 2 * links */
-    double max;       /* of the busiest */
-    double mean_path; /* hops, over all traffic that leaves its node; NaN if none does */
+    double max;       /* of the busiest channel */
+    double mean_path; /* hops, over all traffic that leaves its node; NaN if there is none */
 };
 
 void load_fini(struct load *load);
 
-/* All of a traffic. */
+/* The load of a whole traffic. */
 MUST_CHECK enum err load_find(struct load *load, const struct router *router,
                               const struct traffic *traffic, struct observer progress,
                               struct why *why);

@@ -5,7 +5,7 @@
 #include "routing/route_cases.h"
 #include "topology/measure/closed_form.h"
 
-/* Of the channels that leave by a port. */
+/* The smallest and largest load of the channels that leave by a port. */
 static void port_loads(const struct route_case *test, const struct load *load, uint32_t port,
                        double *least, double *most)
 {
@@ -20,8 +20,8 @@ static void port_loads(const struct route_case *test, const struct load *load, u
     }
 }
 
-/* Uniform traffic on a ring of even k: 1 + ... + k/2 of k offsets go up one
- * way, and k/8 hops each way where the tie is split. */
+/* Uniform traffic on a ring of even k: 1 + ... + k/2 of k offsets go up, and k/8 hops each way if
+ * the tie is split. */
 static void dimension_order_has_its_closed_form(void **state)
 {
     struct route_case *one_way = route_case_open("torus:8x6", "dor");
@@ -66,8 +66,8 @@ static void the_mean_path_of_dimension_order_is_the_mean_distance(void **state)
     }
 }
 
-/* What one node tells of all must be what all tell. */
-static void one_source_tells_all(void **state)
+/* The result from one node must be the result from all nodes. */
+static void one_source_gives_the_loads_of_all(void **state)
 {
     static const char *const specs[] = {"torus:4x4",    "torus:5x3",  "torus:2x2x2",
                                         "torus:1x6",    "torus:2x4",  "novacube:4x4",
@@ -94,8 +94,8 @@ static void one_source_tells_all(void **state)
     }
 }
 
-/* One demand that differs must be noticed, and counted where it goes. */
-static void nearly_uniform_traffic_is_not_taken_for_uniform(void **state)
+/* One demand that differs must be noticed and counted on its path. */
+static void nearly_uniform_traffic_is_not_treated_as_uniform(void **state)
 {
     struct route_case *test = route_case_open("torus:4x4", "dor");
     struct traffic uniform = route_case_traffic(&test->topology, TRAFFIC_UNIFORM);
@@ -108,7 +108,7 @@ static void nearly_uniform_traffic_is_not_taken_for_uniform(void **state)
     route_case_close(test);
 }
 
-/* Sums of loads are hops, and what is sent to one's own node needs none. */
+/* The sum of loads is the number of hops; traffic within a node has none. */
 static void loads_sum_to_the_hops_of_all_traffic(void **state)
 {
     struct rng rng = rng_make(5, 0);
@@ -150,9 +150,9 @@ static void no_traffic_has_no_mean_path(void **state)
     route_case_close(test);
 }
 
-/* Draws of single packets must follow the loads: each channel's count is
- * binomial, or nearly, as no walk here passes a channel twice. */
-static void walks_by_draw_follow_the_loads(void **state)
+/* Draws of single packets must follow the loads: each channel's count is binomial, or nearly,
+ * because no walk here passes a channel twice. */
+static void random_walks_follow_the_loads(void **state)
 {
     enum { WALKS = 20000, HOPS = 64 };
     static const char *const specs[] = {"torus:4x5", "novacube:4x4"};
@@ -187,7 +187,8 @@ static void walks_by_draw_follow_the_loads(void **state)
 }
 
 TEST_MAIN(TEST(dimension_order_has_its_closed_form),
-          TEST(the_mean_path_of_dimension_order_is_the_mean_distance), TEST(one_source_tells_all),
-          TEST(nearly_uniform_traffic_is_not_taken_for_uniform),
+          TEST(the_mean_path_of_dimension_order_is_the_mean_distance),
+          TEST(one_source_gives_the_loads_of_all),
+          TEST(nearly_uniform_traffic_is_not_treated_as_uniform),
           TEST(loads_sum_to_the_hops_of_all_traffic), TEST(no_traffic_has_no_mean_path),
-          TEST(walks_by_draw_follow_the_loads))
+          TEST(random_walks_follow_the_loads))

@@ -1,23 +1,23 @@
 #pragma once
-/* symmetry: nodes and channels of a network with coordinates, moved alike. */
+/* symmetry: translations of the nodes and channels of a network with coordinates. */
 
 #include <stdint.h>
 
 #include "topology/topology.h"
 
-/* Channels that moving all nodes alike carries into each other are of one
- * class; each node has one of every class. Classes are below this. */
+/* Channels that a translation of all nodes maps to each other are of one class; each node has one
+ * channel of every class. Class numbers are below this. */
 #define SYMMETRY_CLASS_MAX (2 * AXIS_MAX + 1)
 
 static inline uint32_t symmetry_class(const struct topology *topology, uint32_t channel)
 {
     uint32_t port = graph_channel_port(&topology->graph, channel), axis = port / 2;
     if (axis < topology->axis_count && topology->axis_size[axis] == 2)
-        return 2 * axis; /* up or down, it is the one cable */
+        return 2 * axis; /* up and down are the same cable */
     return port;
 }
 
-/* Coordinates of `to` as seen from `from`, as a node. */
+/* Coordinates of `to` relative to `from`, as a node. */
 static inline uint32_t symmetry_difference(const struct topology *topology, uint32_t from,
                                            uint32_t to)
 {

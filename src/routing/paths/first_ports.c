@@ -1,6 +1,5 @@
-/* first_ports: a node's set is the union of the sets of its neighbours one
- * level nearer to the start, which are complete before the first node of its
- * own level is taken from the queue. */
+/* first_ports: a node's set is the union of the sets of its neighbours one level nearer to the
+ * start. These are complete before the first node of its own level is taken from the queue. */
 #include "routing/paths/first_ports.h"
 
 #include <stdlib.h>
@@ -15,7 +14,8 @@ void first_ports_fini(struct first_ports *ports)
     *ports = (struct first_ports){0};
 }
 
-/* To each neighbour first by the link itself, then on as others have come. */
+/* A neighbour of the start begins with the link itself; any other node gets the set of the node
+ * before it. */
 static void join_sets(struct first_ports *ports, const uint32_t *level, const struct graph *graph,
                       uint32_t from, uint32_t slot, bool is_start)
 {

@@ -1,16 +1,15 @@
-/* k_shortest: path lengths are gone through from the least up, and each time
- * all paths of that length, or as many as are still wanted, are taken.
+/* k_shortest: considers path lengths from the least up, and for each length takes all paths, or as
+ * many as are still wanted.
  *
- * One search from the target tells each node's distance and number of walks of
- * every slack (walk_table); with these few steps are wasted where walks seldom
- * meet themselves, as in all networks of high capacity. Where they often do (a
- * clique at the end of a corridor) the paths of a length cannot be had that
- * way; the search then gives up after a bounded effort and Yen's algorithm
- * does the pair. Both find the same lengths.
+ * One search from the target gives each node's distance and its number of walks of every slack
+ * (walk_table). With these, little work is wasted if walks seldom visit a node twice, as in all
+ * networks of high capacity. If they often do (a clique at the end of a corridor), the paths of a
+ * length cannot be found in this way; the search then gives up after a bounded effort, and Yen's
+ * algorithm does the pair. Both find the same lengths.
  *
- * Of the last length, the paths to take are chosen uniformly among all, unless
- * Yen's algorithm chose them, whose random order is not uniform. Whether it
- * does depends on graph, pair and k only, never on earlier searches. */
+ * Of the last length, the paths are chosen uniformly among all, unless Yen's algorithm chose them,
+ * whose random order is not uniform. Which algorithm is used depends on graph, pair and k only,
+ * never on earlier searches. */
 #include "routing/paths/k_shortest.h"
 
 #include <stdlib.h>
@@ -23,23 +22,23 @@
 #include "routing/paths/yen.h"
 #include "topology/topology.h"
 
-/* Listing looks at all walks, drawing at those it draws: from so many walks per
- * path wanted on, drawing is the quicker. */
+/* Listing visits all walks, drawing only those that it draws. With at least this many walks per
+ * wanted path, drawing is faster. */
 #define DRAW_FROM 3
-/* Draws that may all fail before a listing is tried: where walks seldom are
- * paths there may be few or none, as on a long ring, and a listing tells soon. */
+/* Draws that may all fail before listing is tried: if walks are seldom paths, there may be few
+ * paths or none, as on a long ring, and listing finds out soon. */
 #define DRAW_FIRST 8
-/* Paths that are listed at most, where drawing did not yield enough. */
+/* Largest number of paths to list if drawing did not find enough. */
 #define LIST_MAX 256
-/* Ports a listing may look at, per port of the graph and path wanted: about
- * what Yen's algorithm looks at for one or two hops of a path. */
+/* Ports that listing may examine, per port of the graph and wanted path: about what Yen's algorithm
+ * examines for one or two hops of a path. */
 #define LIST_WORK 2
 
 struct k_shortest {
     const struct graph *graph; /* borrowed */
     struct walk_table table;
     struct path_class class;
-    uint32_t *picks; /* numbers of paths in the class, being shuffled */
+    uint32_t *picks; /* indexes of paths in the class, being shuffled */
     size_t pick_capacity;
     struct yen *yen; /* NULL until needed */
 };
@@ -71,13 +70,13 @@ void k_shortest_close(struct k_shortest *search)
     free(search);
 }
 
-/* No other draw of a seed uses this stream: nodes leave the top bit free. */
+/* No other draw of a seed uses this stream: node numbers do not use the top bit. */
 static struct rng pair_rng(uint64_t seed, uint32_t from, uint32_t to)
 {
     return rng_make(seed, UINT64_C(1) << 63 | (uint64_t)from << 32 | to);
 }
 
-/* The class becomes all paths of this slack, or `wanted` of them. */
+/* Fills the class with all paths of this slack, or with `wanted` of them. */
 static enum err class_find(struct k_shortest *search, uint32_t from, uint32_t slack,
                            uint32_t wanted, struct rng *rng, bool *complete, struct why *why)
 {
@@ -103,7 +102,7 @@ static enum err class_find(struct k_shortest *search, uint32_t from, uint32_t sl
     return err;
 }
 
-/* Gives the set `wanted` paths of the class, or all it has, in random order. */
+/* Adds `wanted` paths of the class to the set, or all of them, in random order. */
 static enum err class_take(struct k_shortest *search, uint32_t wanted, struct rng *rng,
                            uint32_t *taken, struct path_set *set, struct why *why)
 {
@@ -125,7 +124,7 @@ static enum err class_take(struct k_shortest *search, uint32_t wanted, struct rn
     return OK;
 }
 
-/* The pair anew, with what it has been given taken back. */
+/* Removes what the pair has been given and starts it again with Yen's algorithm. */
 static enum err turn_to_yen(struct k_shortest *search, uint32_t from, uint32_t to, uint32_t k,
                             enum k_shortest_rule rule, uint64_t seed, struct path_set *set,
                             struct why *why)
@@ -146,18 +145,18 @@ static enum err turn_to_yen(struct k_shortest *search, uint32_t from, uint32_t t
     return yen_find(search->yen, from, to, k, hop_max, &rng, set, why);
 }
 
-/* Between different nodes that are connected. */
+/* Finds the paths between two different nodes that are connected. */
 static enum err find_pair(struct k_shortest *search, uint32_t from, uint32_t to, uint32_t k,
                           enum k_shortest_rule rule, uint64_t seed, struct path_set *set,
                           struct why *why)
 {
     uint32_t found = 0, taken = 0;
-    /* Hops drawn for lengths that turn out to have no path. Once they cost as
-     * much as a search of the whole graph, Yen's algorithm is asked: it is
-     * quick where there are few ways round, as on a ring. */
+    /* Hops drawn for lengths that turn out to have no path. When they cost as much as a search of
+     * the whole graph, Yen's algorithm is used: it is fast if there are few alternatives, as on a
+     * ring. */
     uint64_t wasted = 0, wasted_max = 2 * (uint64_t)search->graph->link_count;
     struct rng rng = pair_rng(seed, from, to);
-    /* a loopless path visits no more nodes than there are */
+    /* a loopless path visits at most all nodes */
     uint32_t slack_end = search->table.bfs.count - search->table.bfs.level[from];
     for (uint32_t slack = 0; slack < slack_end && found < k; slack++) {
         bool complete = false;
@@ -198,7 +197,7 @@ enum err k_shortest_find(struct k_shortest *search, uint32_t from, uint32_t to, 
     return find_pair(search, from, to, k, rule, seed, set, why);
 }
 
-/* Numbers of the demands, those to the same node in a row; NULL if memory is short. */
+/* Indexes of the demands, grouped by destination; NULL if memory is short. */
 static size_t *order_by_target(const struct traffic *traffic, uint32_t node_count)
 {
     size_t *order = array_new(traffic->count, sizeof *order);
@@ -222,12 +221,12 @@ static enum err refuse_demand(const struct topology *topology, const struct dema
                               struct why *why)
 {
     char from[NODE_NAME_SIZE], to[NODE_NAME_SIZE];
-    return why_fail(why, ERR_INPUT, "traffic from %.100s to %.100s: there is no path",
-                    topology_name(topology, demand->from, from),
-                    topology_name(topology, demand->to, to));
+    return why_fail(
+        why, ERR_INPUT, "the traffic has a demand from %.100s to %.100s, but there is no path",
+        topology_name(topology, demand->from, from), topology_name(topology, demand->to, to));
 }
 
-/* The paths of all demands, in the order given. */
+/* Finds the paths of all demands, in the given order. */
 static enum err find_ordered(struct k_shortest *search, const struct topology *topology,
                              const struct traffic *traffic, const size_t *order, uint32_t k,
                              enum k_shortest_rule rule, uint64_t seed, struct path_set *set,
@@ -244,7 +243,7 @@ static enum err find_ordered(struct k_shortest *search, const struct topology *t
     return OK;
 }
 
-/* Pair i of `found` becomes pair order[i] of `set`. */
+/* Copies pair i of `found` to pair order[i] of `set`. */
 static enum err paths_reorder(struct path_set *set, const struct path_set *found,
                               const size_t *order, struct why *why)
 {

@@ -1,10 +1,9 @@
 #pragma once
-/* k_shortest: the k shortest loopless paths between two nodes, and the paths
- * of n-way ECMP, which are n of the shortest only.
+/* k_shortest: the k shortest loopless paths between two nodes, and the paths of n-way ECMP, which
+ * are n of the shortest paths only.
  *
- * Ties are broken by the seed and the pair, not by port numbers: a Jellyfish
- * node's ports count up with its neighbours' ids. Paths that differ in one of
- * two parallel cables are two. */
+ * The seed and the pair break ties, not port numbers: a Jellyfish node's ports increase with its
+ * neighbours' ids. Paths that use different cables of a parallel pair are different paths. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,19 +21,18 @@ MUST_CHECK enum err k_shortest_open(struct k_shortest **search, const struct gra
 void k_shortest_close(struct k_shortest *search);
 
 enum k_shortest_rule {
-    K_SHORTEST_ANY,   /* as long as they need to be */
+    K_SHORTEST_ANY,   /* of any length */
     K_SHORTEST_EQUAL, /* of the least length only: n-way ECMP */
 };
 
-/* Begins a pair in `set` and gives it min(k, all there are) paths, shortest
- * first; none where the nodes are not connected. Searches to the same `to` in
- * a row share their distances. */
+/* Begins a pair in `set` and gives it min(k, number of paths) paths, shortest first; none if the
+ * nodes are not connected. Consecutive searches with the same `to` share their distances. */
 MUST_CHECK enum err k_shortest_find(struct k_shortest *search, uint32_t from, uint32_t to,
                                     uint32_t k, enum k_shortest_rule rule, uint64_t seed,
                                     struct path_set *set, struct why *why);
 
-/* Paths for every demand of a traffic, in its order. Refuses a demand without
- * a path, naming it. */
+/* Finds paths for every demand of a traffic, in its order. Refuses a demand without a path and
+ * names it. */
 MUST_CHECK enum err k_shortest_traffic(struct path_set *set, const struct topology *topology,
                                        const struct traffic *traffic, uint32_t k,
                                        enum k_shortest_rule rule, uint64_t seed, struct why *why);

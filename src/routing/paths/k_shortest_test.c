@@ -9,7 +9,7 @@
 
 #define SEED 73
 
-/* The same lengths as Yen's algorithm finds, and paths that are in order. */
+/* Checks that the lengths are those of Yen's algorithm, and the paths are in order. */
 static void against_yen(const struct graph *graph, struct k_shortest *search, struct yen *yen,
                         uint32_t from, uint32_t to, uint32_t k, uint64_t seed)
 {
@@ -27,7 +27,7 @@ static void against_yen(const struct graph *graph, struct k_shortest *search, st
     path_set_fini(&theirs);
 }
 
-/* As many of the least length as there are, k at most. */
+/* Checks the number of paths of the least length: all of them, or k. */
 static void against_count(const struct graph *graph, struct k_shortest *search, uint32_t from,
                           uint32_t to, uint32_t k, uint64_t seed)
 {
@@ -92,9 +92,9 @@ static void networks_agree_with_yen(void **state)
     }
 }
 
-/* From the clique's door there is one path; a search that only counts steps
- * would go through all ways to walk about in the clique: 36! of them. */
-static void a_clique_at_a_corridors_end_does_not_take_forever(void **state)
+/* From the clique's exit there is one path; a search that only counts steps would try all walks
+ * within the clique: 36! of them. */
+static void a_clique_at_the_end_of_a_corridor_is_fast(void **state)
 {
     struct link links[PATHS_TEST_NODES * PATHS_TEST_NODES];
     uint32_t count = 0;
@@ -112,7 +112,7 @@ static void a_clique_at_a_corridors_end_does_not_take_forever(void **state)
     assert_int_equal(k_shortest_find(search, inside - 1, end - 1, 8, K_SHORTEST_ANY, 1, &set, NULL),
                      OK);
     assert_int_equal(set.path_count, 1);
-    /* from within: 1 straight, 34 by one other, and then many */
+    /* from within: 1 direct path, 34 through one other node, and then many */
     assert_int_equal(k_shortest_find(search, 0, end - 1, 50, K_SHORTEST_ANY, 1, &set, NULL), OK);
     assert_int_equal(set.path_count, 51);
     assert_int_equal(path_set_hops(&set, 1), 5);
@@ -125,9 +125,9 @@ static void a_clique_at_a_corridors_end_does_not_take_forever(void **state)
     graph_fini(&graph);
 }
 
-/* Nearly all walks on a ring turn back somewhere; the second path is the other
- * way round, at a slack that is far out of the table's reach for most pairs. */
-static void both_ways_round_a_long_ring(void **state)
+/* Nearly all walks on a ring turn back somewhere. The second path is the other way round, at a
+ * slack that is far beyond the table for most pairs. */
+static void both_ways_round_a_long_ring_are_found(void **state)
 {
     enum { NODES = 200 };
     struct topology ring;
@@ -177,8 +177,8 @@ static void earlier_searches_change_nothing(void **state)
     topology_fini(&jellyfish);
 }
 
-/* Ties go by seed and pair: over many seeds, each of the 20 shortest paths is
- * the only one taken about as often. */
+/* Seed and pair break ties: over many seeds, each of the 20 shortest paths is chosen as the only
+ * path about equally often. */
 static void ties_are_broken_by_the_seed(void **state)
 {
     struct topology torus;
@@ -197,7 +197,7 @@ static void ties_are_broken_by_the_seed(void **state)
     topology_fini(&torus);
 }
 
-static void a_node_reaches_itself_by_staying(void **state)
+static void a_node_reaches_itself_with_no_hops(void **state)
 {
     struct rng rng = rng_make(SEED, 3);
     struct graph ring = paths_test_graph(PATHS_RING, 5, &rng);
@@ -259,13 +259,13 @@ static void a_demand_without_a_path_is_named(void **state)
     assert_int_equal(traffic_make(&traffic, demands, 2, NULL), OK);
     assert_int_equal(k_shortest_traffic(&set, &parts, &traffic, 2, K_SHORTEST_ANY, 1, &why),
                      ERR_INPUT);
-    assert_string_equal(why.text, "traffic from 1 to 2: there is no path");
+    assert_string_equal(why.text, "the traffic has a demand from 1 to 2, but there is no path");
     traffic_fini(&traffic);
     topology_fini(&parts);
 }
 
 TEST_MAIN(TEST(random_graphs_agree_with_yen), TEST(networks_agree_with_yen),
-          TEST(a_clique_at_a_corridors_end_does_not_take_forever),
-          TEST(both_ways_round_a_long_ring), TEST(earlier_searches_change_nothing),
-          TEST(ties_are_broken_by_the_seed), TEST(a_node_reaches_itself_by_staying),
+          TEST(a_clique_at_the_end_of_a_corridor_is_fast),
+          TEST(both_ways_round_a_long_ring_are_found), TEST(earlier_searches_change_nothing),
+          TEST(ties_are_broken_by_the_seed), TEST(a_node_reaches_itself_with_no_hops),
           TEST(demands_keep_their_order), TEST(a_demand_without_a_path_is_named))

@@ -1,10 +1,9 @@
-/* link_state: at each hop, any port on which a shortest path begins, all alike
- * likely; what nodes do that know all links and keep nothing about a packet.
+/* link_state: at each hop, any port on which a shortest path begins, all equally likely. Nodes that
+ * know all links and keep no state about packets route like this.
  *
- * The state is empty: node and destination say all. There is one lane, as
- * Ethernet has no others; that shortest paths on one lane can wait for each
- * other in a circle is the network's to live with, and weft route deadlock's
- * to show. */
+ * The state is empty: node and destination determine everything. There is one lane, because
+ * Ethernet has no others. Shortest paths on one lane can wait for each other in a circle; `weft
+ * route deadlock` shows whether they do. */
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -15,7 +14,7 @@
 #include "routing/route_start.h"
 #include "topology/measure/distance.h"
 
-/* Bytes of all nodes' tables together. */
+/* Limit for the bytes of all nodes' tables together. */
 #define TABLE_MAX ((uint64_t)1 << 30)
 
 static void link_state_close(struct router *router)
@@ -100,7 +99,7 @@ static uint32_t link_state_moves(const struct router *router, uint32_t at, uint3
 
 const struct route_algorithm route_link_state = {
     .name = "link-state",
-    .summary = "any port on which a shortest path begins, alike likely, anew at each node",
+    .summary = "at each node any port on which a shortest path begins, all equally likely",
     .oblivious = true,
     .open = link_state_open,
     .close = link_state_close,

@@ -17,9 +17,9 @@ static const char *const specs[] = {"degree-diameter:10,3,2",
                                     "novacube:4x4"};
 enum { SPEC_COUNT = sizeof specs / sizeof *specs };
 
-/* Follows every hop that leads nearer by itself: no states, no table. */
-static void spread_by_hand(const struct walk_table *table, uint32_t at, double amount,
-                           double *channels)
+/* Follows every hop that leads nearer: without states or tables. */
+static void spread_directly(const struct walk_table *table, uint32_t at, double amount,
+                            double *channels)
 {
     const struct graph *graph = table->graph;
     uint32_t nearer = 0;
@@ -29,11 +29,11 @@ static void spread_by_hand(const struct walk_table *table, uint32_t at, double a
         if (table->bfs.level[graph->to[slot]] >= table->bfs.level[at])
             continue;
         channels[graph->channel[slot]] += amount / nearer;
-        spread_by_hand(table, graph->to[slot], amount / nearer, channels);
+        spread_directly(table, graph->to[slot], amount / nearer, channels);
     }
 }
 
-static void shares_of_each_pair_are_those_found_by_hand(void **state)
+static void shares_of_each_pair_agree_with_direct_computation(void **state)
 {
     for (int i = 0; i < SPEC_COUNT; i++) {
         struct route_case *test = route_case_open(specs[i], "link-state");
@@ -52,7 +52,7 @@ static void shares_of_each_pair_are_those_found_by_hand(void **state)
                 memset(found, 0, size * sizeof *found);
                 memset(by_hand, 0, size * sizeof *found);
                 assert_int_equal(load_add(walk, from, to, 1, found, &hops, NULL), OK);
-                spread_by_hand(&table, from, 1, by_hand);
+                spread_directly(&table, from, 1, by_hand);
                 for (size_t channel = 0; channel < size; channel++)
                     assert_within(found[channel], by_hand[channel], 1e-12);
                 assert_within(hops, table.bfs.level[from], 1e-9);
@@ -89,7 +89,7 @@ static void every_packet_arrives_by_a_shortest_path(void **state)
     }
 }
 
-static void a_network_in_parts_or_too_large_is_refused(void **state)
+static void a_disconnected_or_too_large_network_is_refused(void **state)
 {
     const struct link links[] = {{0, 1, PORT_ANY, PORT_ANY}, {2, 3, PORT_ANY, PORT_ANY}};
     struct topology topology;
@@ -105,6 +105,6 @@ static void a_network_in_parts_or_too_large_is_refused(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(shares_of_each_pair_are_those_found_by_hand),
+TEST_MAIN(TEST(shares_of_each_pair_agree_with_direct_computation),
           TEST(every_packet_arrives_by_a_shortest_path),
-          TEST(a_network_in_parts_or_too_large_is_refused))
+          TEST(a_disconnected_or_too_large_network_is_refused))

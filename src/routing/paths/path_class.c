@@ -1,9 +1,8 @@
-/* path_class: a search in depth that enters a node only if a walk of the right
- * length leads from there to the target, and random walks of the right length.
+/* path_class: a depth-first search that enters a node only if a walk of the right length leads from
+ * there to the target, and random walks of the right length.
  *
- * A walk that is drawn takes each hop with the share of all walks that
- * continue there, so that all walks are alike likely; throwing away those that
- * are not loopless leaves all paths alike likely. */
+ * A random walk takes each hop with the share of all walks that continue there, so all walks are
+ * equally likely; discarding those that are not loopless leaves all paths equally likely. */
 #include "routing/paths/path_class.h"
 
 #include <stdlib.h>
@@ -46,7 +45,7 @@ static void class_begin(struct path_class *class, const struct walk_table *table
     assert(class->hops < table->graph->node_count);
 }
 
-/* Adds the walk under way: a node's next hop is the one after that it took. */
+/* Adds the current walk: next[] of a node is one after the hop that it took. */
 static enum err class_add(struct path_class *class, const struct walk_table *table, struct why *why)
 {
     size_t size = class->count * class->hops;
@@ -76,8 +75,8 @@ static void walk_leave(struct path_class *class, uint32_t depth)
         class->passed[class->nodes[i]] = false;
 }
 
-/* The next hop that the walk's last node may take, which next[depth] has then
- * passed; false if there is none. */
+/* Finds the next hop that the walk's last node may take, and advances next[depth] past it; false if
+ * there is none. */
 static bool walk_next(struct path_class *class, const struct walk_table *table, uint32_t depth,
                       uint32_t *to, uint32_t *left)
 {
@@ -126,12 +125,12 @@ enum err path_class_list(struct path_class *class, const struct walk_table *tabl
     return err;
 }
 
-/* Up to so many walks, a number drawn for the first hop also decides all that
- * follow: what is left of it within the hop's share is as random. */
+/* With at most this many walks, one random number for the first hop also decides all following
+ * hops: its position within the hop's share is equally random. */
 #define ONE_DRAW_WALKS 0x1p32
 
-/* The hop that `draw` falls on when the walks from a node are lined up, and the
- * slack after it. `draw` becomes the number within that hop's walks. */
+/* The hop that `draw` falls on when the walks from a node are numbered in order, and the slack
+ * after it. `draw` becomes the number within that hop's walks. */
 static uint32_t hop_draw(const struct walk_table *table, uint32_t node, uint32_t slack,
                          double *draw, uint32_t *left)
 {
@@ -147,12 +146,12 @@ static uint32_t hop_draw(const struct walk_table *table, uint32_t node, uint32_t
             return hop;
         *draw -= walks;
     }
-    assert(last < end); /* rounding may lead past the last one */
+    assert(last < end); /* rounding may lead past the last hop */
     *draw = 0;
     return last;
 }
 
-/* One random walk of the class's length into next; false if it meets itself. */
+/* Draws one random walk of the class's length into next; false if it visits a node twice. */
 static bool walk_draw(struct path_class *class, const struct walk_table *table, uint32_t from,
                       uint32_t slack, struct rng *rng)
 {
@@ -177,12 +176,12 @@ static uint64_t path_hash(const uint32_t *channels, uint32_t hops)
 {
     uint64_t hash = 0x9E3779B97F4A7C15u; /* the golden ratio */
     for (uint32_t i = 0; i < hops; i++)
-        hash = (hash ^ channels[i]) * 0xD6E8FEB86659FD93u; /* odd, with bits all over */
+        hash = (hash ^ channels[i]) * 0xD6E8FEB86659FD93u; /* odd, with bits in all places */
     return hash ^ hash >> 32;
 }
 
-/* Takes the last path away again if the class holds it already. `mask` is the
- * size of the table minus one; it is never full. */
+/* Removes the last path if the class already contains it. `mask` is the size of the table minus
+ * one; the table is never full. */
 static void drop_known(struct path_class *class, size_t mask)
 {
     const uint32_t *last = path_class_path(class, class->count - 1);

@@ -8,7 +8,7 @@
 
 #define SEED 72
 
-static void listed_are_all_of_each_length(void **state)
+static void all_paths_of_each_length_are_listed(void **state)
 {
     print_message("# seed %d\n", SEED);
     struct rng rng = rng_make(SEED, 0);
@@ -43,7 +43,7 @@ static void listed_are_all_of_each_length(void **state)
     }
 }
 
-static void a_limit_is_kept_and_leaves_no_trace(void **state)
+static void a_limit_is_kept_and_has_no_later_effect(void **state)
 {
     struct topology torus;
     struct walk_table table;
@@ -66,10 +66,10 @@ static void a_limit_is_kept_and_leaves_no_trace(void **state)
     topology_fini(&torus);
 }
 
-/* Of the n paths of a class, `wanted` are drawn many times over: every one
- * must come up alike often. Chi-square of n - 1 degrees of freedom. */
-static void drawn_alike_often(const char *spec, uint32_t from, uint32_t to, uint32_t slack,
-                              size_t wanted)
+/* Draws `wanted` of the n paths of a class many times: each path must occur equally often.
+ * Chi-square of n - 1 degrees of freedom. */
+static void drawn_equally_often(const char *spec, uint32_t from, uint32_t to, uint32_t slack,
+                                size_t wanted)
 {
     enum { ROUNDS = 4000, CLASS_MAX = 400 };
     struct topology topology;
@@ -114,10 +114,10 @@ static void drawn_alike_often(const char *spec, uint32_t from, uint32_t to, uint
 
 static void draws_are_uniform(void **state)
 {
-    drawn_alike_often("torus:8x8", 0, 27, 0, 1);
-    drawn_alike_often("torus:8x8", 0, 27, 0, 6);
-    drawn_alike_often("torus:8x8", 0, 10, 2, 3); /* walks that meet themselves among them */
-    drawn_alike_often("degree-diameter:10,3,2", 0, 7, 3, 2);
+    drawn_equally_often("torus:8x8", 0, 27, 0, 1);
+    drawn_equally_often("torus:8x8", 0, 27, 0, 6);
+    drawn_equally_often("torus:8x8", 0, 10, 2, 3); /* includes walks that visit a node twice */
+    drawn_equally_often("degree-diameter:10,3,2", 0, 7, 3, 2);
 }
 
 static void too_few_paths_make_a_draw_give_up(void **state)
@@ -138,7 +138,7 @@ static void too_few_paths_make_a_draw_give_up(void **state)
     assert_int_equal(path_class_draw(&class, &table, 0, 0, 2, 1000, 1000, &rng, &complete, NULL),
                      OK);
     assert_true(complete);
-    /* one hop away, all walks of slack 2 turn back: none is ever drawn */
+    /* one hop away, all walks of slack 2 turn back: no path is ever drawn */
     assert_int_equal(walk_table_count(&table, 2, NULL), OK);
     assert_int_equal(path_class_draw(&class, &table, 3, 2, 1, 5, UINT64_MAX, &rng, &complete, NULL),
                      OK);
@@ -148,5 +148,5 @@ static void too_few_paths_make_a_draw_give_up(void **state)
     topology_fini(&ring);
 }
 
-TEST_MAIN(TEST(listed_are_all_of_each_length), TEST(a_limit_is_kept_and_leaves_no_trace),
+TEST_MAIN(TEST(all_paths_of_each_length_are_listed), TEST(a_limit_is_kept_and_has_no_later_effect),
           TEST(draws_are_uniform), TEST(too_few_paths_make_a_draw_give_up))

@@ -1,10 +1,9 @@
-/* path_table: ecmp and k-shortest: each pair of nodes has a few paths, and a
- * packet (or the flow it belongs to) takes one of them, all alike likely.
+/* path_table: ecmp and k-shortest: each pair of nodes has a few paths, and a packet (or the flow
+ * that it belongs to) takes one of them, all equally likely.
  *
- * The paths of all pairs are found when the router is opened. The state's
- * target is the number of the packet's path in the set, its hops the position
- * on it. The lane is that position too: lanes only go up, so that no packets
- * can wait for each other in a circle, whatever the graph. It takes as many
+ * The paths of all pairs are found when the router is opened. The state's target is the number of
+ * the packet's path in the set, its hops the position on it. The lane is that position too: lanes
+ * only increase, so no packets can wait for each other in a circle on any graph. This takes as many
  * lanes as the longest path has hops. */
 #include <stdlib.h>
 
@@ -13,7 +12,7 @@
 #include "routing/algorithms.h"
 #include "routing/paths/k_shortest.h"
 
-/* Bytes of all paths together. */
+/* Limit for the bytes of all paths together. */
 #define TABLE_MAX ((uint64_t)1 << 30)
 
 static uint64_t table_size(const struct path_set *paths)
@@ -23,8 +22,8 @@ static uint64_t table_size(const struct path_set *paths)
            (uint64_t)paths->hop_count * sizeof *paths->channels;
 }
 
-/* With the paths to `done` of `nodes` nodes found: will those to all fit? One
- * that will not by far is refused before it has filled the memory. */
+/* Will all paths fit, judging by those to the first `done` of `nodes` nodes? A table that is far
+ * too large is refused before it fills the memory. */
 static bool table_fits(const struct path_set *paths, uint32_t done, uint32_t nodes)
 {
     uint64_t size = table_size(paths);
@@ -40,7 +39,7 @@ static enum err refuse_size(const struct router *router, struct why *why)
                     router->algorithm->name, router->topology->graph.node_count);
 }
 
-/* Cables lead both ways, so that a pair without a path is named from its first node. */
+/* Cables lead both ways, so a pair without a path is named from its first node. */
 static enum err find_to(struct k_shortest *search, const struct router *router, uint32_t to,
                         enum k_shortest_rule rule, struct path_set *paths, struct why *why)
 {
@@ -71,7 +70,7 @@ static enum err find_all(struct router *router, enum k_shortest_rule rule, struc
     struct path_set *paths = router->tables;
     const struct graph *graph = &router->topology->graph;
     uint64_t nodes = graph->node_count;
-    /* The paths to one node alone may take gigabytes where there are a million. */
+    /* With a million nodes, the paths to one node alone may take gigabytes. */
     if (nodes > TABLE_MAX / sizeof *paths->pair_first / (nodes + 1))
         return refuse_size(router, why);
     struct k_shortest *search;
@@ -86,7 +85,7 @@ static enum err find_all(struct router *router, enum k_shortest_rule rule, struc
         uint32_t hops = (uint32_t)path_set_hops(paths, path);
         router->lane_count = hops > router->lane_count ? hops : router->lane_count;
     }
-    assert(router->lane_count <= ROUTE_HOP_MAX); /* longer ones would not fit the memory */
+    assert(router->lane_count <= ROUTE_HOP_MAX); /* longer paths would not fit into memory */
     return err;
 }
 
@@ -95,13 +94,13 @@ static enum err path_table_open(struct router *router, enum k_shortest_rule rule
     if (!router->options.ways)
         router->options.ways = ROUTE_WAYS_DEFAULT;
     if (router->options.ways > ROUTE_WAYS_MAX)
-        return why_fail(why, ERR_USAGE, "%s: %u ways; there may be %u at most",
+        return why_fail(why, ERR_USAGE, "%s: %u ways are too many; the maximum is %u",
                         router->algorithm->name, router->options.ways, ROUTE_WAYS_MAX);
     router->tables = array_new(1, sizeof(struct path_set));
     if (!router->tables)
         return why_memory(why);
     router->move_max = 1;
-    router->symmetric = false; /* ties are broken for each pair by itself */
+    router->symmetric = false; /* ties are broken for each pair separately */
     enum err err = find_all(router, rule, why);
     if (err)
         path_table_close(router);
@@ -163,7 +162,7 @@ static uint32_t path_moves(const struct router *router, uint32_t at, uint32_t to
 
 const struct route_algorithm route_ecmp = {
     .name = "ecmp",
-    .summary = "one of at most N shortest paths of each pair (--ways), alike likely",
+    .summary = "one of at most N shortest paths of each pair (--ways), all equally likely",
     .oblivious = true,
     .open = ecmp_open,
     .close = path_table_close,
@@ -175,7 +174,7 @@ const struct route_algorithm route_ecmp = {
 
 const struct route_algorithm route_k_shortest = {
     .name = "k-shortest",
-    .summary = "one of the N shortest loopless paths of each pair (--ways), alike likely",
+    .summary = "one of the N shortest loopless paths of each pair (--ways), all equally likely",
     .oblivious = true,
     .open = k_shortest_router_open,
     .close = path_table_close,

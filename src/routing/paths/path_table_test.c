@@ -30,7 +30,7 @@ static struct route_case *open_with(const char *spec, const char *algorithm, uin
     return test;
 }
 
-/* The load of all traffic is that of the paths themselves, alike shared. */
+/* Checks that the load of all traffic is that of the paths themselves, with equal shares. */
 static void check_loads(const char *spec, int algorithm)
 {
     struct route_case *test = open_with(spec, algorithms[algorithm].name, 5, 3);
@@ -69,7 +69,7 @@ static void loads_are_those_of_the_paths(void **state)
             check_loads(specs[i], algorithm);
 }
 
-/* Every start of a pair arrives, on lanes that count its hops. */
+/* Follows a start of a pair to its end, on lanes that count its hops. */
 static uint32_t follow(const struct router *router, uint32_t from, uint32_t to, uint32_t index)
 {
     const struct graph *graph = &router->topology->graph;
@@ -114,7 +114,7 @@ static void every_start_arrives(void **state)
 }
 
 /* Two ways round a ring of 8 from 0 to 4. */
-static void draws_take_all_paths_alike(void **state)
+static void draws_take_all_paths_equally_often(void **state)
 {
     struct route_case *test = open_with("torus:8", "ecmp", 64, 1);
     struct rng rng = rng_make(SEED, 1);
@@ -129,7 +129,7 @@ static void draws_take_all_paths_alike(void **state)
     route_case_close(test);
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void impossible_requests_are_refused(void **state)
 {
     const struct link links[] = {{0, 1, PORT_ANY, PORT_ANY}, {2, 3, PORT_ANY, PORT_ANY}};
     struct topology topology;
@@ -148,9 +148,9 @@ static void what_cannot_be_is_refused(void **state)
     assert_non_null(strstr(why.text, "all pairs of 1000000 nodes take more than 1 GiB"));
     struct route_options options = {.ways = 4097};
     assert_int_equal(router_open(&router, "k-shortest", &topology, &options, &why), ERR_USAGE);
-    assert_string_equal(why.text, "k-shortest: 4097 ways; there may be 4096 at most");
+    assert_string_equal(why.text, "k-shortest: 4097 ways are too many; the maximum is 4096");
     topology_fini(&topology);
 }
 
 TEST_MAIN(TEST(loads_are_those_of_the_paths), TEST(every_start_arrives),
-          TEST(draws_take_all_paths_alike), TEST(what_cannot_be_is_refused))
+          TEST(draws_take_all_paths_equally_often), TEST(impossible_requests_are_refused))

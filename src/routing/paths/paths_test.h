@@ -1,6 +1,6 @@
 #pragma once
-/* paths_test: small graphs of many kinds, all their loopless paths counted by
- * going through them one by one, and what must hold for every set of paths. */
+/* paths_test: small graphs of many kinds, the number of their loopless paths by enumeration, and
+ * checks for every set of paths. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,15 +30,15 @@ static inline void paths_test_clique(struct link *links, uint32_t *count, uint32
 }
 
 enum paths_test_kind {
-    PATHS_RANDOM, /* any links, parallel ones too, often in several parts */
+    PATHS_RANDOM, /* random links, also parallel ones, often in several parts */
     PATHS_TREE,
     PATHS_RING,
-    PATHS_BARBELL, /* two cliques and a corridor between them */
-    PATHS_DOUBLED, /* a tree of cables laid twice */
+    PATHS_BARBELL, /* two cliques and a path between them */
+    PATHS_DOUBLED, /* a tree in which every cable is doubled */
     PATHS_KIND_COUNT,
 };
 
-/* Of 2 or more nodes. */
+/* A graph of 2 or more nodes. */
 static inline struct graph paths_test_graph(enum paths_test_kind kind, uint32_t nodes,
                                             struct rng *rng)
 {
@@ -90,8 +90,8 @@ static inline void paths_test_count(const struct graph *graph, uint32_t from, ui
     paths_test_step(graph, from, to, 0, passed, counts);
 }
 
-/* A pair's paths lead from one end to the other, meet no node twice, differ
- * from each other, and are in order of length. */
+/* Checks that the paths of a pair lead from one end to the other, visit no node twice, differ from
+ * each other, and are in order of length. */
 static inline void paths_test_check(const struct graph *graph, const struct path_set *set,
                                     size_t pair, uint32_t from, uint32_t to)
 {

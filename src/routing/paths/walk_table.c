@@ -1,9 +1,9 @@
-/* walk_table: a breadth-first search from the target, which also sorts every
- * node's hops, then one pass over the hops for each level.
+/* walk_table: a breadth-first search from the target, which also sorts every node's hops, then one
+ * pass over the hops for each level.
  *
- * A walk of slack s from v continues at a neighbour one nearer with slack s,
- * as far with s - 1, or one farther with s - 2. Taken nearest first, a node
- * finds all of these complete. */
+ * A walk of slack s from v continues at a neighbour one hop nearer with slack s, at the same
+ * distance with s - 1, or one hop farther with s - 2. If nodes are processed by increasing
+ * distance, all these counts are complete. */
 #include "routing/paths/walk_table.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ void walk_table_fini(struct walk_table *table)
     *table = (struct walk_table){0};
 }
 
-/* Near hops from the front, far ones from the back, the others between. */
+/* Sorts the hops: those that lead nearer first, those that lead away last. */
 static void sort_hops(struct walk_table *table, uint32_t node)
 {
     const struct graph *graph = table->graph;
@@ -88,7 +88,7 @@ static void count_level(struct walk_table *table, uint32_t slack)
 {
     const uint32_t *first = table->graph->first;
     double *walks = table->walks[slack];
-    walks[table->target] = slack == 0; /* none passes the target and comes back */
+    walks[table->target] = slack == 0; /* no walk passes the target and comes back */
     for (uint32_t i = 1; i < table->bfs.count; i++) {
         uint32_t v = table->bfs.order[i];
         double sum = sum_walks(table, first[v], table->near_end[v], walks);

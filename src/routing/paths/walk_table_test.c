@@ -4,7 +4,7 @@
 
 enum { SEED = 9, GRAPHS = 40, SLACK = 6, LENGTH_MAX = PATHS_TEST_NODES + SLACK };
 
-/* walks[h][v]: of h hops from v, which end when they first meet the target. */
+/* walks[h][v]: the number of walks of h hops from v that end when they first reach the target. */
 static void count_by_length(const struct graph *graph, uint32_t target,
                             double walks[LENGTH_MAX + 1][PATHS_TEST_NODES])
 {
@@ -18,7 +18,8 @@ static void count_by_length(const struct graph *graph, uint32_t target,
         }
 }
 
-/* Near hops first, then level ones, then far ones: each hop of the node once. */
+/* Hops that lead nearer come first, then those at the same distance, then those that lead away;
+ * each hop of the node occurs once. */
 static void check_hops(const struct walk_table *table, uint32_t v)
 {
     const struct graph *graph = table->graph;
@@ -75,7 +76,7 @@ static void walks_are_counted_by_their_slack(void **state)
     }
 }
 
-static void aiming_anew_forgets_the_levels(void **state)
+static void a_new_target_clears_the_levels(void **state)
 {
     struct rng rng = rng_make(SEED, 1);
     struct graph graph = paths_test_graph(PATHS_RING, 6, &rng);
@@ -91,4 +92,4 @@ static void aiming_anew_forgets_the_levels(void **state)
     graph_fini(&graph);
 }
 
-TEST_MAIN(TEST(walks_are_counted_by_their_slack), TEST(aiming_anew_forgets_the_levels))
+TEST_MAIN(TEST(walks_are_counted_by_their_slack), TEST(a_new_target_clears_the_levels))

@@ -1,6 +1,6 @@
-/* ways: a search in depth through the states of a packet. Two states may lead
- * along the same channels (two middle nodes on one line); what is known of a
- * way is the sum over both, so every way found is looked up by its channels. */
+/* ways: a depth-first search through the states of a packet. Two states may lead along the same
+ * channels (two middle nodes on one line); the probability of a way is the sum over both, so every
+ * way that is found is looked up by its channels. */
 #include "routing/paths/ways.h"
 
 #include <stdlib.h>
@@ -8,15 +8,15 @@
 #include "base/array.h"
 #include "base/check.h"
 
-/* Moves looked at before a search is given up: about a second. */
+/* Moves to examine before a search is given up: about a second. */
 #define MOVES_MAX 20000000u
 
-/* A move to follow: what a packet is in once it has been made. */
+/* A move to follow: the node and state of a packet after it. */
 struct step {
     struct route_state state;
     uint32_t node;
-    uint32_t hops;    /* made so far, the last of them ... */
-    uint32_t channel; /* ... over this; unless there were none */
+    uint32_t hops;    /* hops so far */
+    uint32_t channel; /* the channel of the last hop, if there was one */
     double share;
 };
 
@@ -28,7 +28,7 @@ struct search {
     struct route_move *moves; /* move_max */
     struct step *steps;       /* a stack */
     size_t step_count, step_capacity;
-    uint32_t *channels; /* of the way that leads to the last step taken */
+    uint32_t *channels; /* of the way that leads to the current step */
     size_t channel_capacity;
 };
 
@@ -58,7 +58,7 @@ static enum err way_add(struct ways *ways, const uint32_t *channels, uint32_t ho
     return path_set_path(&ways->paths, channels, hops, why);
 }
 
-/* Alike for sums of the same shares in another order. */
+/* Equal for sums of the same shares in different orders. */
 static int64_t share_key(double share)
 {
     return (int64_t)(share * 1e9 + 0.5);
@@ -116,11 +116,12 @@ static enum err push_starts(struct search *search, uint32_t from, struct why *wh
 static enum err refuse_many(const struct search *search, struct why *why)
 {
     return why_fail(why, ERR_USAGE,
-                    "%s: more than %u ways, or too many to go through; some can be drawn",
+                    "%s: there are more than %u paths, or too many steps to list them; draw some "
+                    "of them instead",
                     search->router->algorithm->name, WAYS_MAX);
 }
 
-/* Takes the last step off the stack and puts what may follow in its place. */
+/* Takes the top step off the stack and pushes the steps that may follow it. */
 static enum err follow(struct search *search, struct why *why)
 {
     const struct router *router = search->router;
@@ -177,7 +178,7 @@ enum err ways_list(struct ways *ways, const struct router *router, uint32_t from
     return err;
 }
 
-/* One packet's channels, into room that grows to hold them. */
+/* Draws one packet's channels into an array that grows as needed. */
 static enum err draw_one(struct ways *ways, const struct router *router, uint32_t from, uint32_t to,
                          struct rng *rng, uint32_t **channels, size_t *capacity, struct why *why)
 {
@@ -187,7 +188,7 @@ static enum err draw_one(struct ways *ways, const struct router *router, uint32_
     if (!err && hops > *capacity) {
         if (!array_reserve(channels, capacity, hops, sizeof **channels))
             return why_memory(why);
-        *rng = before; /* the same packet again */
+        *rng = before; /* repeat the same packet */
         err = route_walk(router, from, to, rng, *channels, hops, &hops, why);
     }
     return err ? err : way_add(ways, *channels, hops, 1, why);

@@ -1,6 +1,6 @@
 #pragma once
-/* ways: the ways that packets of one pair take under an algorithm: all of
- * them with their probabilities, or those of a number of draws. */
+/* ways: the ways that packets of one pair take under an algorithm: all of them with their
+ * probabilities, or those of a number of random draws. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,21 +12,21 @@
 
 struct ways {
     struct path_set paths; /* one pair, each way once */
-    double *shares;        /* owned; of each way: its probability, or how often it was drawn */
+    double *shares;        /* owned; per way: its probability, or how often it was drawn */
     size_t share_capacity;
-    size_t *order; /* owned; the ways, greatest share first, then least hops */
+    size_t *order; /* owned; the ways by decreasing share, then increasing hops */
 
     struct name_index known; /* the ways by their channels */
 };
 
 void ways_fini(struct ways *ways);
 
-/* All, by following every move. Refuses where there are more than WAYS_MAX, or
- * where finding them takes too long. */
+/* All ways, by following every move. Refuses more than WAYS_MAX ways, and pairs for which the
+ * search takes too long. */
 #define WAYS_MAX 100000u
 MUST_CHECK enum err ways_list(struct ways *ways, const struct router *router, uint32_t from,
                               uint32_t to, struct why *why);
 
-/* Those of `count` packets. */
+/* The ways of `count` packets. */
 MUST_CHECK enum err ways_draw(struct ways *ways, const struct router *router, uint32_t from,
                               uint32_t to, uint32_t count, struct rng *rng, struct why *why);

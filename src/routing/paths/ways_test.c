@@ -9,7 +9,7 @@
 
 #define SEED 77
 
-/* What the ways put on channels, taken together, is the load. */
+/* Checks that the ways together put the load on the channels. */
 static void against_load(const struct router *router, const struct ways *ways, uint32_t from,
                          uint32_t to)
 {
@@ -107,7 +107,7 @@ static void draws_follow_the_probabilities(void **state)
 }
 
 /* 48620 shortest paths, then 184756. */
-static void too_many_are_refused(void **state)
+static void too_many_ways_are_refused(void **state)
 {
     struct route_case *test = route_case_open("torus:25x25", "link-state");
     struct ways ways;
@@ -118,9 +118,9 @@ static void too_many_are_refused(void **state)
     assert_int_equal(ways.paths.path_count, 48620);
     ways_fini(&ways);
     assert_int_equal(ways_list(&ways, &test->router, 0, far, &why), ERR_USAGE);
-    assert_non_null(strstr(why.text, "more than 100000 ways"));
+    assert_non_null(strstr(why.text, "more than 100000 paths"));
     route_case_close(test);
 }
 
 TEST_MAIN(TEST(all_ways_together_are_the_load), TEST(shares_are_probabilities),
-          TEST(draws_follow_the_probabilities), TEST(too_many_are_refused))
+          TEST(draws_follow_the_probabilities), TEST(too_many_ways_are_refused))

@@ -1,14 +1,13 @@
 /* yen: every path that is not yet accepted leaves the accepted ones somewhere.
  *
- * For each accepted path and each node on it, the shortest way is found that
- * shares the path up to that node (the root) and then leaves by a channel that
- * no accepted path with the same root takes. The best of all these candidates
- * is accepted next. Lawler: an accepted path has to be searched only from the
- * node where it left its own parent, for its nodes before that were searched
- * then. So no candidate comes up twice.
+ * For each accepted path and each node on it, the algorithm finds the shortest path that shares the
+ * accepted path up to that node (the root) and then leaves by a channel that no accepted path with
+ * the same root takes. The best of all these candidates is accepted next. Lawler: an accepted path
+ * has to be searched only from the node where it left its own parent, because its earlier nodes
+ * were searched then. So no candidate occurs twice.
  *
- * Candidates stand in order, shortest first, and never more than are still
- * wanted: a worse one could not be accepted. */
+ * Candidates are in order, shortest first, and never more than are still wanted: a worse one could
+ * not be accepted. */
 #include "routing/paths/yen.h"
 
 #include <stdlib.h>
@@ -20,16 +19,16 @@
 struct candidate {
     uint32_t *channels; /* owned */
     uint32_t hops;
-    uint32_t root; /* hops it shares with its parent */
-    uint64_t tie;  /* random: decides among those of equal length */
+    uint32_t root; /* hops that it shares with its parent */
+    uint64_t tie;  /* random: decides among candidates of equal length */
 };
 
 struct yen {
     const struct graph *graph; /* borrowed */
-    uint32_t *arrival;         /* per node: the channel the search came by */
+    uint32_t *arrival;         /* per node: the channel through which the search reached it */
     struct bfs bfs;
-    bool *closed;  /* per node: on the root */
-    bool *blocked; /* per channel: taken by an accepted path with the same root */
+    bool *closed;  /* per node: it is on the root */
+    bool *blocked; /* per channel: an accepted path with the same root takes it */
 
     struct candidate *accepted, *waiting;
     size_t accepted_count, accepted_capacity;
@@ -77,8 +76,8 @@ void yen_close(struct yen *yen)
     free(yen);
 }
 
-/* Breadth-first, each node's ports from a random one on. True if `to` is
- * reached within hop_max hops. */
+/* Breadth-first search; each node's ports are tried from a random one on. True if `to` is reached
+ * within hop_max hops. */
 static bool search_run(struct yen *yen, uint32_t from, uint32_t to, uint32_t hop_max,
                        struct rng *rng)
 {
@@ -107,7 +106,7 @@ static bool candidate_before(const struct candidate *a, const struct candidate *
     return a->hops != b->hops ? a->hops < b->hops : a->tie < b->tie;
 }
 
-/* Takes the candidate; keeps the best `room` of all. */
+/* Takes ownership of the candidate; keeps the best `room` of all. */
 static enum err candidate_wait(struct yen *yen, struct candidate candidate, size_t room,
                                struct why *why)
 {
@@ -133,7 +132,7 @@ static enum err candidate_wait(struct yen *yen, struct candidate candidate, size
     return OK;
 }
 
-/* The hops of a root, then those by which the last search came to `to`. */
+/* Makes a candidate of the root's hops and the hops by which the last search reached `to`. */
 static enum err candidate_make(struct yen *yen, const uint32_t *root, uint32_t root_hops,
                                uint32_t to, size_t room, struct rng *rng, struct why *why)
 {
@@ -152,7 +151,7 @@ static enum err candidate_make(struct yen *yen, const uint32_t *root, uint32_t r
     return candidate_wait(yen, candidate, room, why);
 }
 
-/* Blocks, or frees, the channel that each accepted path with this root takes next. */
+/* Blocks or unblocks the next channel of each accepted path with this root. */
 static void block_accepted(struct yen *yen, const uint32_t *root, uint32_t hops, bool blocked)
 {
     for (size_t i = 0; i < yen->accepted_count; i++) {
@@ -162,7 +161,7 @@ static void block_accepted(struct yen *yen, const uint32_t *root, uint32_t hops,
     }
 }
 
-/* A longer candidate is of no use. */
+/* The largest number of hops with which a candidate can still be accepted. */
 static uint32_t hops_of_use(const struct yen *yen, size_t room, uint32_t hop_max)
 {
     if (yen->waiting_count < room || yen->waiting[room - 1].hops > hop_max)
@@ -170,8 +169,8 @@ static uint32_t hops_of_use(const struct yen *yen, size_t room, uint32_t hop_max
     return yen->waiting[room - 1].hops;
 }
 
-/* Candidates that leave the path accepted last, at any node from where it left
- * its own parent. `room` is how many more paths are wanted. */
+/* Adds candidates that leave the last accepted path, at any node from where it left its own parent.
+ * `room` is the number of paths that are still wanted. */
 static enum err branch(struct yen *yen, uint32_t from, uint32_t to, size_t room, uint32_t hop_max,
                        struct rng *rng, struct why *why)
 {

@@ -6,7 +6,7 @@
 
 #define SEED 71
 
-/* The lengths are those of the first k of all paths, in order. */
+/* Checks that the lengths are those of the first k of all paths, in order. */
 static void against_all(const struct graph *graph, struct yen *yen, uint32_t from, uint32_t to,
                         uint32_t k, uint32_t hop_max, struct rng *rng)
 {
@@ -26,7 +26,7 @@ static void against_all(const struct graph *graph, struct yen *yen, uint32_t fro
     path_set_fini(&set);
 }
 
-static void small_graphs_agree_with_going_through_all_paths(void **state)
+static void small_graphs_agree_with_enumeration(void **state)
 {
     print_message("# seed %d\n", SEED);
     struct rng rng = rng_make(SEED, 0);
@@ -47,7 +47,7 @@ static void small_graphs_agree_with_going_through_all_paths(void **state)
     }
 }
 
-/* Both ways round a ring are alike long: each seed prefers one. */
+/* Both ways round a ring are equally long: each seed prefers one. */
 static void equal_paths_are_chosen_by_the_draws(void **state)
 {
     struct rng rng = rng_make(SEED, 1);
@@ -67,5 +67,4 @@ static void equal_paths_are_chosen_by_the_draws(void **state)
     graph_fini(&ring);
 }
 
-TEST_MAIN(TEST(small_graphs_agree_with_going_through_all_paths),
-          TEST(equal_paths_are_chosen_by_the_draws))
+TEST_MAIN(TEST(small_graphs_agree_with_enumeration), TEST(equal_paths_are_chosen_by_the_draws))

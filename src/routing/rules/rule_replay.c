@@ -20,10 +20,10 @@ void replay_fini(struct rule_replay *replay)
     *replay = (struct rule_replay){0};
 }
 
-/* The path of one way of the pair at hand. */
+/* The path of one way of the current pair. */
 struct trip {
     uint64_t hash; /* of its channels */
-    size_t first;  /* of them, in the player's list */
+    size_t first;  /* index of the first of them in the player's list */
     uint32_t hops;
 };
 
@@ -32,25 +32,25 @@ struct player {
     struct rule_tables *tables;
     const struct topology *topology;
     const struct rules *expected;
-    uint32_t *visited; /* per node: the number of the last trip that came by */
+    uint32_t *visited; /* per node: the number of the last trip that passed it */
     uint32_t trip_number;
-    uint32_t *channels; /* of all trips of the pair */
+    uint32_t *channels; /* channels of all trips of the pair */
     size_t channel_count, channel_capacity;
     struct trip *trips;
     size_t trip_count, trip_capacity;
-    uint32_t *lengths; /* of the trips, to be sorted */
+    uint32_t *lengths; /* lengths of the trips, to be sorted */
     size_t length_capacity;
 };
 
-/* Where a packet is, and how it came to be there. */
+/* The position of a packet, and how it got there. */
 struct packet {
     uint32_t from, to, at;
     size_t way, ways;
-    const struct table_rule *rule; /* the last that it met */
+    const struct table_rule *rule; /* the last rule that it matched */
     uint32_t label;
 };
 
-/* --- what is wrong --- */
+/* --- reporting faults --- */
 
 static void print_name(struct player *player, uint32_t node)
 {
@@ -58,8 +58,8 @@ static void print_name(struct player *player, uint32_t node)
     rules_write_name(&player->replay->found, topology_name(player->topology, node, buffer));
 }
 
-/* Counts a fault; true if it shall be told: then the line has begun with the
- * place of the rule and its switch. */
+/* Counts a fault. Returns true if it is to be reported: then the line begins with the position of
+ * the rule and its switch. */
 static bool fault_begin(struct player *player, enum replay_fault fault,
                         const struct table_rule *rule, uint32_t at)
 {
@@ -75,7 +75,7 @@ static bool fault_begin(struct player *player, enum replay_fault fault,
     return true;
 }
 
-/* A fault on the way of a packet: at the switch of the rule it met last. */
+/* Reports a fault on the way of a packet, at the switch of the rule that it matched last. */
 __attribute__((format(printf, 4, 5))) static void fault_trip(struct player *player,
                                                              enum replay_fault fault,
                                                              const struct packet *packet,
@@ -97,7 +97,7 @@ __attribute__((format(printf, 4, 5))) static void fault_trip(struct player *play
     else
         text_printf(out, "the rule for label %u to ", rule->label);
     print_name(player, packet->to);
-    if (rule->port < TABLE_LOCAL) /* as the line has it: OpenFlow counts from 1 */
+    if (rule->port < TABLE_LOCAL) /* as in the line: OpenFlow counts from 1 */
         text_printf(out, ", out of port %u, ", rule->port + rule_tables_grouped(player->tables));
     else
         text_puts(out, " ");
@@ -141,7 +141,7 @@ static uint32_t channel_at(const struct graph *graph, uint32_t node, uint32_t po
     return NODE_NONE;
 }
 
-/* The rule by which a switch forwards what carries a label, or NULL. */
+/* The rule by which a switch forwards a packet with a label, or NULL. */
 static struct table_rule *forward_find(const struct player *player, const struct packet *packet)
 {
     const struct rule_tables *tables = player->tables;
@@ -152,8 +152,8 @@ static struct table_rule *forward_find(const struct player *player, const struct
     return rule_tables_find(tables, packet->at, TABLE_FORWARD, key, label, &count);
 }
 
-/* Takes the packet one cable further; false if there is none, or it has been
- * there before. */
+/* Moves the packet over one cable; false if there is none, or if the packet has visited that switch
+ * before. */
 static bool packet_move(struct player *player, struct packet *packet, uint32_t *channel)
 {
     const struct graph *graph = &player->topology->graph;
@@ -174,12 +174,13 @@ static bool packet_move(struct player *player, struct packet *packet, uint32_t *
     return true;
 }
 
-/* Follows a packet that has just met a way's rule; false if it never arrives.
- * Every step marks one more switch, so that it ends. */
+/* Follows a packet that has just matched a way's rule; false if it never arrives. Every step marks
+ * one more switch, so the loop ends. */
 static bool packet_follow(struct player *player, struct packet *packet, struct trip *trip,
                           struct why *why, enum err *err)
 {
-    bool implied = player->tables->encoding == RULES_JSON; /* the end needs no rule there */
+    bool implied =
+        player->tables->encoding == RULES_JSON; /* in JSON the last switch needs no rule */
     char name[NODE_NAME_SIZE];
     player->visited[packet->from] = player->trip_number;
     for (;;) {
@@ -217,7 +218,7 @@ static bool packet_follow(struct player *player, struct packet *packet, struct t
 
 /* --- one pair --- */
 
-/* The ways of a pair, or NULL; the rule that leads to them is marked. */
+/* The ways of a pair, or NULL; marks the rule that leads to them as used. */
 static struct table_rule *ways_find(struct player *player, uint32_t from, uint32_t to,
                                     size_t *count)
 {
@@ -256,7 +257,7 @@ static int trip_compare(const void *left, const void *right)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* How many of the trips are like another. */
+/* The number of trips that are equal to another trip. */
 static size_t trips_same(struct player *player)
 {
     size_t same = 0;
@@ -271,7 +272,7 @@ static size_t trips_same(struct player *player)
     return same;
 }
 
-/* Are the trips as many and as long as the expected ways? */
+/* Do the trips have the number and lengths of the expected ways? */
 static bool lengths_fit(struct player *player, const struct rules_way *ways, size_t count)
 {
     if (count != player->trip_count)
@@ -301,7 +302,7 @@ static enum err trips_make(struct player *player, uint32_t from, uint32_t to,
         struct packet packet = {from, to, from, i, count, &ways[i], ways[i].next};
         struct trip trip = {.first = player->channel_count};
         ways[i].used = true;
-        if (++player->trip_number == 0) { /* all marks are old */
+        if (++player->trip_number == 0) { /* all marks are stale */
             memset(player->visited, 0,
                    player->topology->graph.node_count * sizeof *player->visited);
             player->trip_number = 1;
@@ -350,9 +351,9 @@ static enum err pair_play(struct player *player, uint32_t from, uint32_t to,
     return OK;
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
-/* A switch's own servers: is each where it is plugged in? */
+/* Checks for each of a switch's own servers that the table has its port. */
 static void servers_play(struct player *player, uint32_t at)
 {
     struct rule_tables *tables = player->tables;

@@ -1,10 +1,10 @@
 #pragma once
-/* rule_replay: do these tables deliver? Every packet's way is followed, rule by
- * rule, from what was read of the tables and the cables of the network, until
- * it is delivered or something is wrong.
+/* rule_replay: do these tables deliver? It follows the way of every packet, rule by rule, using
+ * only the tables as they were read and the cables of the network, until the packet is delivered or
+ * a fault shows.
  *
- * Of the way tables were made only the lengths of the paths are used: a pair
- * must be joined by as many different paths, of the same lengths. */
+ * Of the paths that the tables were made from, only the lengths are used: each pair must be joined
+ * by as many different paths, of the same lengths. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,41 +18,41 @@
 enum replay_fault {
     REPLAY_LOOP,       /* comes to a switch a second time */
     REPLAY_BLACK_HOLE, /* no rule matches */
-    REPLAY_PORT,       /* leaves where no cable to a switch is */
-    REPLAY_ASTRAY,     /* delivered elsewhere */
+    REPLAY_PORT,       /* leaves through a port without a cable to a switch */
+    REPLAY_ASTRAY,     /* is delivered to the wrong place */
     REPLAY_SAME,       /* two ways of a pair are the same path */
     REPLAY_LENGTHS,    /* more, fewer or other paths than expected */
     REPLAY_AMBIGUOUS,  /* two rules match the same packets */
-    REPLAY_UNUSED,     /* no packet meets the rule */
+    REPLAY_UNUSED,     /* no packet uses the rule */
     REPLAY_FAULT_COUNT,
 };
 
 /* "loops"; the key in JSON. */
 extern const char *const replay_fault_words[REPLAY_FAULT_COUNT];
 
-#define REPLAY_FOUND_MAX 10 /* faults told; the others are only counted */
+#define REPLAY_FOUND_MAX 10 /* faults with a text; further ones are only counted */
 
 struct rule_replay {
-    uint64_t pairs;   /* of switches with servers, in order */
-    uint64_t reached; /* of them by every way */
-    uint64_t apart;   /* no cables join them: not among the pairs */
-    uint64_t paths;   /* different, that arrived */
+    uint64_t pairs;   /* ordered pairs of switches with servers */
+    uint64_t reached; /* how many of these are reached by every way */
+    uint64_t apart;   /* pairs that no cables join; not counted in `pairs` */
+    uint64_t paths;   /* different paths that arrived */
     uint64_t hops;    /* of all paths */
     uint32_t hops_max;
     uint64_t faults[REPLAY_FAULT_COUNT];
     uint64_t fault_count;
-    struct text found; /* owned; a line per fault, REPLAY_FOUND_MAX at most */
+    struct text found; /* owned; a line per fault, at most REPLAY_FOUND_MAX */
 };
 
 void replay_fini(struct rule_replay *replay);
 
-/* Adds to *replay, zeroed at first. The tables are sorted; their rules are
- * marked as they are used. `expected` tells the lengths, and which destinations
- * these tables are for. Faults are results, not errors. */
+/* Adds to *replay, which is zeroed at first. The tables must be sorted; rules are marked when they
+ * are used. `expected` gives the lengths, and the destinations that these tables are for. Faults
+ * are results, not errors. */
 MUST_CHECK enum err replay_tables(struct rule_replay *replay, struct rule_tables *tables,
                                   const struct rules *expected, struct observer progress,
                                   struct why *why);
 
-/* Only the faults that need no packet: rules that match the same ones. */
+/* Finds only the faults that need no packet: rules that match the same packets. */
 MUST_CHECK enum err replay_overlaps(struct rule_replay *replay, struct rule_tables *tables,
                                     struct why *why);

@@ -108,7 +108,7 @@ static void all_forms_pass(void **state)
     }
 }
 
-/* One change, the fault it must be, and words that must be said of it. */
+/* One change, the fault that it must cause, and words that its report must contain. */
 struct tampering {
     const char *where, *old, *new;
     enum replay_fault fault;
@@ -134,7 +134,7 @@ static void tamper(const char *spec, enum rules_encoding encoding, uint32_t ways
 
 #define TO(node) "dl_dst=02:00:00:0" node ":00:00/ff:ff:ff:ff:00:00,"
 
-/* A ring of five direct nodes. To 3, label 1 leads down from 2 by 1, 0 and 4. */
+/* A ring of five direct nodes. Label 1 to node 3 leads down from 2 through 1, 0 and 4. */
 static void openflow_faults_are_found(void **state)
 {
     static const struct tampering tamperings[] = {
@@ -179,7 +179,7 @@ static void openflow_faults_are_found(void **state)
         tamper("torus:5", RULES_OPENFLOW_VLAN, 2, &tamperings[i]);
 }
 
-static void ways_must_be_different_and_as_many_as_there_are(void **state)
+static void ways_must_be_different_and_complete(void **state)
 {
     struct scene scene;
     struct rule_replay replay;
@@ -191,14 +191,14 @@ static void ways_must_be_different_and_as_many_as_there_are(void **state)
     char first[100] = "", second[100] = "";
     memcpy(first, bucket, (size_t)(end - bucket));
     memcpy(second, end, (size_t)(line - end));
-    /* the first way again in place of the second */
+    /* the first way again instead of the second */
     scene_edit(&scene, "#@ switch 0", second, first);
     replay = scene_play(&scene);
     assert_int_equal(replay.faults[REPLAY_SAME], 1);
     assert_non_null(strstr(replay.found.data, "switch 0: 2 of the ways to 1 are the same path"));
     replay_fini(&replay);
     scene_close(&scene);
-    /* the second way gone */
+    /* without the second way */
     scene_open(&scene, "torus:5", RULES_OPENFLOW_VLAN, 2);
     scene_edit(&scene, "#@ switch 0", second, "");
     replay = scene_play(&scene);
@@ -209,7 +209,7 @@ static void ways_must_be_different_and_as_many_as_there_are(void **state)
     scene_close(&scene);
 }
 
-/* From 0 to 1 in a ring of three by way of 2: it arrives, but is no shortest path. */
+/* From 0 to 1 in a ring of three through 2: it arrives, but not by a shortest path. */
 static void longer_paths_are_found(void **state)
 {
     static const char detour[] =
@@ -263,7 +263,7 @@ static void a_way_that_ends_early_is_found(void **state)
     scene_close(&scene);
 }
 
-static void switches_without_a_path_are_apart(void **state)
+static void switches_without_a_path_are_counted_separately(void **state)
 {
     static const struct link links[] = {{0, 1, PORT_ANY, PORT_ANY}, {2, 3, PORT_ANY, PORT_ANY}};
     for (int e = 0; e < RULES_ENCODING_COUNT; e++) {
@@ -293,6 +293,6 @@ static void switches_without_a_path_are_apart(void **state)
 }
 
 TEST_MAIN(TEST(all_forms_pass), TEST(openflow_faults_are_found),
-          TEST(ways_must_be_different_and_as_many_as_there_are), TEST(longer_paths_are_found),
+          TEST(ways_must_be_different_and_complete), TEST(longer_paths_are_found),
           TEST(label_faults_are_found), TEST(a_way_that_ends_early_is_found),
-          TEST(switches_without_a_path_are_apart))
+          TEST(switches_without_a_path_are_counted_separately))

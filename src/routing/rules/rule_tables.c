@@ -17,7 +17,7 @@ void rule_tables_fini(struct rule_tables *tables)
     *tables = (struct rule_tables){0};
 }
 
-/* #@ weft-rules FORM, #@ switch NUMBER NAME */
+/* Reads #@ weft-rules FORM and #@ switch NUMBER NAME. */
 static enum err reader_directive(struct table_reader *reader, struct cursor line, bool first)
 {
     struct cursor at = line;
@@ -34,9 +34,9 @@ static enum err reader_directive(struct table_reader *reader, struct cursor line
         return reader_switch(reader, node, at.at, (size_t)(at.end - at.at), true);
     }
     if (first)
-        return reader_fail(reader, "expected '#@ weft-rules' and openflow vlan, openflow mpls or "
-                                   "mpls, or JSON");
-    return reader_fail(reader, "expected '#@ switch' and its number and name");
+        return reader_fail(reader, "expected JSON, or a first line '#@ weft-rules' with openflow "
+                                   "vlan, openflow mpls or mpls");
+    return reader_fail(reader, "expected '#@ switch NUMBER NAME'");
 }
 
 static enum err reader_lines(struct table_reader *reader, const char *data, size_t size)
@@ -75,7 +75,8 @@ enum err rule_tables_read(struct rule_tables *tables, const struct topology *top
     struct table_reader reader = {
         .tables = tables, .topology = topology, .name = name, .why = why, .at = NODE_NONE};
     if (tables->file_count > UINT16_MAX)
-        return why_fail(why, ERR_INPUT, "%s: more than %u files of tables", name, UINT16_MAX);
+        return why_fail(why, ERR_INPUT, "%s: there are more than %u files of tables", name,
+                        UINT16_MAX);
     tables->topology = topology;
     if (!array_reserve(&tables->files, &tables->file_capacity, tables->file_count + 1,
                        sizeof *tables->files))
@@ -92,7 +93,7 @@ enum err rule_tables_read(struct rule_tables *tables, const struct topology *top
     return reader_lines(&reader, data, size);
 }
 
-/* --- looking for rules --- */
+/* --- lookup --- */
 
 static int rule_compare(const void *left, const void *right)
 {

@@ -1,5 +1,5 @@
 #pragma once
-/* rule_tables_impl: a reader for each form of tables, and what they share
+/* rule_tables_impl: a reader for each form of tables, and the code that they share
  * (table_reader.c). */
 
 #include "base/json_reader.h"
@@ -14,14 +14,14 @@ struct table_reader {
     uint32_t at; /* the switch whose table is being read, or NODE_NONE */
 };
 
-/* ERR_INPUT with the line. */
+/* Fails with ERR_INPUT and names the line. */
 #define reader_fail(reader, ...)                                                                   \
     why_fail_line((reader)->why, (reader)->name, (reader)->line, __VA_ARGS__)
 
 MUST_CHECK enum err reader_add(struct table_reader *reader, struct table_rule rule);
 
-/* A switch's table begins. `name` is the encoded one in text, the plain one in
- * JSON; it must be the node's. */
+/* Begins the table of a switch. `name` is encoded in text and plain in JSON; it must be the node's
+ * name. */
 MUST_CHECK enum err reader_switch(struct table_reader *reader, uint64_t node, const char *name,
                                   size_t size, bool encoded);
 
@@ -29,25 +29,25 @@ MUST_CHECK enum err reader_switch(struct table_reader *reader, uint64_t node, co
 MUST_CHECK enum err reader_to(const struct table_reader *reader, uint64_t node);
 MUST_CHECK enum err reader_server(const struct table_reader *reader, uint64_t server);
 
-/* The encoding of this file, which must be that of those before. */
+/* Sets the encoding of this file, which must be that of the earlier files. */
 MUST_CHECK enum err reader_encoding(struct table_reader *reader, enum rules_encoding encoding);
 
 MUST_CHECK enum err reader_json(struct table_reader *reader, const char *data, size_t size);
 
-/* A place in a line. */
+/* A position in a line. */
 struct cursor {
     const char *at, *end;
 };
 
-/* ERR_INPUT with the line, and how what stands there begins. */
+/* Fails with ERR_INPUT, names the line, and shows the text at this position. */
 MUST_CHECK enum err reader_fail_at(const struct table_reader *reader, const char *what,
                                    struct cursor at);
 
-/* Passes a word if it stands there. */
+/* Skips a word if it is at this position. */
 bool cursor_take(struct cursor *cursor, const char *word);
-/* Passes a number, decimal or 0x...; at most 32 bits. */
+/* Reads a number, decimal or 0x...; at most 32 bits. */
 bool cursor_number(struct cursor *cursor, uint64_t *number);
 
-/* A line of OpenFlow, or of labels. */
+/* Reads a line of OpenFlow, or of labels. */
 MUST_CHECK enum err reader_openflow(struct table_reader *reader, struct cursor line);
 MUST_CHECK enum err reader_labels(struct table_reader *reader, struct cursor line);

@@ -3,12 +3,12 @@
 
 #include "routing/rules/rule_tables_impl.h"
 
-/* The members of one rule, of whatever kind. */
+/* The members of one rule of any kind. */
 enum member { MEMBER_TO, MEMBER_TAG, MEMBER_PORT, MEMBER_SERVER, MEMBER_COUNT };
 
 static const char *const member_keys[MEMBER_COUNT] = {"to", "tag", "port", "server"};
 
-/* A whole number below 2^32 - 1. */
+/* Reads a whole number below 2^32 - 1. */
 static enum err number_read(struct json_reader *json, const char *what, uint64_t *number)
 {
     enum err err = json_reader_expect(json, JSON_NUMBER, what);
@@ -61,7 +61,7 @@ static enum err rule_add(struct table_reader *reader, const struct json_reader *
     return err ? err : reader_add(reader, rule);
 }
 
-/* The array of a switch's rules of one kind. */
+/* Reads the array of a switch's rules of one kind. */
 static enum err rules_read(struct table_reader *reader, struct json_reader *json,
                            enum table_kind kind)
 {
@@ -99,7 +99,7 @@ static enum err switch_read(struct table_reader *reader, struct json_reader *jso
         } else if (json_reader_is(json, "name")) {
             err = json_reader_expect(json, JSON_STRING, "name");
             if (!err && node == UINT64_MAX)
-                err = json_reader_fail(json, "name before switch");
+                err = json_reader_fail(json, "the key switch must come before name");
             if (!err)
                 err = reader_switch(reader, node, json->text.data, json->text.size, false);
         } else if (json_reader_is(json, "servers")) {
@@ -147,7 +147,7 @@ static enum err document_read(struct table_reader *reader, struct json_reader *j
     }
     if (!err && !ours)
         err = json_reader_fail(json, "expected the key weft_rules first");
-    return err ? err : json_reader_next(json); /* refuses whatever follows */
+    return err ? err : json_reader_next(json); /* refuses anything after the object */
 }
 
 enum err reader_json(struct table_reader *reader, const char *data, size_t size)

@@ -1,7 +1,7 @@
-/* rule_tables_labels: tables as MPLS labels, a rule a line:
- *   ftn to=7 push=23 port=4       what is for switch 7 sets out under a label
- *   ilm label=17 swap=19 port=3   on its way
- *   ilm label=16 pop              it has arrived
+/* rule_tables_labels: tables as MPLS labels, one rule per line:
+ *   ftn to=7 push=23 port=4       a packet to switch 7 starts with a label
+ *   ilm label=17 swap=19 port=3   a packet on its way
+ *   ilm label=16 pop              a packet that has arrived
  *   server index=0 port=12 */
 #include "routing/rules/rule_tables_impl.h"
 
@@ -43,9 +43,10 @@ enum err reader_labels(struct table_reader *reader, struct cursor line)
         rule.port = (uint32_t)three;
         err = reader_server(reader, one);
     } else {
-        return reader_fail_at(reader, "expected ftn, ilm or server and its fields", line);
+        return reader_fail_at(reader,
+                              "expected ftn, ilm or server with the fields of weft-rules(5)", line);
     }
     if (!err && at.at < at.end)
-        err = reader_fail_at(reader, "nothing was expected after the rule", at);
+        err = reader_fail_at(reader, "expected nothing after the rule", at);
     return err ? err : reader_add(reader, rule);
 }

@@ -1,8 +1,8 @@
 /* rule_tables_openflow: the lines of ovs-ofctl that weft-rules(5) lists.
  *
- * Fields may stand in any order and rules may give a priority, which decides
- * nothing, because no two rules of a table may match the same packet. Whatever
- * else ovs-ofctl knows is refused: it cannot be replayed here. */
+ * Fields may be in any order, and rules may give a priority, which has no effect, because no two
+ * rules of a table may match the same packet. Everything else that ovs-ofctl accepts is refused,
+ * because it cannot be replayed here. */
 #include "routing/rules/rule_tables_impl.h"
 
 #define VLAN_LAST 0xfffu
@@ -15,7 +15,7 @@ struct match {
     uint64_t table;
     enum tag tag;
     uint64_t label;
-    bool addressed, prefix; /* an address was given; that of all servers of a switch */
+    bool addressed, prefix; /* an address was given; it is that of all servers of a switch */
     uint64_t node, server;
 };
 
@@ -36,7 +36,7 @@ static bool take_byte(struct cursor *cursor, uint64_t *byte)
     return true;
 }
 
-/* 02:SS:SS:SS:II:II, or that with /ff:ff:ff:ff:00:00 for every II:II. */
+/* Reads 02:SS:SS:SS:II:II, or this with /ff:ff:ff:ff:00:00 for every II:II. */
 static bool take_address(struct cursor *cursor, struct match *match)
 {
     uint64_t bytes[6];
@@ -87,12 +87,12 @@ static enum err take_match(const struct table_reader *reader, struct cursor *at,
     while (!cursor_take(at, "actions=")) {
         struct cursor field = *at;
         if (!take_field(reader, at, match) || !(cursor_take(at, ",") || cursor_take(at, " ")))
-            return reader_fail_at(reader, "expected a field that weft-rules(5) knows", field);
+            return reader_fail_at(reader, "expected a field that weft-rules(5) lists", field);
         while (cursor_take(at, " "))
             ;
     }
     if (!match->addressed)
-        return reader_fail(reader, "a rule without dl_dst matches everything");
+        return reader_fail(reader, "the rule has no dl_dst, so it would match every packet");
     return OK;
 }
 
@@ -107,11 +107,11 @@ static bool take_output(struct cursor *at, uint32_t *port)
     }
     if (!cursor_number(at, &number) || number == 0 || number - 1 >= TABLE_LOCAL)
         return false;
-    *port = (uint32_t)number - 1; /* ours count from 0 */
+    *port = (uint32_t)number - 1; /* weft's ports count from 0 */
     return true;
 }
 
-/* What a flow of table 0 does with what it matches. */
+/* Reads the actions of a flow of table 0. */
 static bool take_actions(const struct table_reader *reader, struct cursor *at,
                          const struct match *match, struct table_rule *rule)
 {
@@ -157,18 +157,19 @@ static enum err read_flow(struct table_reader *reader, struct cursor at)
     struct cursor actions = at;
     if (match.table == 1) {
         if (match.prefix || match.tag != TAG_UNSAID || match.node != reader->at)
-            return reader_fail(reader, "table 1 is for one server of the switch itself each");
+            return reader_fail(
+                reader, "a rule of table 1 must match the address of one server of this switch");
         err = reader_server(reader, match.server);
         rule = (struct table_rule){.kind = TABLE_SERVER, .key = (uint32_t)match.server};
         known = take_output(&at, &rule.port);
     } else {
         if (!match.prefix)
-            return reader_fail(reader, "table 0 is for all servers of a switch at once: the "
-                                       "address needs its mask");
+            return reader_fail(reader, "a rule of table 0 must match all servers of a switch: give "
+                                       "the address with its mask");
         known = take_actions(reader, &at, &match, &rule);
     }
     if (!err && (!known || at.at < at.end))
-        err = reader_fail_at(reader, "expected actions that weft-rules(5) knows", actions);
+        err = reader_fail_at(reader, "expected actions that weft-rules(5) lists", actions);
     return err ? err : reader_add(reader, rule);
 }
 
@@ -187,14 +188,15 @@ static enum err read_group(struct table_reader *reader, struct cursor at)
                                            : ",bucket=push_mpls:0x8847,set_field:") &&
                      cursor_number(&at, &label) &&
                      cursor_take(&at, vlan ? "->vlan_vid," : "->mpls_label,");
-        if (known && vlan) { /* the bit above the VLAN says that there is a tag */
+        if (known && vlan) { /* the bit above the VLAN means that there is a tag */
             known = label > VLAN_LAST;
             label -= VLAN_LAST + 1;
         }
         known = known && label <= (vlan ? VLAN_LAST : MPLS_LAST);
         if (!known || !take_output(&at, &rule.port))
             return reader_fail_at(
-                reader, "expected a bucket that pushes a tag, sets it and outputs", start);
+                reader, "expected a bucket that pushes a tag, sets it and outputs to a port",
+                start);
         rule.next = (uint32_t)label;
         enum err err = reader_add(reader, rule);
         if (err)

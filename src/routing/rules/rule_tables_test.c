@@ -29,7 +29,7 @@ static uint32_t port_of(const struct topology *topology, uint32_t channel)
     return graph_channel_port(&topology->graph, channel);
 }
 
-/* Every hop and way of the rules is in the tables, once. */
+/* Checks that every hop and way of the rules is in the tables, once. */
 static void tables_compare(const struct rule_tables *tables, const struct topology *topology,
                            const struct rules *rules)
 {
@@ -62,7 +62,7 @@ static void tables_compare(const struct rule_tables *tables, const struct topolo
     assert_true(ways == rules->way_count && forward == rules->hop_count);
 }
 
-static void what_is_written_is_read(void **state)
+static void written_tables_are_read_back(void **state)
 {
     static const char *const specs[] = {"jellyfish:servers=25,switches=12,ports=6,seed=3",
                                         "torus:3x3", "fattree:k=4", "torus:1"};
@@ -90,7 +90,7 @@ static void what_is_written_is_read(void **state)
     }
 }
 
-/* Two switches, "a b" and "c", of one and two servers, joined at ports 0. */
+/* Two switches, "a b" and "c", with one and two servers, joined at ports 0. */
 static void pair_make(struct topology *topology)
 {
     static const struct link link = {0, 1, 0, 0};
@@ -104,7 +104,7 @@ static void pair_make(struct topology *topology)
     topology_check(topology);
 }
 
-static void the_forms_are_these(void **state)
+static void the_forms_are_as_documented(void **state)
 {
     static const char *const expected[] = {
         "#@ weft-rules openflow vlan\n# two lines\n# of remarks\n"
@@ -165,7 +165,7 @@ static void the_forms_are_these(void **state)
     topology_fini(&topology);
 }
 
-static void names_have_no_odd_letters(void **state)
+static void special_letters_in_names_are_encoded(void **state)
 {
     static const char *const names[][2] = {
         {"core-1", "core-1"},   {"a b", "a%20b"},
@@ -194,15 +194,15 @@ static void refuse(const struct topology *topology, const char *text, const char
     rule_tables_fini(&tables);
 }
 
-/* What is wrong, and what is said of it. */
+/* The bad text, and a part of its error. */
 static const char *const bad_flows[][2] = {
     {"flow add table=0\n", "line 3: expected a field"},
     {"flow add table=2,actions=\n", "line 3: expected a field"},
     {"flow add table=0,nw_dst=10.0.0.1,actions=drop\n", "expected a field"},
-    {"flow add actions=drop\n", "without dl_dst"},
-    {"flow add table=0,dl_dst=02:00:00:00:00:00,actions=drop\n", "needs its mask"},
+    {"flow add actions=drop\n", "has no dl_dst"},
+    {"flow add table=0,dl_dst=02:00:00:00:00:00,actions=drop\n", "with its mask"},
     {"flow add dl_vlan=1,dl_dst=02:00:00:09:00:00/ff:ff:ff:ff:00:00,actions=output:1\n",
-     "no servers are at switch 9"},
+     "there is no switch 9 with servers"},
     {"flow add dl_vlan=1,dl_dst=02:00:00:01:00:00/ff:ff:ff:ff:00:00,actions=output:0\n",
      "expected actions"},
     {"flow add dl_vlan=1,dl_dst=02:00:00:01:00:00/ff:ff:ff:ff:00:00,actions=output:1x\n",
@@ -215,22 +215,23 @@ static const char *const bad_flows[][2] = {
      "expected a field"},
     {"flow add dl_dst=02:00:00:01:00:00/ff:ff:ff:ff:00:00,actions=output:1\n", "expected actions"},
     {"flow add table=1,dl_dst=02:00:00:00:00:01,actions=output:1\n", "no server 1 at switch 0"},
-    {"flow add table=1,dl_dst=02:00:00:01:00:00,actions=output:1\n", "table 1 is for"},
+    {"flow add table=1,dl_dst=02:00:00:01:00:00,actions=output:1\n", "a rule of table 1"},
     {"group add group_id=1,type=all\n", "expected group_id=N,type=select"},
     {"group add group_id=1,type=select,bucket=output:1\n", "expected a bucket"},
     {"group add "
      "group_id=1,type=select,bucket=push_vlan:0x8100,set_field:7->vlan_vid,output:1\n",
      "expected a bucket"},
     {"#@ switch 2 d\n", "there is no switch 2"},
-    {"#@ switch 1 d\n", "switch 1 is 'c' here, not 'd'"},
-    {"#@ colour red\n", "expected '#@ switch'"},
+    {"#@ switch 1 d\n",
+     "switch 1 of this network is 'c', not 'd'; the tables are for another network"},
+    {"#@ colour red\n", "expected '#@ switch NUMBER NAME'"},
     {"ilm label=16 pop\n", "expected 'flow add' or 'group add'"},
 };
 
 static const char *const bad_labels[][2] = {
     {"ftn to=1 push=16\n", "line 3: expected ftn, ilm or server"},
-    {"ftn to=7 push=16 port=1\n", "no servers are at switch 7"},
-    {"ilm label=16 pop port=1\n", "nothing was expected after the rule"},
+    {"ftn to=7 push=16 port=1\n", "there is no switch 7 with servers"},
+    {"ilm label=16 pop port=1\n", "expected nothing after the rule"},
     {"ilm label=16 swap=17\n", "expected ftn, ilm or server"},
     {"ilm label=-1 pop\n", "expected ftn, ilm or server"},
     {"server index=1 port=1\n", "no server 1 at switch 0"},
@@ -239,17 +240,18 @@ static const char *const bad_labels[][2] = {
 };
 
 static const char *const bad_files[][2] = {
-    {"", "line 1: expected '#@ weft-rules'"},
-    {"#@ weft-rules\n", "line 1: expected '#@ weft-rules'"},
-    {"#@ weft-rules json\n", "line 1: expected '#@ weft-rules'"},
-    {"#@ weft-rules mpls\nilm label=16 pop\n", "line 2: a rule before the line that names"},
+    {"", "line 1: expected JSON, or a first line '#@ weft-rules'"},
+    {"#@ weft-rules\n", "line 1: expected JSON, or a first line '#@ weft-rules'"},
+    {"#@ weft-rules json\n", "line 1: expected JSON, or a first line '#@ weft-rules'"},
+    {"#@ weft-rules mpls\nilm label=16 pop\n", "line 2: the rule comes before the line"},
     {"{", "line 1"},
     {"{}", "expected the key weft_rules first"},
     {"{\"switches\": []}", "expected the key weft_rules first"},
     {"{\"weft_rules\": \"mpls\"}", "must be \"json\""},
     {"{\"weft_rules\": \"json\", \"x\": 1}", "unexpected key 'x'"},
     {"{\"weft_rules\": \"json\", \"switches\": [1]}", "expected an object: a switch"},
-    {"{\"weft_rules\": \"json\", \"switches\": [{\"name\": \"c\"}]}", "name before switch"},
+    {"{\"weft_rules\": \"json\", \"switches\": [{\"name\": \"c\"}]}",
+     "the key switch must come before name"},
     {"{\"weft_rules\": \"json\", \"switches\": [{\"switch\": 1.5}]}", "whole number"},
     {"{\"weft_rules\": \"json\", \"switches\": [{\"switch\": 1, \"name\": \"c\", \"ways\": "
      "[{\"to\": 0, \"tag\": 1}]}]}",
@@ -259,7 +261,7 @@ static const char *const bad_files[][2] = {
      "port must be"},
     {"{\"weft_rules\": \"json\", \"switches\": [{\"switch\": 1, \"hops\": "
      "[{\"to\": 0, \"tag\": 1, \"port\": 0}]}]}",
-     "a rule before"},
+     "the rule comes before"},
     {"{\"weft_rules\": \"json\"} x", "line 1"},
 };
 
@@ -282,7 +284,7 @@ static void bad_lines_are_refused_with_their_number(void **state)
     topology_fini(&topology);
 }
 
-static void fields_may_come_in_any_order_and_with_a_priority(void **state)
+static void fields_may_be_in_any_order_and_with_a_priority(void **state)
 {
     static const char text[] =
         "#@ weft-rules openflow vlan\r\n#@ switch 0 a%20b\r\n\n"
@@ -312,12 +314,14 @@ static void files_of_one_set_have_one_form(void **state)
     assert_int_equal(
         rule_tables_read(&tables, &topology, "two", "{\"weft_rules\": \"json\"}", 22, &why),
         ERR_INPUT);
-    assert_string_equal(why.text, "two: line 1: tables in form 'json', those before were 'mpls'");
+    assert_string_equal(
+        why.text,
+        "two: line 1: this table has the form 'json', but the earlier tables have 'mpls'");
     rule_tables_fini(&tables);
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(what_is_written_is_read), TEST(the_forms_are_these), TEST(names_have_no_odd_letters),
-          TEST(bad_lines_are_refused_with_their_number),
-          TEST(fields_may_come_in_any_order_and_with_a_priority),
+TEST_MAIN(TEST(written_tables_are_read_back), TEST(the_forms_are_as_documented),
+          TEST(special_letters_in_names_are_encoded), TEST(bad_lines_are_refused_with_their_number),
+          TEST(fields_may_be_in_any_order_and_with_a_priority),
           TEST(files_of_one_set_have_one_form))

@@ -1,18 +1,16 @@
 /* rules: from paths to labels, one destination at a time.
  *
- * The paths to a destination are kept as a tree of what is left of them: its
- * root is the destination, and a child of a node is one hop further away. What
- * a path needs at the switches after its first is the way from one tree node to
- * the root, so equal remainders are kept, and forwarded, once.
+ * The paths to a destination are kept as a tree of their remainders: its root is the destination,
+ * and a child of a node is one hop further away. What a path needs at the switches after its first
+ * is the chain from one tree node to the root, so equal remainders are kept, and forwarded, once.
  *
  * Swapped labels are the tree's nodes, numbered at each switch.
  *
- * Constant labels: the chains from the tree's leaves to its root are divided
- * among labels so that under one label every switch has one way out. A leaf
- * takes the label under which most of its chain stands already (fewest new
- * rules), the longest chains first; only if it is in conflict with every label
- * does it open a new one. Under a label every switch leads on along a chain
- * that ends at the root: there is no loop. */
+ * Constant labels: the chains from the tree's leaves to its root are divided among labels so that
+ * under one label every switch has one way out. A leaf takes the label that already contains most
+ * of its chain (fewest new rules), the longest chains first; it opens a new label only if it
+ * conflicts with every existing one. Under a label every switch continues along a chain that ends
+ * at the root, so there is no loop. */
 #include "routing/rules/rules.h"
 
 #include <stdlib.h>
@@ -24,22 +22,21 @@
 
 #define NONE UINT32_MAX
 
-/* What is left of some path. Node 0 is the root: nothing is left. */
+/* The remainder of some path. Node 0 is the root: nothing is left. */
 struct rest {
     uint32_t channel; /* the next hop; none at the root */
-    uint32_t parent;  /* what is left after it */
+    uint32_t parent;  /* the remainder after that hop */
     uint32_t child, sibling;
     uint32_t depth; /* hops left */
     uint32_t label; /* or NONE */
 };
 
-/* Which labels lead where, a bit each. Row c, of a channel: those under which
- * its switch sends that way. Row 2 * links + v: those under which switch v
- * sends anywhere. */
+/* For each label a bit. Row c, for a channel: the labels under which its switch sends into it. Row
+ * 2 * links + v: the labels under which switch v sends anywhere. */
 struct label_bits {
     uint64_t *words;
     uint64_t *mask;  /* one row of working memory */
-    size_t width;    /* words of a row */
+    size_t width;    /* words per row */
     size_t rows;     /* channels and nodes */
     uint32_t labels; /* opened so far */
 };
@@ -48,14 +45,14 @@ struct rules_maker {
     const struct topology *topology; /* borrowed */
     struct rules_order order;
     struct k_shortest *search;
-    struct path_set paths; /* to the current destination, a pair per source */
-    uint32_t *sources;     /* of each pair */
+    struct path_set paths; /* to the current destination, one pair per source */
+    uint32_t *sources;     /* per pair */
     uint32_t source_count;
     struct rest *rests;
     size_t rest_count, rest_capacity;
-    uint32_t *ends; /* of each path: what is left after its first hop */
+    uint32_t *ends; /* per path: its remainder after the first hop */
     size_t end_capacity;
-    uint32_t *leaves; /* rests to be labelled, longest first */
+    uint32_t *leaves; /* remainders to be labelled, longest first */
     size_t leaf_count, leaf_capacity;
     uint32_t *next_label; /* swapped: per switch */
     struct label_bits bits;
@@ -68,7 +65,7 @@ void rules_fini(struct rules *rules)
     *rules = (struct rules){0};
 }
 
-/* --- what is left of the paths --- */
+/* --- the remainders of the paths --- */
 
 static enum err rest_add(struct rules_maker *maker, uint32_t parent, uint32_t channel,
                          uint32_t *found, struct why *why)
@@ -134,7 +131,7 @@ static enum err labels_swap(struct rules_maker *maker, uint32_t to, struct rules
         uint32_t used = maker->next_label[at] - RULES_MPLS_FIRST;
         if (used == RULES_LABEL_COUNT)
             return why_fail(why, ERR_USAGE,
-                            "switch %.60s needs more than the %u labels of MPLS: take fewer --ways",
+                            "switch %.60s needs more than the %u labels of MPLS: use fewer --ways",
                             topology_name(maker->topology, at, name), RULES_LABEL_COUNT);
         rest->label = maker->next_label[at]++;
         rules->label_count = used + 1 > rules->label_count ? used + 1 : rules->label_count;
@@ -146,7 +143,7 @@ static enum err labels_swap(struct rules_maker *maker, uint32_t to, struct rules
             return err;
     }
     if (rules->label_count == 0 && maker->paths.path_count)
-        rules->label_count = 1; /* the one a switch keeps for itself */
+        rules->label_count = 1; /* the label that each switch reserves for itself */
     return OK;
 }
 
@@ -163,7 +160,7 @@ static void bits_clear(struct label_bits *bits)
     memset(bits->words, 0, bits->rows * bits->width * sizeof *bits->words);
 }
 
-/* Twice as many labels. */
+/* Doubles the number of labels. */
 static enum err bits_grow(struct label_bits *bits, struct why *why)
 {
     size_t width = 2 * bits->width;
@@ -184,8 +181,8 @@ static enum err bits_grow(struct label_bits *bits, struct why *why)
     return OK;
 }
 
-/* The first label under which the chain from a rest to the root can stand, if
- * its last `shared` hops must stand there already; NONE if there is none. */
+/* The first label that can contain the chain from a remainder to the root, if its last `shared`
+ * hops must be there already; NONE if there is none. */
 static uint32_t label_find(const struct rules_maker *maker, uint32_t leaf, uint32_t shared)
 {
     const struct label_bits *bits = &maker->bits;
@@ -227,8 +224,7 @@ static enum err label_choose(struct rules_maker *maker, uint32_t leaf, uint32_t 
     if (bits->labels == RULES_LABEL_COUNT)
         return why_fail(
             why, ERR_USAGE,
-            "paths to switch %.60s need more than the %u labels of MPLS: take fewer "
-            "--ways",
+            "paths to switch %.60s need more than the %u labels of MPLS: use fewer --ways",
             topology_name(maker->topology,
                           graph_channel_to(&maker->topology->graph, maker->rests[leaf].channel),
                           name),
@@ -242,7 +238,7 @@ static enum err label_choose(struct rules_maker *maker, uint32_t leaf, uint32_t 
     return OK;
 }
 
-/* Puts the chain from a leaf to the root under a label. */
+/* Adds the chain from a leaf to the root to a label. */
 static enum err label_set(struct rules_maker *maker, uint32_t to, uint32_t leaf, uint32_t label,
                           struct rules *rules, struct why *why)
 {
@@ -270,7 +266,7 @@ static int depth_falling(const void *left, const void *right)
     return *a < *b ? 1 : *a > *b ? -1 : 0;
 }
 
-/* The leaves of the tree, longest first, in order of their numbers. */
+/* Collects the leaves of the tree, longest first, then in order of their numbers. */
 static enum err leaves_collect(struct rules_maker *maker, struct why *why)
 {
     uint64_t *keys = array_new(maker->rest_count, sizeof *keys);
@@ -295,7 +291,7 @@ static enum err labels_share(struct rules_maker *maker, uint32_t to, struct rule
                              struct why *why)
 {
     bits_clear(&maker->bits);
-    maker->rests[0].label = 0; /* of paths of one hop, which any label suits */
+    maker->rests[0].label = 0; /* for paths of one hop, which can use any label */
     enum err err = leaves_collect(maker, why);
     for (size_t i = 0; i < maker->leaf_count && !err; i++) {
         uint32_t label;
@@ -310,7 +306,7 @@ static enum err labels_share(struct rules_maker *maker, uint32_t to, struct rule
     return err;
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 static enum err paths_find(struct rules_maker *maker, uint32_t to, struct why *why)
 {
@@ -368,12 +364,12 @@ static enum err fits(const struct topology *topology, struct why *why)
 {
     char name[NODE_NAME_SIZE];
     if (topology->graph.node_count > RULES_SWITCH_MAX)
-        return why_fail(why, ERR_USAGE, "%u nodes: an address has room for %u",
+        return why_fail(why, ERR_USAGE, "the network has %u nodes, but addresses have room for %u",
                         topology->graph.node_count, RULES_SWITCH_MAX);
     for (uint32_t v = 0; v < topology->graph.node_count; v++)
         if (topology->sites[v].servers > RULES_SERVER_MAX)
             return why_fail(
-                why, ERR_USAGE, "switch %.60s has %u servers: addresses have room for %u",
+                why, ERR_USAGE, "switch %.60s has %u servers, but addresses have room for %u",
                 topology_name(topology, v, name), topology->sites[v].servers, RULES_SERVER_MAX);
     return OK;
 }
@@ -456,7 +452,7 @@ void rules_sort(struct rules *rules)
         qsort(rules->ways, rules->way_count, sizeof *rules->ways, way_compare);
 }
 
-/* Refuses as soon as what the first destinations need says that all will not fit. */
+/* Refuses as soon as the first destinations show that the rules of all will not fit. */
 static enum err rules_fit(const struct rules *rules, uint32_t done, uint32_t hosts, uint32_t ways,
                           struct why *why)
 {
@@ -464,10 +460,11 @@ static enum err rules_fit(const struct rules *rules, uint32_t done, uint32_t hos
     uint64_t guess = count / done * hosts;
     if (count <= RULES_MAX && (done == hosts || guess <= 2 * (uint64_t)RULES_MAX))
         return OK;
-    return why_fail(why, ERR_USAGE,
-                    "%u switches with servers, %u ways: about %llu rules, of which %u fit at once: "
-                    "take fewer --ways, or one switch's table with --switch SWITCH",
-                    hosts, ways, (unsigned long long)guess, RULES_MAX);
+    return why_fail(
+        why, ERR_USAGE,
+        "%u switches with servers and %u ways need about %llu rules, but only %u fit in memory: "
+        "use fewer --ways, or write the table of one switch with --switch SWITCH",
+        hosts, ways, (unsigned long long)guess, RULES_MAX);
 }
 
 enum err rules_make(struct rules *rules, const struct topology *topology,

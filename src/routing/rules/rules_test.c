@@ -8,7 +8,7 @@
 
 static const char *const specs[] = {
     "jellyfish:servers=40,switches=20,ports=6,seed=3",
-    "jellyfish:servers=30,ports=10x6+8x4,bare=3,seed=2", /* some without servers */
+    "jellyfish:servers=30,ports=10x6+8x4,bare=3,seed=2", /* some switches without servers */
     "fattree:k=4",
     "torus:4x3x2",
     "torus:9",
@@ -25,7 +25,7 @@ static void tables_make(struct topology *topology, struct rules *rules, const ch
     assert_int_equal(rules_make(rules, topology, &order, &why), OK);
 }
 
-/* The hop that matches, by going through all: there must be exactly one. */
+/* Finds the matching hop by comparing all: there must be exactly one. */
 static const struct rules_hop *hop_find(const struct rules *rules, uint32_t at, uint32_t to,
                                         uint32_t label)
 {
@@ -42,7 +42,7 @@ static const struct rules_hop *hop_find(const struct rules *rules, uint32_t at, 
     return found;
 }
 
-/* Every way, hop by hop, is the path that the search finds for the pair. */
+/* Checks that every way, hop by hop, is the path that the search finds for the pair. */
 static void ways_check(const struct topology *topology, const struct rules *rules,
                        const struct rules_order *order)
 {
@@ -82,7 +82,7 @@ static void ways_check(const struct topology *topology, const struct rules *rule
     k_shortest_close(search);
 }
 
-static void every_way_is_its_path(void **state)
+static void every_way_follows_its_path(void **state)
 {
     for (size_t i = 0; i < SPEC_COUNT; i++) {
         for (int kind = 0; kind < 4; kind++) {
@@ -102,7 +102,7 @@ static void every_way_is_its_path(void **state)
     }
 }
 
-/* Different remainders of paths, of two hops or more, by comparing all. */
+/* Counts different remainders of paths, of two hops or more, by comparing all. */
 static size_t remainders_count(const struct topology *topology, const struct rules_order *order)
 {
     struct path_set paths = {0};
@@ -156,8 +156,8 @@ static void equal_remainders_are_one_swapped_label(void **state)
     }
 }
 
-/* At each switch the labels are 16, 17, ... without a gap; a switch with
- * servers keeps 16 for them. */
+/* At each switch the labels are 16, 17, ... without a gap; a switch with servers reserves 16 for
+ * them. */
 static void swapped_labels_count_up_at_each_switch(void **state)
 {
     for (size_t i = 0; i < SPEC_COUNT; i++) {
@@ -179,8 +179,8 @@ static void swapped_labels_count_up_at_each_switch(void **state)
     }
 }
 
-/* Paths of two hops never part at a switch: one label carries all. And a label
- * must keep apart what does part: round a ring, both ways pass every switch. */
+/* Paths of two hops never diverge at a switch: one label carries all. Paths that diverge need
+ * different labels: round a ring, both directions pass every switch. */
 static void constant_labels_are_few(void **state)
 {
     struct rules_order order = {.rule = K_SHORTEST_EQUAL, .ways = 16, .seed = 1};
@@ -202,8 +202,8 @@ static void constant_labels_are_few(void **state)
     topology_fini(&topology);
 }
 
-/* Five switches all joined with each other: 16 paths of a pair, of which those
- * through the same switch part there, and more than 64 labels in K7. */
+/* Five switches, all joined with each other: 16 paths per pair, and paths through the same switch
+ * diverge there; more than 64 labels in K7. */
 static void labels_may_be_many(void **state)
 {
     struct rules_order order = {.ways = 400, .seed = 1};
@@ -224,7 +224,7 @@ static void labels_may_be_many(void **state)
     topology_fini(&topology);
 }
 
-static void a_destination_alone_is_the_same(void **state)
+static void the_rules_of_one_destination_are_the_same(void **state)
 {
     for (int kind = 0; kind < 2; kind++) {
         struct rules_order order = {.labels = kind ? RULES_SWAPPED : RULES_CONSTANT, .ways = 3};
@@ -255,7 +255,7 @@ static void a_destination_alone_is_the_same(void **state)
     }
 }
 
-static void what_does_not_fit_is_refused(void **state)
+static void too_many_rules_labels_or_servers_are_refused(void **state)
 {
     struct rules_order order = {.ways = 8, .seed = 1};
     struct topology topology;
@@ -263,7 +263,7 @@ static void what_does_not_fit_is_refused(void **state)
     struct why why = {""};
     assert_int_equal(topology_build(&topology, "torus:48x48", &why), OK);
     assert_int_equal(rules_make(&rules, &topology, &order, &why), ERR_USAGE);
-    assert_non_null(strstr(why.text, "2304 switches with servers, 8 ways: about "));
+    assert_non_null(strstr(why.text, "2304 switches with servers and 8 ways need about "));
     assert_non_null(strstr(why.text, "--switch SWITCH"));
     topology_fini(&topology);
     assert_int_equal(topology_build(&topology, "fattree:k=4", &why), OK);
@@ -274,7 +274,7 @@ static void what_does_not_fit_is_refused(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(every_way_is_its_path), TEST(equal_remainders_are_one_swapped_label),
+TEST_MAIN(TEST(every_way_follows_its_path), TEST(equal_remainders_are_one_swapped_label),
           TEST(swapped_labels_count_up_at_each_switch), TEST(constant_labels_are_few),
-          TEST(labels_may_be_many), TEST(a_destination_alone_is_the_same),
-          TEST(what_does_not_fit_is_refused))
+          TEST(labels_may_be_many), TEST(the_rules_of_one_destination_are_the_same),
+          TEST(too_many_rules_labels_or_servers_are_refused))

@@ -24,7 +24,7 @@ uint32_t rules_encode_label(enum rules_encoding encoding, uint32_t label)
     case RULES_OPENFLOW_MPLS:
         return label + RULES_MPLS_FIRST;
     case RULES_LABELS:
-        return label; /* is one already */
+        return label; /* is already a label */
     case RULES_ENCODING_COUNT:
         break;
     }
@@ -53,7 +53,7 @@ void rules_writer_fini(struct rules_writer *writer)
     *writer = (struct rules_writer){0};
 }
 
-/* --- which rules are a switch's --- */
+/* --- the rules of one switch --- */
 
 static size_t hops_from(const struct rules *rules, uint32_t node)
 {
@@ -81,7 +81,7 @@ static size_t ways_from(const struct rules *rules, uint32_t node)
     return low;
 }
 
-/* Are the rules for what is at the switch itself among these? */
+/* Do these rules include those for the switch's own servers? */
 static bool is_own(const struct rules_writer *writer, uint32_t node)
 {
     return writer->topology->sites[node].servers > 0 &&
@@ -108,7 +108,7 @@ static void openflow_address(struct text *out, uint32_t node, uint32_t server)
                 node & 0xff, server >> 8 & 0xff, server & 0xff);
 }
 
-/* What is for any server of a switch. */
+/* Writes the match for any server of a switch. */
 static void openflow_to(struct text *out, uint32_t node)
 {
     text_puts(out, ",dl_dst=");
@@ -124,7 +124,7 @@ static void openflow_group(struct rules_writer *writer, size_t first, size_t las
     text_printf(out, "group add group_id=%u,type=select", ways[first].to);
     for (size_t i = first; i < last; i++) {
         uint32_t label = label_of(writer, ways[i].label);
-        if (vlan) /* bit 12 of the field says that there is a tag */
+        if (vlan) /* bit 12 of the field means that there is a tag */
             text_printf(out, ",bucket=push_vlan:0x8100,set_field:%u->vlan_vid", 0x1000 + label);
         else
             text_printf(out, ",bucket=push_mpls:0x8847,set_field:%u->mpls_label", label);
@@ -145,7 +145,7 @@ static void openflow_own(struct rules_writer *writer, uint32_t node)
         openflow_to(out, node);
         text_printf(out, "%s,goto_table:1\n", vlan ? "pop_vlan" : "pop_mpls:0x0800");
     }
-    if (topology->sites[node].servers > 1) { /* from one to another */
+    if (topology->sites[node].servers > 1) { /* from one server to another */
         text_printf(out, "flow add table=0,%s", vlan ? "vlan_tci=0/0x1000" : "ip");
         openflow_to(out, node);
         text_puts(out, "goto_table:1\n");
@@ -212,7 +212,7 @@ static void labels_switch(struct rules_writer *writer, uint32_t node)
                     rules->hops[i].next, port_of(writer, rules->hops[i].channel));
 }
 
-/* --- JSON: a rule per line --- */
+/* --- JSON: one rule per line --- */
 
 static void json_rule(struct rules_writer *writer, uint32_t to, uint32_t label, uint32_t channel)
 {
@@ -271,7 +271,7 @@ static void json_switch(struct rules_writer *writer, uint32_t node)
     json_end(json, '}');
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 void rules_write_name(struct text *out, const char *name)
 {

@@ -1,8 +1,8 @@
 #pragma once
-/* rules_writer: forwarding tables as text; the forms are in weft-rules(5).
+/* rules_writer: forwarding tables as text; weft-rules(5) describes the forms.
  *
- * Everything that a reader needs is in the lines themselves; those that begin
- * with #@ say what ovs-ofctl has no word for, and are comments to it. */
+ * The lines contain everything that a reader needs; lines that begin with #@ hold what ovs-ofctl
+ * cannot express, and are comments for it. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,10 +21,10 @@ enum rules_encoding {
     RULES_ENCODING_COUNT,
 };
 
-/* What stands after "#@ weft-rules" in the first line. */
+/* The text after "#@ weft-rules" in the first line. */
 extern const char *const rules_encoding_words[RULES_ENCODING_COUNT];
 
-/* The number that stands for a rules' label in a file. */
+/* The number that a file uses for a label of the rules. */
 uint32_t rules_encode_label(enum rules_encoding encoding, uint32_t label);
 
 struct rules_writer {
@@ -33,7 +33,7 @@ struct rules_writer {
     const struct rules *rules;       /* borrowed; sorted */
     enum rules_encoding encoding;
     struct json json;
-    bool *arrives; /* owned; per node: a way leads there */
+    bool *arrives; /* owned; per node: some way leads there */
 };
 
 MUST_CHECK enum err rules_writer_init(struct rules_writer *writer, struct text *out,
@@ -41,12 +41,12 @@ MUST_CHECK enum err rules_writer_init(struct rules_writer *writer, struct text *
                                       enum rules_encoding encoding, struct why *why);
 void rules_writer_fini(struct rules_writer *writer);
 
-/* A file: its begin, with lines of remarks (NULL for none; each ends in a newline), any switches,
- * its end. Running out of memory shows in text_ok. */
+/* A file: its beginning, with lines of remarks (NULL for none; each ends in a newline), any
+ * switches, its end. If memory runs out, text_ok returns false. */
 void rules_write_begin(struct rules_writer *writer, const char *remarks);
 void rules_write_switch(struct rules_writer *writer, uint32_t node);
 void rules_write_end(struct rules_writer *writer);
 
-/* A node's name without blanks, control characters or anything else that means
- * something in a table, a shell or a path: such bytes become %20 and the like. */
+/* Writes a node's name without blanks, control characters or anything else that has a meaning in a
+ * table, a shell or a path: such bytes become %20 and the like. */
 void rules_write_name(struct text *out, const char *name);

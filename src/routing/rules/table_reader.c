@@ -1,17 +1,17 @@
-/* table_reader: what all forms of tables have in common while they are read. */
+/* table_reader: the part of reading that all forms of tables share. */
 #include <string.h>
 
 #include "base/array.h"
 #include "base/check.h"
 #include "routing/rules/rule_tables_impl.h"
 
-#define SHOWN 60 /* letters of a bad line that a refusal repeats */
+#define SHOWN 60 /* letters of a bad line that an error repeats */
 
 enum err reader_add(struct table_reader *reader, struct table_rule rule)
 {
     struct rule_tables *tables = reader->tables;
     if (reader->at == NODE_NONE)
-        return reader_fail(reader, "a rule before the line that names its switch");
+        return reader_fail(reader, "the rule comes before the line or key that names its switch");
     if (tables->count >= UINT32_MAX ||
         !array_reserve(&tables->rules, &tables->capacity, tables->count + 1, sizeof *tables->rules))
         return why_memory(reader->why);
@@ -30,7 +30,8 @@ enum err reader_switch(struct table_reader *reader, uint64_t node, const char *n
     char buffer[NODE_NAME_SIZE];
     struct text expected = {0};
     if (node >= reader->topology->graph.node_count)
-        return reader_fail(reader, "there is no switch %llu: this network has %u",
+        return reader_fail(reader,
+                           "there is no switch %llu: the network has %u switches, numbered from 0",
                            (unsigned long long)node, reader->topology->graph.node_count);
     const char *known = topology_name(reader->topology, (uint32_t)node, buffer);
     if (encoded)
@@ -43,9 +44,11 @@ enum err reader_switch(struct table_reader *reader, uint64_t node, const char *n
     }
     enum err err = OK;
     if (expected.size != size || (size && memcmp(expected.data, name, size) != 0))
-        err = reader_fail(reader, "switch %llu is '%.*s' here, not '%.*s'",
-                          (unsigned long long)node, SHOWN, expected.data ? expected.data : "",
-                          size < SHOWN ? (int)size : SHOWN, name);
+        err = reader_fail(
+            reader,
+            "switch %llu of this network is '%.*s', not '%.*s'; the tables are for another network",
+            (unsigned long long)node, SHOWN, expected.data ? expected.data : "",
+            size < SHOWN ? (int)size : SHOWN, name);
     text_fini(&expected);
     reader->at = (uint32_t)node;
     return err;
@@ -55,14 +58,15 @@ enum err reader_to(const struct table_reader *reader, uint64_t node)
 {
     const struct topology *topology = reader->topology;
     if (node >= topology->graph.node_count || topology->sites[node].servers == 0)
-        return reader_fail(reader, "no servers are at switch %llu", (unsigned long long)node);
+        return reader_fail(reader, "there is no switch %llu with servers",
+                           (unsigned long long)node);
     return OK;
 }
 
 enum err reader_server(const struct table_reader *reader, uint64_t server)
 {
     if (reader->at != NODE_NONE && server >= reader->topology->sites[reader->at].servers)
-        return reader_fail(reader, "there is no server %llu at switch %u",
+        return reader_fail(reader, "there is no server %llu at switch %u of this network",
                            (unsigned long long)server, reader->at);
     return OK;
 }
@@ -71,13 +75,13 @@ enum err reader_encoding(struct table_reader *reader, enum rules_encoding encodi
 {
     struct rule_tables *tables = reader->tables;
     if (tables->file_count > 1 && tables->encoding != encoding)
-        return reader_fail(reader, "tables in form '%s', those before were '%s'",
+        return reader_fail(reader, "this table has the form '%s', but the earlier tables have '%s'",
                            rules_encoding_words[encoding], rules_encoding_words[tables->encoding]);
     tables->encoding = encoding;
     return OK;
 }
 
-/* --- places in a line --- */
+/* --- positions in a line --- */
 
 enum err reader_fail_at(const struct table_reader *reader, const char *what, struct cursor at)
 {

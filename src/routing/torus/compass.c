@@ -1,8 +1,8 @@
-/* compass: the tables, and the check that the cables are where they should be.
+/* compass: the tables, and the check that every cable is where it should be.
  *
- * Each cable is entered by the ports of its two ends; then every node's ports
- * are compared with what the kind of network puts there. As nothing is
- * entered twice (a graph has no port twice), equal tables mean equal cables. */
+ * Each cable is entered by the ports of its two ends; then every node's ports are compared with
+ * those of the kind of network. No entry is written twice (in a graph each port has one cable), so
+ * equal tables mean equal cables. */
 #include "routing/torus/compass.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ uint32_t compass_step(const struct compass *compass, uint32_t node, uint32_t axi
     return node - at * compass->stride[axis] + next * compass->stride[axis];
 }
 
-/* Where a port should lead, or NODE_NONE. */
+/* The node that a port should lead to, or NODE_NONE. */
 static uint32_t expected_peer(const struct compass *compass, uint32_t node, uint32_t port)
 {
     uint32_t axis = port / 2;
@@ -49,10 +49,10 @@ static enum err misfit(const struct compass *compass, const struct topology *top
     const char *needs = compass->jumps ? "NovaCube" : "torus";
     const char *at = topology_name(topology, node, name);
     if (port >= compass->port_count || expected_peer(compass, node, port) == NODE_NONE)
-        return why_fail(why, ERR_USAGE, "%s needs a %s, and none has a cable at port %u of %s",
-                        user, needs, port, at);
+        return why_fail(why, ERR_USAGE, "%s needs a %s, which has no cable at port %u of %s", user,
+                        needs, port, at);
     uint32_t peer = expected_peer(compass, node, port);
-    return why_fail(why, ERR_USAGE, "%s needs a %s, and here port %u of %s does not lead to %s",
+    return why_fail(why, ERR_USAGE, "%s needs a %s, but here port %u of %s does not lead to %s",
                     user, needs, port, at, topology_name(topology, peer, peer_name));
 }
 
@@ -81,7 +81,7 @@ static enum err enter_cables(struct compass *compass, const struct topology *top
     return OK;
 }
 
-/* On an axis of size 2 both ways are the one cable. */
+/* On an axis of size 2 both directions are the same cable. */
 static void alias_short_axes(struct compass *compass)
 {
     for (uint32_t axis = 0; axis < compass->axis_count; axis++) {
@@ -115,8 +115,8 @@ static void set_coordinates(struct compass *compass, const struct topology *topo
                             compass->coordinate + (size_t)node * compass->axis_count);
 }
 
-/* A network read from a file may be of no named kind and still have the axes
- * and the cables of one: the jump port tells which. */
+/* A network from a file may be of no known kind and still have the axes and the cables of one: the
+ * jump port shows which. */
 static bool has_jump_port(const struct topology *topology)
 {
     for (uint32_t e = 0; e < topology->graph.link_count; e++)
@@ -125,16 +125,17 @@ static bool has_jump_port(const struct topology *topology)
     return false;
 }
 
-/* No algorithm goes round an axis more than once, or makes more than two hops
- * besides. */
+/* No algorithm goes round an axis more than once, and none makes more than two other hops. */
 static enum err check_hops(const struct topology *topology, const char *user, struct why *why)
 {
     uint64_t hops = 2;
     for (uint32_t axis = 0; axis < topology->axis_count; axis++)
         hops += topology->axis_size[axis];
     if (hops > ROUTE_HOP_MAX)
-        return why_fail(why, ERR_USAGE, "%s: axes this long need paths of more than %u hops", user,
-                        ROUTE_HOP_MAX);
+        return why_fail(
+            why, ERR_USAGE,
+            "%s: on axes of this length paths may have more than %u hops; use a smaller network",
+            user, ROUTE_HOP_MAX);
     return OK;
 }
 
@@ -142,9 +143,9 @@ static enum err refuse_kind(const struct topology *topology, const char *user, s
 {
     if (topology->kind == TOPOLOGY_OTHER)
         return why_fail(why, ERR_USAGE,
-                        "%s needs a torus or a NovaCube, and this network has no axes", user);
-    return why_fail(why, ERR_USAGE, "%s needs a torus or a NovaCube, and this is a %s", user,
-                    topology_kind_name(topology->kind));
+                        "%s needs a torus or a NovaCube, but this network has no axes", user);
+    return why_fail(why, ERR_USAGE, "%s needs a torus or a NovaCube, but this network is a %s",
+                    user, topology_kind_name(topology->kind));
 }
 
 enum err compass_init(struct compass *compass, const struct topology *topology, const char *user,

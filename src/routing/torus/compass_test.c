@@ -60,7 +60,7 @@ static void only_networks_without_odd_jumps_are_symmetric(void **state)
     }
 }
 
-static void ways_and_distances(void **state)
+static void ways_and_distances_are_right(void **state)
 {
     struct topology topology = build_test("torus:6x5x2");
     struct compass compass;
@@ -90,7 +90,7 @@ static void refuse(const struct topology *topology, const char *expected)
     assert_string_equal(why.text, expected);
 }
 
-/* The same links but for the ends of one, as a topology of its own. */
+/* A topology with the same links, except for the ends of one. */
 static struct topology rewired(const struct topology *from, enum topology_kind kind, uint32_t drop,
                                const struct link *more)
 {
@@ -110,39 +110,41 @@ static struct topology rewired(const struct topology *from, enum topology_kind k
     return topology;
 }
 
-static void what_does_not_fit_is_named(void **state)
+static void a_wrong_cable_is_named(void **state)
 {
     struct topology jelly = build_test("jellyfish:switches=10,ports=4,servers=10,seed=1");
-    refuse(&jelly, "dor needs a torus or a NovaCube, and this is a jellyfish");
+    refuse(&jelly, "dor needs a torus or a NovaCube, but this network is a jellyfish");
     jelly.kind = TOPOLOGY_OTHER;
-    refuse(&jelly, "dor needs a torus or a NovaCube, and this network has no axes");
+    refuse(&jelly, "dor needs a torus or a NovaCube, but this network has no axes");
     topology_fini(&jelly);
 
     struct topology torus = build_test("torus:4x4");
     struct topology cut = rewired(&torus, TOPOLOGY_TORUS, 0, NULL);
-    refuse(&cut, "dor needs a torus, and here port 0 of 0 does not lead to 1");
+    refuse(&cut, "dor needs a torus, but here port 0 of 0 does not lead to 1");
     topology_fini(&cut);
     struct link wrong = {.a = 0, .b = 2, .a_port = 0, .b_port = 5};
     struct topology moved = rewired(&torus, TOPOLOGY_OTHER, 0, &wrong);
-    refuse(&moved, "dor needs a torus, and none has a cable at port 5 of 2");
+    refuse(&moved, "dor needs a torus, which has no cable at port 5 of 2");
     topology_fini(&moved);
     topology_fini(&torus);
 
     struct topology nova = build_test("novacube:4x4");
-    nova.kind = TOPOLOGY_OTHER; /* the cables say what it is */
+    nova.kind = TOPOLOGY_OTHER; /* the cables show what it is */
     struct compass compass;
     assert_int_equal(compass_init(&compass, &nova, "dor", NULL), OK);
     assert_true(compass.jumps);
     compass_fini(&compass);
     nova.kind = TOPOLOGY_TORUS;
-    refuse(&nova, "dor needs a torus, and none has a cable at port 4 of 0");
+    refuse(&nova, "dor needs a torus, which has no cable at port 4 of 0");
     topology_fini(&nova);
 
     struct topology ring = build_test("torus:65534");
-    refuse(&ring, "dor: axes this long need paths of more than 65535 hops");
+    refuse(
+        &ring,
+        "dor: on axes of this length paths may have more than 65535 hops; use a smaller network");
     topology_fini(&ring);
 }
 
 TEST_MAIN(TEST(channels_lead_where_they_should),
-          TEST(only_networks_without_odd_jumps_are_symmetric), TEST(ways_and_distances),
-          TEST(what_does_not_fit_is_named))
+          TEST(only_networks_without_odd_jumps_are_symmetric), TEST(ways_and_distances_are_right),
+          TEST(a_wrong_cable_is_named))

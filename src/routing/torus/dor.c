@@ -1,8 +1,8 @@
-/* dor: dimension-order routing on torus cables; a NovaCube's jumps are not
- * used. The state is empty: node and destination say all.
+/* dor: dimension-order routing on torus cables; a NovaCube's jumps are not used. The state is
+ * empty: node and destination determine everything.
  *
- * Deadlock: an axis is left before the next is entered, and within a ring the
- * lane is the side of the dateline (compass_lane), so two lanes suffice. */
+ * Deadlock: an axis is left before the next is entered, and within a ring the lane is the side of
+ * the dateline (compass_lane), so two lanes are enough. */
 #include "routing/torus/dor.h"
 
 #include "routing/algorithms.h"
@@ -58,7 +58,7 @@ static uint32_t split_moves(const struct router *router, uint32_t at, uint32_t t
 
 const struct route_algorithm route_dor = {
     .name = "dor",
-    .summary = "dimension order on torus cables; half-way round goes up",
+    .summary = "dimension order on torus cables; ties half-way round a ring go up",
     .oblivious = true,
     .open = dor_open,
     .close = compass_router_close,
@@ -69,7 +69,7 @@ const struct route_algorithm route_dor = {
 
 const struct route_algorithm route_dor_split = {
     .name = "dor-split",
-    .summary = "dimension order on torus cables; half-way round goes up or down, evenly",
+    .summary = "dimension order on torus cables; ties half-way round a ring are split evenly",
     .oblivious = true,
     .open = dor_split_open,
     .close = compass_router_close,

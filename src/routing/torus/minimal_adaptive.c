@@ -1,21 +1,19 @@
-/* minimal_adaptive: any cable that leads nearer, on a NovaCube jump cables
- * included: nearer is meant by the distances of the whole network.
+/* minimal_adaptive: any cable that leads nearer, including jump cables on a NovaCube, where nearer
+ * is by the distances of the whole network.
  *
- * Which of them a packet takes depends on how full they are, which is not
- * known here, so each gets an equal share.
+ * Which of these cables a packet takes depends on their load, which is not known here, so each gets
+ * an equal share.
  *
- * Deadlock (after Duato, 1993): all of that happens on lane 2, where waiting
- * may go in circles. In every state the next hop of dimension order is offered
- * on lanes 0 and 1 as a way out, by torus cables and with datelines as `dor`;
- * a packet that takes it stays there to its end, so the way out waits for
- * nothing but itself, and dimension order is free. Its share is 0: it is taken
- * only when lane 2 is blocked.
+ * Deadlock (after Duato, 1993): all of this happens on lane 2, where packets may wait in circles.
+ * In every state the next hop of dimension order is offered on lanes 0 and 1 as an escape, over
+ * torus cables and with datelines as in `dor`. A packet that takes it stays on the escape to its
+ * end, so the escape lanes wait only for each other, and dimension order is free of deadlock. The
+ * share of the escape is 0: it is taken only if lane 2 is blocked.
  *
- * State: phase 0 on lane 2, phase 1 on the way out.
+ * State: phase 0 on lane 2, phase 1 on the escape.
  *
- * Distances: a jump cable of a NovaCube of even sizes is a translation, so a
- * shortest path has at most one and a formula will do. With an odd size a
- * table of all distances is kept. */
+ * Distances: in a NovaCube of even sizes a jump is a translation, so a shortest path has at most
+ * one, and a formula gives the distance. With an odd size a table of all distances is kept. */
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -27,12 +25,12 @@
 
 enum { ESCAPE_LANES = 2, ADAPTIVE_LANE = ESCAPE_LANES };
 
-/* Nodes whose distances are tabled: 128 MB. */
+/* Largest number of nodes with a table of distances: 128 MB. */
 #define TABLE_NODES_MAX 8192u
 
 struct adaptive {
     struct compass compass; /* first, so that compass_of finds it */
-    uint16_t *distance;     /* owned; [to * node_count + from]; NULL: the formula holds */
+    uint16_t *distance;     /* owned; [to * node_count + from]; NULL: use the formula */
 };
 
 static enum err table_distances(struct adaptive *adaptive, const char *user, struct why *why)
@@ -41,7 +39,8 @@ static enum err table_distances(struct adaptive *adaptive, const char *user, str
     uint32_t nodes = graph->node_count;
     if (nodes > TABLE_NODES_MAX)
         return why_fail(why, ERR_USAGE,
-                        "%s keeps all distances of a NovaCube with an odd axis, for up to %u nodes",
+                        "%s needs a table of all distances of a NovaCube with an odd axis; the "
+                        "limit is %u nodes",
                         user, TABLE_NODES_MAX);
     struct bfs bfs;
     bool good = bfs_init(&bfs, nodes);
@@ -131,7 +130,7 @@ static uint32_t adaptive_moves(const struct router *router, uint32_t at, uint32_
 
 const struct route_algorithm route_minimal_adaptive = {
     .name = "minimal-adaptive",
-    .summary = "any cable that leads nearer, jumps included; equal shares stand in for load",
+    .summary = "any cable that leads nearer, jumps included; loads assume equal shares",
     .oblivious = false,
     .open = adaptive_open,
     .close = adaptive_close,

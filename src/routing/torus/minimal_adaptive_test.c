@@ -31,7 +31,7 @@ static void every_way_is_a_shortest_one(void **state)
     }
 }
 
-/* Ways from `at` on lane 2, each counted once. */
+/* The number of ways from `at` on lane 2. */
 static double count_ways(const struct router *router, uint32_t at, uint32_t to)
 {
     struct route_move moves[8];
@@ -62,9 +62,9 @@ static void it_may_take_every_shortest_path(void **state)
     }
 }
 
-/* In every state on lane 2 there is a way out on lanes 0 and 1, and it leads to
- * the destination on those alone. */
-static void there_is_always_a_way_out(void **state)
+/* Every state on lane 2 has an escape on lanes 0 and 1, which leads to the destination on these
+ * lanes only. */
+static void there_is_always_an_escape(void **state)
 {
     struct route_case *test = route_case_open("novacube:4x5", "minimal-adaptive");
     const struct graph *graph = &test->topology.graph;
@@ -98,4 +98,4 @@ static void a_table_that_would_be_too_large_is_refused(void **state)
 }
 
 TEST_MAIN(TEST(every_way_is_a_shortest_one), TEST(it_may_take_every_shortest_path),
-          TEST(there_is_always_a_way_out), TEST(a_table_that_would_be_too_large_is_refused))
+          TEST(there_is_always_an_escape), TEST(a_table_that_would_be_too_large_is_refused))

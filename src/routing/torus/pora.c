@@ -1,81 +1,73 @@
-/* pora: the probabilistic oblivious routing algorithm of NovaCube. Wang, Su,
- * Xia, Qin and Hamdi (GLOBECOM 2014), section V. The text leaves much open;
- * this is how each sentence is read here.
+/* pora: the probabilistic oblivious routing algorithm of NovaCube. Wang, Su, Xia, Qin and Hamdi
+ * (GLOBECOM 2014), section V. The text leaves much open; each sentence is interpreted here as
+ * follows.
  *
- *  1. "The distance between A and B" (notation 1) is that of the torus, round
- *     each ring the short way, and never counts jump cables. It is what gives
- *     4, 4, 6, 6, 3 in figure 4.
- *  2. "The number of neighbour nodes" in equation 12 counts cables: an axis of
- *     size 2 gives one neighbour, an axis of size 1 none, a node without a jump
- *     cable has 2n, and a jump cable beside a torus cable gives two.
- *  3. Equation 12 where a neighbour is the destination divides by 0. Its limit
- *     is taken: the packet goes there, evenly if by several cables.
- *  4. "Repeat step 1 ... by taking M as the source node", after a jump at the
- *     source: once, with the regular neighbours only, and quadrants those of M.
- *  5. "Each neighbour node corresponds to one quadrant ... The division of
- *     quadrants is only determined by the source node and destination node."
- *     Two dimensions have four neighbours and four quadrants; n have 2n and
- *     2^n. With the destination in quadrant I, a packet in any other must go
- *     the long way round a ring, away from where equation 12 measured its
- *     distance; yet each "next hop, whose distance to the destination node is
- *     always smaller than that from the current node" (V-B) comes nearer, and
- *     the mean path is said to be below DOR's on the torus (V-D), which on two
- *     axes of 8 and more it is not if packets go round. So `pora` takes as the
- *     quadrant of a neighbour the box of the shortest torus paths from it to
- *     the destination: there is one for each neighbour, in any dimension; all
- *     hops but the first come nearer; a path by a neighbour is as long as
- *     equation 12 assumes. A first hop away from the destination is then taken
- *     back. Where an axis is half-way round, either side is taken with half.
- *     Two other readings are kept for comparison:
- *       - `pora-around`: the axis of the first hop is travelled on in that
- *         direction, the long way if need be, the others the short way (up if
- *         half-way round); the box is spanned by the neighbour.
- *       - `pora-quadrants`: two axes only. Quadrants are those of the source,
- *         and each neighbour gets the one that begins at it, counter-clockwise
- *         as S1 to S4 do in figure 4: of a destination in quadrant I the
- *         neighbours on the near side of x, the near side of y, the far side
- *         of x and the far side of y get I, II, III and IV.
- *  6. "The jump-over neighbour node is also located within the same quadrant":
- *     in the box of 5, ends included; for the neighbour, not for the node
- *     where the packet is now, as the source divides the quadrants. Boxes of
- *     `pora` are at most half a ring wide, so that holds almost never.
- *  7. "The distance between jump-over neighbour node and destination node is
- *     smaller than the distance between regular neighbour node and destination
- *     node": the regular one is the next node of DOR within the box, and the
- *     distances, here and in the probabilities of the two by equation 12, are
- *     those within the box.
- *  8. "Using traditional DOR": axis 0 first. After a first hop on another axis it
- *     begins with axis 0 all the same.
- *  9. "We use two virtual channels to cut a Torus loop": lane 0 while the packet
- *     has yet to pass the end of the ring it is on, lane 1 otherwise
- *     (compass_lane). The first hop ends at the neighbour. Jump cables use
- *     lane 0.
+ *  1. "The distance between A and B" (notation 1) is that of the torus, the shorter way round each
+ *     ring, and never counts jump cables. This gives 4, 4, 6, 6, 3 in figure 4.
+ *  2. "The number of neighbour nodes" in equation 12 counts cables: an axis of size 2 gives one
+ *     neighbour, an axis of size 1 none, a node without a jump cable has 2n, and a jump cable
+ *     parallel to a torus cable gives two.
+ *  3. Equation 12 divides by 0 if a neighbour is the destination. Its limit is used: the packet
+ *     goes there, with equal probability over several cables.
+ *  4. "Repeat step 1 ... by taking M as the source node", after a jump at the source: once, with
+ *     the regular neighbours only, and with the quadrants of M.
+ *  5. "Each neighbour node corresponds to one quadrant ... The division of quadrants is only
+ *     determined by the source node and destination node." Two dimensions have four neighbours
+ *     and four quadrants; n have 2n and 2^n. If the destination is in quadrant I, a packet in any
+ *     other quadrant must go the longer way round a ring, although equation 12 measured its
+ *     distance on the shorter way. Yet each "next hop, whose distance to the destination node is
+ *     always smaller than that from the current node" (V-B) leads nearer, and the paper says
+ *     that the mean path is below DOR's on the torus (V-D). On two axes of 8 and more that is
+ *     false if packets go the longer way. So the quadrant of a neighbour in `pora` is the box of
+ *     the shortest torus paths from the neighbour to the destination: there is one for each
+ *     neighbour, in any dimension; all hops but the first lead nearer; a path through a
+ *     neighbour is as long as equation 12 assumes. A first hop away from the destination is
+ *     then reversed. If the destination is half-way round an axis, each side is taken with
+ *     probability one half. Two other interpretations are kept for comparison:
+ *       - `pora-around`: the packet continues on the axis of the first hop in that direction,
+ *         even if it is the longer way, and takes the shorter way on the others (up if half-way
+ *         round); the box begins at the neighbour.
+ *       - `pora-quadrants`: two axes only. Quadrants are those of the source, and each neighbour
+ *         gets the one that begins at it, counter-clockwise like S1 to S4 in figure 4: if the
+ *         destination is in quadrant I, the neighbours on the near side of x, the near side of
+ *         y, the far side of x and the far side of y get I, II, III and IV.
+ *  6. "The jump-over neighbour node is also located within the same quadrant": in the box of 5,
+ *     ends included; the quadrant is that of the first neighbour, not of the packet's current
+ *     node, because the source determines the quadrants. Boxes of `pora` are at most half a ring
+ *     wide, so this is almost never true.
+ *  7. "The distance between jump-over neighbour node and destination node is smaller than the
+ *     distance between regular neighbour node and destination node": the regular neighbour is
+ *     the next node of DOR within the box, and the distances, here and in the probabilities of
+ *     the two by equation 12, are those within the box.
+ *  8. "Using traditional DOR": axis 0 first, also after a first hop on another axis.
+ *  9. "We use two virtual channels to cut a Torus loop": lane 0 while the packet still has to
+ *     pass the end of its ring, lane 1 otherwise (compass_lane). The first hop ends at the
+ *     neighbour. Jump cables use lane 0.
  *
- * It always arrives: the hops left within a box fall with every hop, and at
- * most two hops come before. On a network without jump cables it works alike.
+ * Every packet arrives: the remaining hops within a box decrease with every hop, and at most two
+ * hops come before. The algorithm also works on a network without jump cables.
  *
- * State: phase 0 is at the source, 1 behind a jump from it, 2 in the box with
- * corner `target` and directions `downwards`. Free of deadlock it is not; see
- * `weft route deadlock`. */
+ * State: phase 0 is at the source, 1 after a jump from it, 2 in the box with corner `target` and
+ * directions `downwards`. The algorithm is not free of deadlock; see `weft route deadlock`. */
 #include "routing/torus/pora_impl.h"
 
 #include "routing/algorithms.h"
 #include "routing/route_start.h"
 #include "routing/torus/dor.h"
 
-/* The cable at a port if it is one of its own, else CHANNEL_NONE. */
+/* The channel at a port if the port has a cable of its own, else CHANNEL_NONE. */
 static uint32_t own_channel(const struct compass *compass, uint32_t at, uint32_t port)
 {
     uint32_t axis = port / 2;
     if (axis < compass->axis_count && compass->size[axis] == 2 && port % 2)
-        return CHANNEL_NONE; /* counted as the way up */
+        return CHANNEL_NONE; /* counted as the up port */
     return compass->channel[(size_t)at * compass->port_count + port];
 }
 
 void pora_shares(const struct compass *compass, uint32_t at, uint32_t to, bool jump, double *shares)
 {
     uint32_t ports = compass->port_count - !jump;
-    uint32_t there = 0; /* cables that lead to the destination */
+    uint32_t there = 0; /* number of cables that lead to the destination */
     double sum = 0;
     shares[compass->port_count - 1] = 0;
     for (uint32_t port = 0; port < ports; port++) {
@@ -99,7 +91,7 @@ void pora_shares(const struct compass *compass, uint32_t at, uint32_t to, bool j
     }
 }
 
-/* Bit `axis` set if its short way leads down. */
+/* Bit `axis` is set if the shorter way leads down. */
 static uint16_t short_way_down(const struct compass *compass, uint32_t axis, uint32_t from,
                                uint32_t to)
 {
@@ -158,7 +150,7 @@ bool pora_contains(const struct compass *compass, const struct pora_box *box, ui
         bool down = box->downwards >> axis & 1;
         if (box->rule == PORA_NEAR) {
             enum compass_way way = compass_short_way(compass, axis, box->corner, to);
-            if (way == COMPASS_TIE) /* then the packet may have chosen a side already ... */
+            if (way == COMPASS_TIE) /* the packet may have chosen a side already ... */
                 way = compass_short_way(compass, axis, at, to);
             if (way == COMPASS_TIE)
                 continue; /* ... or not yet: the two sides are the whole ring */
@@ -202,7 +194,7 @@ uint32_t pora_box_moves(const struct compass *compass, const struct pora_box *bo
         (jump = pora_left(compass, box, there, to)) >= regular)
         return count;
     struct route_move leap = {.share = 1, .channel = channel};
-    if (jump == 0) { /* it is the destination */
+    if (jump == 0) { /* the jump leads to the destination */
         moves[0] = leap;
         return 1;
     }
@@ -214,7 +206,7 @@ uint32_t pora_box_moves(const struct compass *compass, const struct pora_box *bo
     return count + 1;
 }
 
-/* The first step: a hop by any cable, of which all else follows. */
+/* The first step: a hop over any cable, which determines everything else. */
 static uint32_t first_moves(const struct compass *compass, enum pora_rule rule, uint32_t at,
                             uint32_t to, bool jump, struct route_move *moves)
 {
@@ -268,7 +260,7 @@ static enum err quadrants_open(struct router *router, struct why *why)
     if (err || router->topology->axis_count == 2)
         return err;
     compass_router_close(router);
-    return why_fail(why, ERR_USAGE, "%s needs two axes, and this network has %u",
+    return why_fail(why, ERR_USAGE, "%s needs exactly two axes, but this network has %u",
                     router->algorithm->name, router->topology->axis_count);
 }
 
@@ -292,7 +284,7 @@ static uint32_t quadrants_moves(const struct router *router, uint32_t at, uint32
 
 const struct route_algorithm route_pora = {
     .name = "pora",
-    .summary = "NovaCube's own: a first hop by weight, jumps included, then dimension order",
+    .summary = "NovaCube's own: a weighted first hop, jumps included, then dimension order",
     .oblivious = true,
     .open = pora_open,
     .close = compass_router_close,
@@ -303,7 +295,7 @@ const struct route_algorithm route_pora = {
 
 const struct route_algorithm route_pora_around = {
     .name = "pora-around",
-    .summary = "PORA, read so that a first hop away from the destination goes on round the ring",
+    .summary = "PORA, variant: after a first hop away from the destination, on round the ring",
     .oblivious = true,
     .open = pora_open,
     .close = compass_router_close,
@@ -314,7 +306,7 @@ const struct route_algorithm route_pora_around = {
 
 const struct route_algorithm route_pora_quadrants = {
     .name = "pora-quadrants",
-    .summary = "PORA on two axes, read so that each neighbour has one quadrant of the source",
+    .summary = "PORA, variant for two axes: each neighbour has one quadrant of the source",
     .oblivious = true,
     .open = quadrants_open,
     .close = compass_router_close,

@@ -1,28 +1,25 @@
 /* pora-free: PORA with its jump moved to the front, where it cannot deadlock.
  *
- * A packet weighs its jump cable against dimension order once, at its source:
- * it jumps if that makes its way shorter, and where both are as long with one
- * half, as equation 12 says of two neighbours that are as near. From then on
- * it goes by dimension order, the short way round every axis, half-way round
- * either way evenly. A node whose coordinate is the last of an odd axis has no
- * jump cable: a packet from there may first step off that coordinate, up or
+ * A packet compares its jump cable with dimension order once, at its source: it jumps if that makes
+ * its path shorter, and with probability one half if both are equally long, as equation 12 says of
+ * two equally near neighbours. From then on it goes by dimension order, the shorter way round every
+ * axis, and half-way round either way with equal probability. A node whose coordinate is the last
+ * of an odd axis has no jump cable: a packet from there may first step off that coordinate, up or
  * down, one axis after the other, and then jump.
  *
- * Deadlock: dimension order with a dateline is free with two lanes
- * (compass_lane). On the way up from the last coordinate of an axis it uses
- * lane 0 only, as the end of the ring is to be passed; on the way down lane 1
- * only, as it is not. The steps before a jump use the other lane of just these
- * channels, each by packets that hold nothing or such a step on an earlier
- * axis. So what can be waited for is, in this order: steps before a jump, by
- * axis; jumps; dimension order. This holds for every size of every axis.
+ * Deadlock: dimension order with a dateline is free with two lanes (compass_lane). On the way up
+ * from the last coordinate of an axis it uses only lane 0, because it still has to pass the end of
+ * the ring; on the way down only lane 1, because it does not pass the end. The steps before a jump
+ * use the other lane of exactly these channels, each by packets that hold nothing or such a step on
+ * an earlier axis. So packets wait for channels in this order only: steps before a jump, by axis;
+ * jumps; dimension order. This holds for every size of every axis.
  *
- * Length: with all axes even a jump is the same translation wherever it is
- * taken, and two of them cancel. Any shortest way can therefore be taken with
- * its one jump, if it has one, at the front: no way is shorter than these. With
- * an odd axis a few ways are longer than the best.
+ * Length: with all axes even, a jump is the same translation at every node, and two jumps cancel.
+ * Therefore any shortest path can be taken with its jump, if it has one, at the front: no path is
+ * shorter than these. With an odd axis a few paths are longer than the best.
  *
- * State: phase 1 until it has jumped, else 0; `downwards`: axes on which it
- * steps down before. */
+ * State: phase 1 until the packet has jumped, else 0; `downwards`: axes on which it steps down
+ * before the jump. */
 #include "routing/algorithms.h"
 #include "routing/torus/compass.h"
 #include "routing/torus/dor.h"
@@ -32,7 +29,7 @@ static enum err pora_free_open(struct router *router, struct why *why)
     return compass_router_open(router, 2, 2, why);
 }
 
-/* The first axis, from `first` on, on which a node has no part in jumps. */
+/* The first axis, from `first` on, on which the node's coordinate has no jump. */
 static uint32_t next_blocked(const struct compass *compass, uint32_t node, uint32_t first)
 {
     for (uint32_t axis = first; axis < compass->axis_count; axis++) {
@@ -43,8 +40,8 @@ static uint32_t next_blocked(const struct compass *compass, uint32_t node, uint3
     return compass->axis_count;
 }
 
-/* Hops by way of a jump, after the steps that `downwards` says; UINT32_MAX if
- * there is no cable to jump over. */
+/* Hops of a path with a jump after the steps in `downwards`; UINT32_MAX if there is no jump
+ * cable. */
 static uint32_t jump_hops(const struct compass *compass, uint32_t from, uint32_t to,
                           uint16_t downwards)
 {
@@ -58,8 +55,8 @@ static uint32_t jump_hops(const struct compass *compass, uint32_t from, uint32_t
     return hops + compass_distance(compass, compass_peer(compass, channel), to);
 }
 
-/* The ways of starting that are as short as any: their number; the `index`-th
- * of them is written to *state unless that is NULL. */
+/* Lists the starts of the shortest paths: returns their number; writes the `index`-th to *state
+ * unless that is NULL. */
 static uint32_t list_starts(const struct compass *compass, uint32_t from, uint32_t to,
                             uint32_t index, struct route_state *state)
 {
@@ -68,7 +65,7 @@ static uint32_t list_starts(const struct compass *compass, uint32_t from, uint32
     for (uint32_t axis = 0; (axis = next_blocked(compass, from, axis)) < compass->axis_count;
          axis++)
         blocked |= 1u << axis;
-    /* down takes every subset of blocked, itself first and the empty one last */
+    /* `down` takes every subset of blocked, blocked itself first and the empty one last */
     for (uint32_t down = blocked;; down = (down - 1) & blocked) {
         uint32_t hops = jump_hops(compass, from, to, (uint16_t)down);
         best = hops < best ? hops : best;
@@ -113,14 +110,14 @@ static uint32_t pora_free_moves(const struct router *router, uint32_t at, uint32
     bool down = state->downwards >> axis & 1;
     moves[0] = (struct route_move){.share = 1,
                                    .channel = compass_channel(compass, at, axis, down),
-                                   .lane = !down, /* dimension order has the other one */
+                                   .lane = !down, /* dimension order uses the other lane */
                                    .next = *state};
     return 1;
 }
 
 const struct route_algorithm route_pora_free = {
     .name = "pora-free",
-    .summary = "PORA with its jump at the source only: short ways, free of deadlock",
+    .summary = "PORA with its jump at the source only: short paths, free of deadlock",
     .oblivious = true,
     .open = pora_free_open,
     .close = compass_router_close,

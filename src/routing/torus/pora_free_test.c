@@ -26,7 +26,7 @@ static void find_distances(const struct graph *graph, uint32_t from, uint32_t *h
     free(queue);
 }
 
-/* The mean number of hops beyond the shortest way, over all pairs. */
+/* The mean number of hops beyond the shortest path, over all pairs. */
 static double extra_hops(const struct route_case *test)
 {
     const struct graph *graph = &test->topology.graph;
@@ -50,7 +50,7 @@ static double extra_hops(const struct route_case *test)
     return extra / graph->node_count / (graph->node_count - 1);
 }
 
-static void even_axes_have_shortest_ways(void **state)
+static void paths_are_shortest_on_even_axes(void **state)
 {
     static const char *const specs[] = {"novacube:4x4",   "novacube:6x6",   "novacube:8x4",
                                         "novacube:4x4x4", "novacube:2x6x4", "novacube:10",
@@ -62,9 +62,9 @@ static void even_axes_have_shortest_ways(void **state)
     }
 }
 
-/* With an odd axis ways are at most a little longer; without the steps before
- * a jump they would be three to four times that. */
-static void odd_axes_are_near(void **state)
+/* With an odd axis, paths are at most a little longer; without the steps before a jump they would
+ * be longer by three to four times as much. */
+static void paths_are_nearly_shortest_on_odd_axes(void **state)
 {
     static const struct {
         const char *spec;
@@ -82,7 +82,7 @@ static void odd_axes_are_near(void **state)
     }
 }
 
-/* The proof is for all sizes; here is a check of many. */
+/* The proof is for all sizes; this checks many of them. */
 static void two_lanes_are_free(void **state)
 {
     static const char *const specs[] = {
@@ -102,22 +102,22 @@ static void two_lanes_are_free(void **state)
                                        (struct observer){0}, NULL),
                          OK);
         if (i == 2)
-            assert_false(found.free); /* one lane would not do */
+            assert_false(found.free); /* one lane is not enough */
         deadlock_fini(&found);
         route_case_close(test);
     }
 }
 
-/* What the proof rests on: steps before a jump are on virtual channels that
- * dimension order never takes. */
-static void steps_before_a_jump_are_apart(void **state)
+/* The basis of the proof: steps before a jump are on virtual channels that dimension order never
+ * takes. */
+static void steps_before_a_jump_use_separate_channels(void **state)
 {
     static const char *const specs[] = {"novacube:5x5", "novacube:3x4x3", "novacube:7"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct route_case *test = route_case_open(specs[i], "pora-free");
         struct explore explore;
         uint32_t nodes = test->topology.graph.node_count, steps = 0;
-        /* per virtual channel, one bit for each phase of those who hold it */
+        /* per virtual channel, one bit for each phase of the packets that hold it */
         uint8_t *phases = array_new(4 * (size_t)test->topology.graph.link_count, sizeof *phases);
         assert_non_null(phases);
         assert_int_equal(
@@ -145,5 +145,5 @@ static void steps_before_a_jump_are_apart(void **state)
     }
 }
 
-TEST_MAIN(TEST(even_axes_have_shortest_ways), TEST(odd_axes_are_near), TEST(two_lanes_are_free),
-          TEST(steps_before_a_jump_are_apart))
+TEST_MAIN(TEST(paths_are_shortest_on_even_axes), TEST(paths_are_nearly_shortest_on_odd_axes),
+          TEST(two_lanes_are_free), TEST(steps_before_a_jump_use_separate_channels))

@@ -1,17 +1,15 @@
-/* pora-raised: PORA's own routes, hop for hop and with their probabilities, on
- * one more virtual channel, which makes them free of deadlock.
+/* pora-raised: PORA's own routes, hop for hop and with their probabilities, on one more virtual
+ * channel, which makes them free of deadlock.
  *
- * What closes the cycles of `pora` is its first step: a hop on any axis, even
- * away from the destination, after which dimension order begins anew. Here
- * those hops have a lane of their own, 2, and a jump from within the box has
- * lane 1 where one at the source has lane 0.
+ * The first step of `pora` closes its cycles: a hop on any axis, even away from the destination,
+ * after which dimension order starts again. Here those hops have a lane of their own, 2, and a jump
+ * from within the box has lane 1, while a jump at the source has lane 0.
  *
- * Deadlock: order the virtual channels so: jumps at the source; lane 2; lanes
- * 0 and 1, in the order of their axes and within each ring as the dateline has
- * them; jumps from within a box. Packets only wait for later ones: a jump at
- * the source is taken by packets that hold nothing; lane 2 by those that hold
- * nothing or such a jump; its holders are in their box, where they go by
- * dimension order (compass_lane). A jump from within a box ends the journey;
+ * Deadlock: order the virtual channels like this: jumps at the source; lane 2; lanes 0 and 1, in
+ * the order of their axes and within each ring by the dateline; jumps from within a box. Packets
+ * wait only for later channels: a jump at the source is taken by packets that hold nothing; lane 2
+ * by packets that hold nothing or such a jump; packets that hold lane 2 are in their box, where
+ * they go by dimension order (compass_lane). A jump from within a box is the last hop;
  * docs/deadlock.md has the proof.
  *
  * State: that of `pora`. */

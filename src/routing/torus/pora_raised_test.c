@@ -27,7 +27,7 @@ static void load_pairs(const struct route_case *test, double *channels)
     load_walk_close(walk);
 }
 
-/* The same load on every channel, whatever each pair sends: the same routes. */
+/* The same load on every channel for any demands: the same routes. */
 static void routes_are_those_of_pora(void **state)
 {
     for (int i = 0; i < SPECS; i++) {
@@ -66,7 +66,7 @@ static void three_lanes_are_free(void **state)
         struct deadlock raised = find(specs[i], "pora-raised"), pora = find(specs[i], "pora");
         assert_true(raised.free && raised.wormhole);
         assert_true(raised.lanes <= 3);
-        if (strcmp(specs[i], "novacube:2x2") != 0) { /* there two lanes do */
+        if (strcmp(specs[i], "novacube:2x2") != 0) { /* there two lanes are enough */
             assert_false(pora.free);
             assert_true(pora.at_once);
         }
@@ -75,7 +75,7 @@ static void three_lanes_are_free(void **state)
     }
 }
 
-/* What the proof rests on: a jump from within the box leads to the destination. */
+/* The basis of the proof: a jump from within the box leads to the destination. */
 static void jumps_from_the_box_are_the_last_hop(void **state)
 {
     uint32_t jumps = 0;

@@ -15,9 +15,9 @@ static uint32_t first_hops(const struct route_case *test, uint32_t from, uint32_
     return algorithm->moves(&test->router, from, to, &start, moves);
 }
 
-/* An 8 x 8 NovaCube and a destination 2 + 3 hops away: the neighbours are at 4,
- * 4, 6, 6 and, over the jump, 3, as in figure 4. All readings agree on it. */
-static void figure_4(void **state)
+/* An 8 x 8 NovaCube and a destination 2 + 3 hops away: the neighbours are at 4, 4, 6, 6 and, over
+ * the jump, 3, as in figure 4. All interpretations agree on it. */
+static void the_shares_of_figure_4_are_reproduced(void **state)
 {
     static const char *const names[] = {"pora", "pora-around", "pora-quadrants"};
     for (size_t i = 0; i < 3; i++) {
@@ -50,9 +50,9 @@ static void a_neighbour_that_is_the_destination_is_taken(void **state)
     route_case_close(test);
 }
 
-/* The mean path of a packet by the plainest reading, for even sizes: what is
- * left at a neighbour is its distance, but where the neighbour's antipode is
- * the destination the jump is taken; there is no other box with a jump in it. */
+/* The mean path of a packet by the simplest interpretation, for even sizes: the rest of the path
+ * from a neighbour is its distance, except that the jump is taken if the neighbour's antipode is
+ * the destination; no other box contains a jump. */
 static double oracle_distance(const struct topology *topology, uint32_t from, uint32_t to)
 {
     uint32_t a[AXIS_MAX], b[AXIS_MAX];
@@ -113,9 +113,9 @@ static void the_mean_path_is_that_of_a_plain_recursion(void **state)
     }
 }
 
-/* Walks by draw: behind the first hop (and the jump before it) every hop comes
- * nearer to the destination, as section V-B says. */
-static void all_hops_but_the_first_come_nearer(void **state)
+/* Random walks: after the first hop (and the jump before it) every hop leads nearer to the
+ * destination, as section V-B says. */
+static void all_hops_but_the_first_lead_nearer(void **state)
 {
     static const char *const specs[] = {"novacube:8x8", "novacube:5x7", "novacube:5x4x3"};
     struct rng rng = rng_make(21, 0);
@@ -140,13 +140,13 @@ static void all_hops_but_the_first_come_nearer(void **state)
     }
 }
 
-/* No axis is travelled in both directions between jumps, so a first hop away
- * from the destination goes round. */
-static void other_readings_never_turn_round(void **state)
+/* No axis is travelled in both directions between jumps, so a first hop away from the destination
+ * goes round the ring. */
+static void the_variants_never_turn_round(void **state)
 {
     static const char *const names[] = {"pora-around", "pora-quadrants"};
     struct rng rng = rng_make(22, 0);
-    uint32_t jumps_late = 0; /* behind the first hop: the boxes are wide enough */
+    uint32_t jumps_late = 0; /* jumps after the first hop: the boxes are wide enough */
     for (size_t i = 0; i < 2; i++) {
         struct route_case *test = route_case_open("novacube:6x8", names[i]);
         const struct graph *graph = &test->topology.graph;
@@ -170,8 +170,8 @@ static void other_readings_never_turn_round(void **state)
     assert_true(jumps_late > 0);
 }
 
-/* Up and right is near: the neighbours up x, up y, down x and down y get the
- * quadrants I to IV, counter-clockwise; seen from the other corner as well. */
+/* Up and right is near: the neighbours up x, up y, down x and down y get the quadrants I to IV,
+ * counter-clockwise; the same from the opposite corner. */
 static void each_neighbour_has_one_quadrant(void **state)
 {
     static const uint32_t ports[] = {0, 2, 1, 3};
@@ -194,7 +194,8 @@ static void one_quadrant_per_neighbour_needs_two_axes(void **state)
     assert_null(route_case_try("novacube:8", "pora-quadrants"));
 }
 
-TEST_MAIN(TEST(figure_4), TEST(a_neighbour_that_is_the_destination_is_taken),
+TEST_MAIN(TEST(the_shares_of_figure_4_are_reproduced),
+          TEST(a_neighbour_that_is_the_destination_is_taken),
           TEST(the_mean_path_is_that_of_a_plain_recursion),
-          TEST(all_hops_but_the_first_come_nearer), TEST(other_readings_never_turn_round),
+          TEST(all_hops_but_the_first_lead_nearer), TEST(the_variants_never_turn_round),
           TEST(each_neighbour_has_one_quadrant), TEST(one_quadrant_per_neighbour_needs_two_axes))

@@ -13,7 +13,7 @@ uint32_t quadrant_short_sides(const struct compass *compass, uint32_t axis, uint
     return 2;
 }
 
-/* Coordinates on the sides of an axis, the ends of each included. */
+/* The number of coordinates on the sides of an axis, including the ends of each. */
 static uint32_t side_nodes(const struct quadrant_side *sides, uint32_t count)
 {
     return count == 2 ? sides[0].hops + sides[1].hops + 2 : sides[0].hops + 1;
@@ -33,7 +33,10 @@ enum err quadrant_check(const struct compass *compass, quadrant_rule *rule, cons
         }
         product *= most;
         if (product > UINT32_MAX)
-            return why_fail(why, ERR_USAGE, "%s: more middle nodes to choose from than fit", user);
+            return why_fail(why, ERR_USAGE,
+                            "%s: a packet would have more than 2^32 middle nodes to choose from; "
+                            "use a smaller network",
+                            user);
     }
     return OK;
 }

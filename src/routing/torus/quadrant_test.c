@@ -39,7 +39,7 @@ static void check_short_sides(const struct compass *compass, uint32_t from, uint
         shares[pick.middle] += share;
     }
     assert_within(sum, 1, 1e-12);
-    for (uint32_t v = 0; v < compass->node_count; v++) /* none between is left out */
+    for (uint32_t v = 0; v < compass->node_count; v++) /* no node in between is missing */
         assert_int_equal(shares[v] > 0,
                          compass_distance(compass, from, v) + compass_distance(compass, v, to) ==
                              distance);
@@ -51,8 +51,8 @@ static void short_sides_span_all_nodes_between(void **state)
     for_all_pairs(check_short_sides);
 }
 
-/* Frequencies of (middle, directions) against their probabilities, to five
- * standard deviations. */
+/* Frequencies of (middle, directions), compared with their probabilities to five standard
+ * deviations. */
 static void draws_follow_the_probabilities(void **state)
 {
     struct route_case *test = route_case_open("torus:4x6", "romm");
@@ -89,15 +89,16 @@ static uint32_t wide_sides(const struct compass *compass, uint32_t axis, uint32_
     return 1;
 }
 
-static void more_picks_than_fit_are_refused(void **state)
+static void too_many_picks_are_refused(void **state)
 {
     struct compass compass = {.axis_count = 1, .size = {2, 2}, .stride = {1, 2}};
     struct why why = {0};
     assert_int_equal(quadrant_check(&compass, wide_sides, "wide", &why), OK);
     compass.axis_count = 2;
     assert_int_equal(quadrant_check(&compass, wide_sides, "wide", &why), ERR_USAGE);
-    assert_string_equal(why.text, "wide: more middle nodes to choose from than fit");
+    assert_string_equal(why.text, "wide: a packet would have more than 2^32 middle nodes to choose "
+                                  "from; use a smaller network");
 }
 
 TEST_MAIN(TEST(short_sides_span_all_nodes_between), TEST(draws_follow_the_probabilities),
-          TEST(more_picks_than_fit_are_refused))
+          TEST(too_many_picks_are_refused))

@@ -1,21 +1,19 @@
-/* rlb: locality-preserving randomized oblivious routing. Singh, Dally, Towles
- * and Gupta (SPAA 2002). On an axis of k with the destination d hops away the
- * short way, a packet goes that way with probability (k - d) / k and the long
- * way with d / k, which loads both directions of the ring alike. Then it goes
- * to a random node of the quadrant so chosen, and on to the destination,
- * taking the axes in random order in each phase.
+/* rlb: locality-preserving randomized oblivious routing. Singh, Dally, Towles and Gupta (SPAA
+ * 2002). On an axis of size k with the destination d hops away on the shorter way, a packet goes
+ * that way with probability (k - d) / k and the longer way with d / k, which loads both directions
+ * of the ring equally. Then it goes to a random node of the chosen quadrant, and on to the
+ * destination, with the axes in random order in each phase.
  *
- * State: `phase` and `target` as in two_phase.h; `downwards` are the directions
- * of the quadrant, which both phases keep; `order` is 1 + the axis it is on,
- * which is left only when done, or 0 if the next one is to be drawn. Drawing
- * each axis from those left is drawing an order of all.
+ * State: `phase` and `target` as in two_phase.h; `downwards` are the directions of the quadrant,
+ * which both phases keep; `order` is 1 + the current axis, which the packet leaves only when it is
+ * done with it, or 0 if the next axis is to be drawn. Drawing each axis from the remaining ones is
+ * the same as drawing an order of all.
  *
- * Deadlock: axes in any order would close cycles, so a lane is named by
- * (1) the directions of all long axes but the first of them, and (2) the number
- * of axes on which the packet has yet to pass the end of the ring. Passing an
- * end lowers (2), and between ends all but one axis are travelled in one
- * direction only, and on that one no packet turns round: no dependency leads
- * back (after Linder and Harden, 1991). These are 2^(n-1) (n+1) lanes. */
+ * Deadlock: axes in any order would close cycles, so a lane is identified by (1) the directions of
+ * all long axes but the first of them, and (2) the number of axes on which the packet still has to
+ * pass the end of the ring. Passing an end decreases (2). Between ends, all axes but one are
+ * travelled in one direction only, and on that one no packet turns round: no dependency leads back
+ * (after Linder and Harden, 1991). These are 2^(n-1) (n+1) lanes. */
 #include "routing/algorithms.h"
 #include "routing/torus/compass.h"
 #include "routing/torus/quadrant.h"
@@ -26,7 +24,7 @@ static uint32_t rlb_sides(const struct compass *compass, uint32_t axis, uint32_t
     uint32_t size = compass->size[axis], up = compass_ahead(compass, axis, from, to, false);
     assert(size > 0);
     sides[0] = (struct quadrant_side){1, up, false};
-    if (up == 0 || size == 2) /* there is but one cable to go by */
+    if (up == 0 || size == 2) /* there is only one cable */
         return 1;
     sides[0].share = (double)(size - up) / size;
     sides[1] = (struct quadrant_side){(double)up / size, size - up, true};
@@ -141,7 +139,7 @@ static uint32_t rlb_moves(const struct router *router, uint32_t at, uint32_t to,
 
 const struct route_algorithm route_rlb = {
     .name = "rlb",
-    .summary = "a random quadrant, near ones more likely, and a random node in it; torus cables",
+    .summary = "through a random node of a random quadrant, near ones preferred; torus cables only",
     .oblivious = true,
     .open = rlb_open,
     .close = compass_router_close,

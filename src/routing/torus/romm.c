@@ -1,11 +1,10 @@
-/* romm: first to a random node of the minimal quadrant, then to the
- * destination, so that every path is a shortest one. Nesson and Johnsson,
- * "ROMM routing on mesh and torus networks" (SPAA 1995), with two phases. Both
- * go in the same order of axes.
+/* romm: first to a random node of the minimal quadrant, then to the destination, so that every path
+ * is a shortest one. Nesson and Johnsson, "ROMM routing on mesh and torus networks" (SPAA 1995),
+ * with two phases. Both use the same order of axes.
  *
- * Where an axis is half-way round there are two minimal quadrants, and either
- * is taken with half. Which one is not remembered: the short way from the
- * middle node is the way that was taken, or it is half-way again. */
+ * If the destination is half-way round an axis, there are two minimal quadrants, and each is taken
+ * with probability one half. The state does not record which one: the shorter way from the middle
+ * node is the way that was taken, or the destination is half-way round again. */
 #include "routing/algorithms.h"
 #include "routing/torus/compass.h"
 #include "routing/torus/quadrant.h"
@@ -41,7 +40,7 @@ static void romm_draw(const struct router *router, uint32_t from, uint32_t to, s
 
 const struct route_algorithm route_romm = {
     .name = "romm",
-    .summary = "to a random node between, then to the destination, on shortest torus paths",
+    .summary = "to a random node in between, then to the destination, on shortest torus paths",
     .oblivious = true,
     .open = romm_open,
     .close = compass_router_close,

@@ -1,10 +1,10 @@
-/* valiant: first to a node drawn from all nodes alike, then to the destination.
- * Valiant and Brebner, "Universal schemes for parallel communication" (STOC
- * 1981). Whatever the traffic, each phase is uniform traffic to the network,
- * so the worst case is half of capacity and there is no better one.
+/* valiant: first to a node drawn uniformly from all nodes, then to the destination. Valiant and
+ * Brebner, "Universal schemes for parallel communication" (STOC 1981). Under any traffic, each
+ * phase loads the network like uniform traffic, so the worst case is half of capacity, and no
+ * algorithm has a better one.
  *
- * The middle node may be the source or the destination. A packet from a node
- * to itself travels too: only then is every traffic two times uniform. */
+ * The middle node may be the source or the destination. A packet from a node to itself travels too:
+ * only then is every traffic twice uniform traffic. */
 #include "routing/algorithms.h"
 #include "routing/torus/compass.h"
 #include "routing/torus/two_phase.h"

@@ -1,6 +1,5 @@
-/* What is known of these algorithms on the 8-ary 2-cube, whose capacity under
- * uniform traffic is 8/k = 1: the reciprocal of the busiest channel's load is
- * the share of capacity. */
+/* Known results for these algorithms on the 8-ary 2-cube, whose capacity under uniform traffic is
+ * 8/k = 1: the reciprocal of the busiest channel's load is the share of capacity. */
 #include "routing/load/load.h"
 
 #include "routing/route_cases.h"
@@ -15,7 +14,7 @@ static double share_of_capacity(const char *algorithm, const struct traffic *tra
     return share;
 }
 
-static void the_8_ary_2_cube(void **state)
+static void shares_of_capacity_on_the_8_ary_2_cube_are_the_known_ones(void **state)
 {
     struct topology cube;
     assert_int_equal(topology_build(&cube, "torus:8x8", NULL), OK);
@@ -43,7 +42,7 @@ static void the_8_ary_2_cube(void **state)
     topology_fini(&cube);
 }
 
-/* Two phases of uniform traffic, whatever the permutation: 2 * 4 hops. */
+/* Two phases of uniform traffic under any permutation: 2 * 4 hops. */
 static void valiant_takes_twice_the_mean_distance(void **state)
 {
     struct route_case *test = route_case_open("torus:8x8", "valiant");
@@ -55,9 +54,9 @@ static void valiant_takes_twice_the_mean_distance(void **state)
     route_case_close(test);
 }
 
-/* Minimal algorithms take the mean distance of the torus; RLB goes the long
- * way on purpose: d (k - d) / k twice per axis, which is 42/16 for k = 8. */
-static void mean_paths(void **state)
+/* Minimal algorithms take the mean distance of the torus; RLB goes the longer way on purpose: d (k
+ * - d) / k twice per axis, which is 42/16 for k = 8. */
+static void mean_paths_are_the_known_ones(void **state)
 {
     static const struct {
         const char *algorithm;
@@ -77,4 +76,5 @@ static void mean_paths(void **state)
     }
 }
 
-TEST_MAIN(TEST(the_8_ary_2_cube), TEST(valiant_takes_twice_the_mean_distance), TEST(mean_paths))
+TEST_MAIN(TEST(shares_of_capacity_on_the_8_ary_2_cube_are_the_known_ones),
+          TEST(valiant_takes_twice_the_mean_distance), TEST(mean_paths_are_the_known_ones))

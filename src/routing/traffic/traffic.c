@@ -51,8 +51,8 @@ static uint32_t *server_nodes(const struct topology *topology)
     return nodes;
 }
 
-/* A uniformly random permutation without fixed points: shuffles are thrown
- * away until one has none, which is one in e. */
+/* Makes a uniformly random permutation without fixed points: shuffles until there is none, which is
+ * the case for one shuffle in e. */
 static void derange(uint32_t *items, uint32_t count, struct rng *rng)
 {
     bool fixed = true;
@@ -66,14 +66,14 @@ static void derange(uint32_t *items, uint32_t count, struct rng *rng)
     }
 }
 
-enum { STREAM_PERMUTATION = 0x7065726d }; /* "perm": no other draw of the seed uses it */
+enum { STREAM_PERMUTATION = 0x7065726d }; /* "perm": no other draw of the seed uses this stream */
 
 enum err traffic_permutation(struct traffic *traffic, const struct topology *topology,
                              uint64_t seed, struct why *why)
 {
     uint32_t count = topology->server_count;
     if (count < 2)
-        return why_fail(why, ERR_USAGE, "a permutation of servers needs two at least");
+        return why_fail(why, ERR_USAGE, "a permutation of servers needs at least two servers");
     struct rng rng = rng_make(seed, STREAM_PERMUTATION);
     uint32_t *nodes = server_nodes(topology);
     uint32_t *receiver = array_new(count, sizeof *receiver);
@@ -99,7 +99,7 @@ enum err traffic_all_to_all(struct traffic *traffic, const struct topology *topo
                             struct why *why)
 {
     if (topology->server_count < 2)
-        return why_fail(why, ERR_USAGE, "all-to-all traffic needs two servers at least");
+        return why_fail(why, ERR_USAGE, "all-to-all traffic needs at least two servers");
     size_t hosts = topology_host_count(topology);
     double local = 0;
     for (uint32_t v = 0; v < topology->graph.node_count; v++) {

@@ -1,9 +1,9 @@
 #pragma once
-/* traffic: who sends how much to whom.
+/* traffic: how much each node sends to each other node.
  *
- * Demands are between nodes, in units of the server line rate (which is the
- * rate of a link): those of the servers of a node are added up. What stays
- * within a node needs no link and is only counted. */
+ * Demands are between nodes, in units of the server line rate (which is the rate of a link); the
+ * demands of all servers of a node are added. Traffic that stays within a node needs no link and is
+ * only counted. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,17 +19,17 @@ struct demand {
 struct traffic {
     struct demand *demands; /* owned; by from, then to; each pair at most once */
     size_t count;
-    double *to_self;  /* of patterns: per node, what it sends to itself, which Valiant's
-                       * way takes through the network too; owned; NULL: nothing */
+    double *to_self;  /* of patterns, per node: what it sends to itself, which Valiant's algorithm
+                         sends through the network too; owned; NULL: nothing */
     double local;     /* demand between servers of one node */
-    uint32_t lines;   /* of the file it was read from; else 0 */
-    const char *name; /* "permutation"; borrowed, constant, or the file's name */
+    uint32_t lines;   /* lines of the file that it was read from; else 0 */
+    const char *name; /* "permutation"; borrowed: a constant, or the file's name */
 };
 
 void traffic_fini(struct traffic *traffic);
 
-/* Sorts demands, adds up those of the same pair, moves those within a node to
- * `local`. Takes the array, also on failure. */
+/* Sorts demands, adds those of the same pair, and moves those within a node to `local`. Takes
+ * ownership of the array, also on failure. */
 MUST_CHECK enum err traffic_make(struct traffic *traffic, struct demand *demands, size_t count,
                                  struct why *why);
 
@@ -44,10 +44,10 @@ MUST_CHECK enum err traffic_permutation(struct traffic *traffic, const struct to
 MUST_CHECK enum err traffic_all_to_all(struct traffic *traffic, const struct topology *topology,
                                        struct why *why);
 
-/* --- between nodes, each of which sends 1 in all; see `weft route load` --- */
+/* --- between nodes, each of which sends 1 in total; see `weft route load` --- */
 
 enum traffic_pattern {
-    TRAFFIC_UNIFORM,    /* to every node alike, itself included */
+    TRAFFIC_UNIFORM,    /* to every node equally, including itself */
     TRAFFIC_TRANSPOSE,  /* coordinates in reverse order */
     TRAFFIC_COMPLEMENT, /* k - 1 - c on every axis */
     TRAFFIC_TORNADO,    /* just under half-way round the first axis: ceil(k/2) - 1 */
@@ -57,21 +57,20 @@ enum traffic_pattern {
 
 const char *traffic_pattern_name(enum traffic_pattern pattern);
 
-/* Refuses a pattern that does not fit, such as transpose on axes of unequal size. */
+/* Refuses a pattern that does not suit the topology, such as transpose on axes of unequal size. */
 MUST_CHECK enum err traffic_make_pattern(struct traffic *traffic, const struct topology *topology,
                                          enum traffic_pattern pattern, struct why *why);
 
 /* --- from a file --- */
 
-/* Lines "FROM TO [AMOUNT]", spaces, tabs or commas between; 1 if no amount is
- * given; # begins a comment. A server is named by its node where that is a
- * server, and NODE/INDEX where nodes are switches; NODE alone is then all its
- * servers together. Refuses, with the line: unknown servers, negative, infinite
- * or NaN amounts, ends that no path joins. Pairs that come more than once add
- * up, amounts of 0 are left out. `name` is the file's, for messages; borrowed. */
+/* Reads lines "FROM TO [AMOUNT]", separated by spaces, tabs or commas; the default amount is 1; #
+ * begins a comment. A server is named by its node in a direct network, and NODE/INDEX in a switched
+ * one, where NODE alone means all its servers together. Refuses, naming the line: unknown servers,
+ * negative, infinite or NaN amounts, and ends that no path joins. Amounts of repeated pairs are
+ * added, amounts of 0 are left out. `name` is the file's name, for errors; borrowed. */
 MUST_CHECK enum err traffic_read(struct traffic *traffic, const struct topology *topology,
                                  const char *name, const char *data, size_t size, struct why *why);
 
-/* Refuses a demand whose ends are not connected, naming it. */
+/* Refuses a demand whose ends are not connected, and names it. */
 MUST_CHECK enum err traffic_check_reach(const struct traffic *traffic,
                                         const struct topology *topology, struct why *why);

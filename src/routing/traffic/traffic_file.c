@@ -1,7 +1,7 @@
-/* traffic_file: lines of who sends how much to whom; weft-traffic(5).
+/* traffic_file: reads the demands from a file; weft-traffic(5).
  *
- * Names are looked up in an index, parts of the network are labelled once, so
- * a file takes time in proportion to its size. */
+ * Names are looked up in an index, and parts of the network are labelled once, so reading a file
+ * takes time in proportion to its size. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "routing/traffic/traffic.h"
 #include "topology/measure/parts.h"
 
-/* Sums of 2^32 of these are finite, and so is one over them. */
+/* Sums of 2^32 of these are finite, and so are their reciprocals. */
 #define AMOUNT_MIN 1e-100
 #define AMOUNT_MAX 1e100
 
@@ -28,18 +28,18 @@ struct traffic_input {
     const struct topology *topology;
     const char *name;
     uint32_t line;
-    struct name_index nodes; /* the number of a name is that of its node */
-    uint32_t *part;          /* per node: two are connected if theirs are equal */
+    struct name_index nodes; /* the index of a name is its node */
+    uint32_t *part;          /* per node: two nodes are connected if their parts are equal */
     struct demand *demands;
     size_t count, capacity;
-    struct text number; /* the word that is being read, ended by a zero byte */
+    struct text number; /* the current word, ended by a zero byte */
     struct why *why;
 };
 
 #define input_fail(input, ...)                                                                     \
     why_fail_line((input)->why, (input)->name, (input)->line, __VA_ARGS__)
 
-/* A word of a message: whole if it is short. */
+/* A word in an error: at most its first 60 letters. */
 #define WORD_ARGS(word) (int)((word).size < 60 ? (word).size : 60), (word).at
 
 static bool is_blank(char c)
@@ -47,8 +47,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/* Takes a line apart; *count is more than WORD_MAX if it has more words. False
- * where a comma has no word before or after it. */
+/* Splits a line into words; *count is more than WORD_MAX if the line has more. False if a comma has
+ * no word before or after it. */
 static bool line_split(const char *at, const char *end, struct word words[WORD_MAX],
                        uint32_t *count)
 {
@@ -76,7 +76,7 @@ static bool line_split(const char *at, const char *end, struct word words[WORD_M
     }
 }
 
-/* The decimal number after the slash of NODE/INDEX; false if it is none. */
+/* Reads the decimal number after the slash of NODE/INDEX; false if it is not a number. */
 static bool index_read(const char *at, const char *end, uint64_t *index)
 {
     *index = 0;
@@ -90,8 +90,8 @@ static bool index_read(const char *at, const char *end, uint64_t *index)
     return true;
 }
 
-/* A node's own name may hold slashes: it is tried whole before the last slash
- * is taken for the one before an index. */
+/* A node's own name may contain slashes: the whole word is tried as a name before the last slash is
+ * taken as the one before an index. */
 static enum err server_read(struct traffic_input *input, struct word word, uint32_t *node)
 {
     const struct topology *topology = input->topology;
@@ -104,14 +104,15 @@ static enum err server_read(struct traffic_input *input, struct word word, uint3
         return input_fail(input, "there is no server '%.*s'", WORD_ARGS(word));
     uint32_t servers = topology->sites[*node].servers;
     if (servers == 0)
-        return input_fail(input, "'%.*s': this switch has no servers", WORD_ARGS(word));
+        return input_fail(input, "switch '%.*s' has no servers", WORD_ARGS(word));
     if (index >= servers)
-        return input_fail(input, "there is no server '%.*s': this switch has %u, from 0",
+        return input_fail(input,
+                          "there is no server '%.*s': this switch has %u servers, numbered from 0",
                           WORD_ARGS(word), servers);
     return OK;
 }
 
-/* strtod also takes hexadecimal, which nobody means who writes 0x10 here. */
+/* strtod also accepts hexadecimal, but 0x10 is not meant as a number here. */
 static bool is_hexadecimal(struct word word)
 {
     return memchr(word.at, 'x', word.size) || memchr(word.at, 'X', word.size);
@@ -131,8 +132,8 @@ static enum err amount_read(struct traffic_input *input, struct word word, doubl
         return input_fail(input, "the amount '%.*s' is not a finite number of at least 0",
                           WORD_ARGS(word));
     if (*amount > AMOUNT_MAX || (*amount > 0 && *amount < AMOUNT_MIN))
-        return input_fail(input, "the amount '%.*s' is beyond %g to %g", WORD_ARGS(word),
-                          AMOUNT_MIN, AMOUNT_MAX);
+        return input_fail(input, "the amount '%.*s' is neither 0 nor from %g to %g",
+                          WORD_ARGS(word), AMOUNT_MIN, AMOUNT_MAX);
     return OK;
 }
 
@@ -142,11 +143,11 @@ static enum err line_read(struct traffic_input *input, const char *at, const cha
     uint32_t count;
     struct demand demand = {.amount = 1};
     if (!line_split(at, end, words, &count))
-        return input_fail(input, "a comma with nothing before or after it");
+        return input_fail(input, "a comma needs a field before and after it");
     if (count == 0)
         return OK;
     if (count == 1 || count > WORD_MAX)
-        return input_fail(input, "expected 'FROM TO' or 'FROM TO AMOUNT', found %u word%s", count,
+        return input_fail(input, "expected 'FROM TO' or 'FROM TO AMOUNT', found %u field%s", count,
                           count == 1 ? "" : "s");
     enum err err = server_read(input, words[0], &demand.from);
     if (!err)
@@ -181,7 +182,9 @@ static enum err lines_read(struct traffic_input *input, const char *data, size_t
         at = stop ? stop + 1 : end;
     }
     if (!err && input->count == 0)
-        err = why_fail(input->why, ERR_INPUT, "%s: no server sends anything", input->name);
+        err = why_fail(input->why, ERR_INPUT,
+                       "%s: no server sends anything; the file needs a line with an amount above 0",
+                       input->name);
     return err;
 }
 

@@ -1,13 +1,13 @@
-/* traffic_pattern: the synthetic patterns by which routing algorithms are
- * compared. All but uniform send each node's traffic to one other, found from
- * its coordinates. */
+/* traffic_pattern: the synthetic patterns by which routing algorithms are compared. In all but
+ * uniform traffic each node sends to one other node, which follows from its coordinates. */
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/check.h"
 #include "routing/traffic/traffic.h"
 
-#define PAIR_MAX ((uint64_t)1 << 27) /* 2 GB: more might end the program, not the request */
+#define PAIR_MAX                                                                                   \
+    ((uint64_t)1 << 27) /* 2 GB: more might crash the program instead of failing the request */
 
 const char *traffic_pattern_name(enum traffic_pattern pattern)
 {
@@ -44,11 +44,12 @@ static enum err make_uniform(struct traffic *traffic, const struct topology *top
         return err;
     if (count < 2) {
         free(hosts);
-        return why_fail(why, ERR_USAGE, "uniform traffic needs two nodes with servers at least");
+        return why_fail(why, ERR_USAGE, "uniform traffic needs at least two nodes with servers");
     }
     if ((uint64_t)count * (count - 1) > PAIR_MAX) {
         free(hosts);
-        return why_fail(why, ERR_USAGE, "uniform traffic between %u nodes is too much to hold",
+        return why_fail(why, ERR_USAGE,
+                        "uniform traffic between %u nodes has too many pairs to keep in memory",
                         count);
     }
     struct demand *demands = array_new((size_t)count * (count - 1), sizeof *demands);
@@ -114,7 +115,7 @@ static uint32_t receiver(const struct topology *topology, enum traffic_pattern p
         case TRAFFIC_NEIGHBOUR:
             to[i] = i == 0 ? (at[0] + 1) % size[0] : at[i];
             break;
-        case TRAFFIC_UNIFORM: /* has no one receiver */
+        case TRAFFIC_UNIFORM: /* has no single receiver */
         case TRAFFIC_PATTERN_COUNT:
             assert_unreachable();
         }
@@ -153,6 +154,6 @@ enum err traffic_make_pattern(struct traffic *traffic, const struct topology *to
         return OK;
     traffic_fini(traffic);
     return why_fail(why, ERR_USAGE,
-                    "%s traffic: on axes of these sizes all nodes send to themselves",
+                    "%s traffic: on axes of these sizes every node would send to itself",
                     traffic_pattern_name(pattern));
 }

@@ -1,4 +1,4 @@
-/* traffic_reach: is there a way at all? */
+/* traffic_reach: is there a path for every demand? */
 #include <stdlib.h>
 
 #include "routing/traffic/traffic.h"

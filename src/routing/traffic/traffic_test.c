@@ -8,7 +8,7 @@
 #include "base/test.h"
 #include "topology/build_test.h"
 
-/* Two switches with 2 and 3 servers, one without, and one with 4 apart. */
+/* Two switches with 2 and 3 servers, one without, and a disconnected one with 4. */
 static struct topology switches(void)
 {
     static const uint32_t servers[] = {2, 3, 0, 4};
@@ -27,7 +27,7 @@ static struct topology switches(void)
     return topology;
 }
 
-/* What every traffic promises. */
+/* Checks what every traffic guarantees. */
 static void check(const struct traffic *traffic)
 {
     for (size_t i = 0; i < traffic->count; i++) {
@@ -87,7 +87,7 @@ static void patterns_follow_coordinates(void **state)
     topology_fini(&topology);
 }
 
-static void tornado_stays_under_half_way(void **state)
+static void tornado_goes_less_than_half_way(void **state)
 {
     static const uint32_t steps[] = {[3] = 1, [4] = 1, [7] = 3, [8] = 3, [9] = 4};
     for (uint32_t size = 3; size <= 9; size++) {
@@ -103,7 +103,7 @@ static void tornado_stays_under_half_way(void **state)
     }
 }
 
-static void uniform_sends_one_in_all(void **state)
+static void uniform_traffic_of_a_node_sums_to_one(void **state)
 {
     struct topology topology = switches();
     struct traffic traffic = pattern_of(&topology, TRAFFIC_UNIFORM);
@@ -112,7 +112,7 @@ static void uniform_sends_one_in_all(void **state)
         sent[traffic.demands[i].from] += traffic.demands[i].amount;
         received[traffic.demands[i].to] += traffic.demands[i].amount;
     }
-    for (uint32_t v = 0; v < 4; v++) { /* a third goes to itself */
+    for (uint32_t v = 0; v < 4; v++) { /* a third goes to the node itself */
         assert_within(sent[v], v == 2 ? 0 : 2 / 3.0, 1e-15);
         assert_within(received[v], sent[v], 1e-15);
     }
@@ -126,14 +126,14 @@ static void patterns_that_do_not_fit_are_refused(void **state)
     static const struct {
         const char *spec;
         enum traffic_pattern pattern;
-        const char *word; /* of the reason */
+        const char *word; /* a part of the error */
     } cases[] = {
         {"torus:4x8", TRAFFIC_TRANSPOSE, "axis 0 has size 4, axis 1 has 8"},
-        {"torus:8", TRAFFIC_TRANSPOSE, "send to themselves"},
-        {"torus:2x8", TRAFFIC_TORNADO, "send to themselves"},
-        {"torus:1x8", TRAFFIC_NEIGHBOUR, "send to themselves"},
+        {"torus:8", TRAFFIC_TRANSPOSE, "would send to itself"},
+        {"torus:2x8", TRAFFIC_TORNADO, "would send to itself"},
+        {"torus:1x8", TRAFFIC_NEIGHBOUR, "would send to itself"},
         {"torus:1", TRAFFIC_UNIFORM, "two nodes"},
-        {"torus:50x50x5", TRAFFIC_UNIFORM, "12500 nodes is too much"},
+        {"torus:50x50x5", TRAFFIC_UNIFORM, "12500 nodes has too many pairs"},
         {"jellyfish:n=16,degree=3,seed=7", TRAFFIC_COMPLEMENT, "coordinates"},
         {"fattree:k=4", TRAFFIC_TORNADO, "coordinates"},
     };
@@ -186,7 +186,7 @@ static void servers_of_switches_are_numbered(void **state)
     struct topology topology = switches();
     struct traffic traffic;
     struct why why = {""};
-    const char *text = "rack/1/0 b/2\n" /* the name itself has a slash */
+    const char *text = "rack/1/0 b/2\n" /* the name itself contains a slash */
                        "rack/1/1 b/0 2\n"
                        "b rack/1 4\n"
                        "far/0 far/3\n";
@@ -201,32 +201,37 @@ static void servers_of_switches_are_numbered(void **state)
     topology_fini(&topology);
 }
 
-static void bad_lines_are_refused_by_number(void **state)
+static void bad_lines_are_refused_with_their_number(void **state)
 {
     static const struct {
         const char *text, *reason;
     } cases[] = {
-        {"", "t.txt: no server sends anything"},
-        {"# nothing\n\n", "t.txt: no server sends anything"},
-        {"b rack/1 0\n", "t.txt: no server sends anything"},
+        {"", "t.txt: no server sends anything; the file needs a line with an amount above 0"},
+        {"# nothing\n\n",
+         "t.txt: no server sends anything; the file needs a line with an amount above 0"},
+        {"b rack/1 0\n",
+         "t.txt: no server sends anything; the file needs a line with an amount above 0"},
         {"b rack/1\nb nobody\n", "t.txt: line 2: there is no server 'nobody'"},
-        {"b/3 rack/1\n", "t.txt: line 1: there is no server 'b/3': this switch has 3, from 0"},
+        {"b/3 rack/1\n",
+         "t.txt: line 1: there is no server 'b/3': this switch has 3 servers, numbered from 0"},
         {"b/-1 rack/1\n", "t.txt: line 1: there is no server 'b/-1'"},
         {"b/ rack/1\n", "t.txt: line 1: there is no server 'b/'"},
         {"b/18446744073709551616 b\n", "t.txt: line 1: there is no server 'b/1844674"},
         {"b/4294967296 b\n", "t.txt: line 1: there is no server 'b/4294967296': this"},
-        {"core b\n", "t.txt: line 1: 'core': this switch has no servers"},
-        {"\n\nb\n", "t.txt: line 3: expected 'FROM TO' or 'FROM TO AMOUNT', found 1 word"},
-        {"b b 1 2\n", "t.txt: line 1: expected 'FROM TO' or 'FROM TO AMOUNT', found 4 words"},
-        {"b,,rack/1\n", "t.txt: line 1: a comma with nothing before or after it"},
-        {"b,rack/1,\n", "t.txt: line 1: a comma with nothing before or after it"},
-        {",b\n", "t.txt: line 1: a comma with nothing before or after it"},
+        {"core b\n", "t.txt: line 1: switch 'core' has no servers"},
+        {"\n\nb\n", "t.txt: line 3: expected 'FROM TO' or 'FROM TO AMOUNT', found 1 field"},
+        {"b b 1 2\n", "t.txt: line 1: expected 'FROM TO' or 'FROM TO AMOUNT', found 4 fields"},
+        {"b,,rack/1\n", "t.txt: line 1: a comma needs a field before and after it"},
+        {"b,rack/1,\n", "t.txt: line 1: a comma needs a field before and after it"},
+        {",b\n", "t.txt: line 1: a comma needs a field before and after it"},
         {"b rack/1 -1\n", "t.txt: line 1: the amount '-1' is not a finite number of at least 0"},
         {"b rack/1 nan\n", "t.txt: line 1: the amount 'nan' is not a finite"},
         {"b rack/1 inf\n", "t.txt: line 1: the amount 'inf' is not a finite"},
         {"b rack/1 1e999\n", "t.txt: line 1: the amount '1e999' is not a finite"},
-        {"b rack/1 1e308\n", "t.txt: line 1: the amount '1e308' is beyond 1e-100 to 1e+100"},
-        {"b rack/1 1e-300\n", "t.txt: line 1: the amount '1e-300' is beyond 1e-100 to 1e+100"},
+        {"b rack/1 1e308\n",
+         "t.txt: line 1: the amount '1e308' is neither 0 nor from 1e-100 to 1e+100"},
+        {"b rack/1 1e-300\n",
+         "t.txt: line 1: the amount '1e-300' is neither 0 nor from 1e-100 to 1e+100"},
         {"b rack/1 1x\n", "t.txt: line 1: the amount '1x' is not a number"},
         {"b rack/1 0x10\n", "t.txt: line 1: the amount '0x10' is not a number"},
         {"b rack/1 much\n", "t.txt: line 1: the amount 'much' is not a number"},
@@ -320,9 +325,9 @@ static void all_to_all_counts_pairs_of_servers(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(patterns_follow_coordinates), TEST(tornado_stays_under_half_way),
-          TEST(uniform_sends_one_in_all), TEST(patterns_that_do_not_fit_are_refused),
+TEST_MAIN(TEST(patterns_follow_coordinates), TEST(tornado_goes_less_than_half_way),
+          TEST(uniform_traffic_of_a_node_sums_to_one), TEST(patterns_that_do_not_fit_are_refused),
           TEST(a_file_of_servers_is_read), TEST(servers_of_switches_are_numbered),
-          TEST(bad_lines_are_refused_by_number), TEST(a_zero_byte_does_not_end_a_number),
+          TEST(bad_lines_are_refused_with_their_number), TEST(a_zero_byte_does_not_end_a_number),
           TEST(servers_of_a_direct_network_have_no_index), TEST(traffic_to_another_part_is_refused),
           TEST(a_permutation_has_no_fixed_point), TEST(all_to_all_counts_pairs_of_servers))

@@ -1,5 +1,5 @@
-/* cable_cost: one table of keys, from which the defaults, the reader and the
- * writer are made, so that they cannot disagree. */
+/* cable_cost: one table of keys that the defaults, the reader and the writer use, so that they
+ * cannot disagree. */
 #include "topology/cabling/cable_cost.h"
 
 #include <ctype.h>
@@ -85,7 +85,7 @@ struct cable_cost cable_cost_default(void)
     return cost;
 }
 
-/* A piece of the text that is being read, without the blanks around it. */
+/* A part of the input without the blanks around it. */
 struct word {
     const char *at;
     size_t size;
@@ -100,7 +100,7 @@ static struct word word_trim(const char *at, const char *end)
     return (struct word){at, (size_t)(end - at)};
 }
 
-/* Where the reader stands, for its refusals. */
+/* The position of the reader, for its errors. */
 struct reading {
     const char *name;
     uint32_t line;
@@ -146,21 +146,24 @@ static enum err line_read(struct cable_cost *cost, struct word line, struct read
         reading->given[i] = reading->line;
         return value_read(cost, i, value, reading, why);
     }
-    return why_fail_line(why, reading->name, reading->line, "no such key '%.*s'",
+    return why_fail_line(why, reading->name, reading->line,
+                         "no such key '%.*s'; 'weft topo cable --print-cost' prints all keys",
                          (int)(key.size < 40 ? key.size : 40), key.at);
 }
 
-/* Values that are each possible but not together. */
+/* Checks values that are valid alone but not together. */
 static enum err model_check(const struct cable_cost *cost, const char *name, struct why *why)
 {
     if (cost->switch_units + cost->server_units > cost->rack_units)
-        return why_fail(why, ERR_INPUT,
-                        "%s: a switch of %u and a server of %u units do not fit a rack of %u", name,
-                        cost->switch_units, cost->server_units, cost->rack_units);
+        return why_fail(
+            why, ERR_INPUT,
+            "%s: a switch of %u units and a server of %u units do not fit into a rack of %u units",
+            name, cost->switch_units, cost->server_units, cost->rack_units);
     if (cost->tray_height_m < cost->rack_units * RACK_UNIT_M)
         return why_fail(why, ERR_INPUT,
-                        "%s: trays at %g m are below the top of a rack of %u units, %.2f m", name,
-                        cost->tray_height_m, cost->rack_units, cost->rack_units * RACK_UNIT_M);
+                        "%s: trays at %g m are lower than a rack of %u units, which is %.2f m high",
+                        name, cost->tray_height_m, cost->rack_units,
+                        cost->rack_units * RACK_UNIT_M);
     return OK;
 }
 
@@ -186,7 +189,7 @@ enum err cable_cost_read(struct cable_cost *cost, const char *data, size_t size,
     return model_check(cost, name, why);
 }
 
-/* The fewest digits that read back to the same number; 40, not 4e+01. */
+/* Writes the fewest digits that read back as the same number; 40, not 4e+01. */
 static void number_write(struct text *out, double value)
 {
     char digits[32];

@@ -1,9 +1,9 @@
 #pragma once
-/* cable_cost: the prices and measures that turn a topology into a bill.
+/* cable_cost: the prices and dimensions that the cost of a topology is computed from.
  *
- * The defaults are those of the Jellyfish paper (section 6) where it gives
- * one, and assumptions of ours elsewhere; weft-cost(5) tells which. A model is
- * a plain value: it owns nothing. */
+ * The defaults are those of the Jellyfish paper (section 6) where it gives a value, and our own
+ * assumptions elsewhere; weft-cost(5) says which is which. A model is a plain value and owns
+ * nothing. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,14 +22,14 @@ struct cable_cost {
     double rack_slack_m;    /* added to a cable inside one rack */
     double container_gap_m; /* between two containers, both ways */
 
-    /* what fits where */
+    /* capacities */
     uint32_t rack_units;
     uint32_t switch_units;
     uint32_t server_units;
     uint32_t servers_per_rack;
     uint32_t switches_per_rack; /* in a rack that holds switches only */
     uint32_t container_racks;   /* in one row of a container */
-    uint32_t container_servers; /* where the topology names no containers */
+    uint32_t container_servers; /* if the topology defines no containers */
 
     /* prices */
     double copper_limit_m; /* a longer cable is optical */
@@ -43,10 +43,10 @@ struct cable_cost {
 
 struct cable_cost cable_cost_default(void);
 
-/* Reads `key = value` lines over the defaults. `name` is the file, for the
- * refusal "name: line N: reason". */
+/* Reads `key = value` lines; keys that are not given keep their defaults. `name` is the file name
+ * for the error "name: line N: reason". */
 MUST_CHECK enum err cable_cost_read(struct cable_cost *cost, const char *data, size_t size,
                                     const char *name, struct why *why);
 
-/* A whole file with comments that cable_cost_read reads back to this model. */
+/* Writes a complete file with comments, from which cable_cost_read reads the same model. */
 void cable_cost_write(const struct cable_cost *cost, struct text *out);

@@ -41,9 +41,10 @@ static void values_replace_defaults(void **state)
     assert_true(cost.copper_metre == 5.5);
 }
 
-static void every_refusal_names_its_line(void **state)
+static void every_error_names_its_line(void **state)
 {
-    refused("\n\nnonsense = 3\n", "cost: line 3: no such key 'nonsense'");
+    refused("\n\nnonsense = 3\n",
+            "cost: line 3: no such key 'nonsense'; 'weft topo cable --print-cost' prints all keys");
     refused("rack_units 3", "cost: line 1: expected 'key = value'");
     refused("#\nslack_m = two", "cost: line 2: slack_m: 'two' is not a number");
     refused("slack_m =", "cost: line 1: slack_m: '' is not a number");
@@ -54,18 +55,18 @@ static void every_refusal_names_its_line(void **state)
     refused("rack_units = 4.5", "cost: line 1: rack_units must be a whole number from 1 to 1000");
     refused("labour_share = 1", "cost: line 1: labour_share must be a number from 0 to 0.99");
     refused("slack_m = 1\nslack_m = 2\n", "cost: line 2: slack_m was already set on line 1");
-    refused("= 3", "cost: line 1: no such key ''");
+    refused("= 3", "cost: line 1: no such key ''; 'weft topo cable --print-cost' prints all keys");
 }
 
-static void values_that_exclude_each_other_are_refused(void **state)
+static void contradictory_values_are_refused(void **state)
 {
     refused("rack_units = 3\nserver_units = 3",
-            "cost: a switch of 1 and a server of 3 units do not fit a rack of 3");
+            "cost: a switch of 1 units and a server of 3 units do not fit into a rack of 3 units");
     refused("tray_height_m = 1",
-            "cost: trays at 1 m are below the top of a rack of 42 units, 1.87 m");
+            "cost: trays at 1 m are lower than a rack of 42 units, which is 1.87 m high");
 }
 
-static void a_zero_byte_is_no_end(void **state)
+static void a_zero_byte_does_not_end_the_file(void **state)
 {
     struct cable_cost cost;
     static const char data[] = "slack_m = 1\0junk";
@@ -91,7 +92,7 @@ static void a_written_model_reads_back(void **state)
             print_message("# seed %llu: %s\n", (unsigned long long)seed, why.text);
         assert_int_equal(err, OK);
         text_fini(&text);
-        /* field by field: a struct has holes */
+        /* field by field: a struct has padding */
         assert_true(back.slack_m == cost.slack_m && back.copper_metre == cost.copper_metre);
         assert_true(back.labour_share == cost.labour_share);
         assert_true(back.transceiver == cost.transceiver);
@@ -102,5 +103,5 @@ static void a_written_model_reads_back(void **state)
 }
 
 TEST_MAIN(TEST(defaults_are_the_papers), TEST(values_replace_defaults),
-          TEST(every_refusal_names_its_line), TEST(values_that_exclude_each_other_are_refused),
-          TEST(a_zero_byte_is_no_end), TEST(a_written_model_reads_back))
+          TEST(every_error_names_its_line), TEST(contradictory_values_are_refused),
+          TEST(a_zero_byte_does_not_end_the_file), TEST(a_written_model_reads_back))

@@ -18,7 +18,8 @@ struct cable_count cable_count_fattree(uint32_t k)
     };
 }
 
-/* The bound grows with the number of switches: each has more link ports. */
+/* Is Bollobas' bound enough for these servers? It grows with the number of switches, because each
+ * then has more link ports. */
 static bool bisection_full(uint32_t k, uint64_t servers, uint64_t switches)
 {
     double n = (double)switches, r = k - (double)servers / n;
@@ -28,7 +29,7 @@ static bool bisection_full(uint32_t k, uint64_t servers, uint64_t switches)
 bool cable_count_jellyfish(uint32_t k, uint64_t servers, struct cable_count *count)
 {
     assert(servers > 0 && servers <= UINT32_MAX);
-    /* One server per switch is the last chance: with fewer, switches are idle. */
+    /* Try at most one switch per server: with more, some switches would have no servers. */
     uint64_t low = 0, high = servers;
     if (k < 2 || !bisection_full(k, servers, high))
         return false;
@@ -54,7 +55,7 @@ enum err container_tally_make(struct container_tally *tally, const struct graph 
     uint64_t pairs = (uint64_t)containers * containers;
     *tally = (struct container_tally){0};
     if (containers > 20000)
-        return why_fail(why, ERR_USAGE, "%u containers are more than the 20000 that fit",
+        return why_fail(why, ERR_USAGE, "%u containers are too many; the maximum is 20000",
                         containers);
     uint32_t *between = array_new(pairs, sizeof *between);
     if (!between)

@@ -1,6 +1,6 @@
 #pragma once
-/* cable_count: how many cables networks need that nobody has built yet, from
- * closed forms; and how a built one's cables fall on pairs of containers. */
+/* cable_count: how many cables a network needs, from closed forms, without building it; and how the
+ * cables of a built network are distributed over pairs of containers. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,14 +19,13 @@ struct cable_count {
  * k is even, 2 to 10000. */
 struct cable_count cable_count_fattree(uint32_t k);
 
-/* The smallest Jellyfish of k-port switches that carries this many servers at
- * full bisection: with r = k - servers / switches link ports per switch (the
- * mean, for servers are spread evenly), Bollobas' lower bound on its bisection,
- * switches (r / 4 - sqrt(r ln 2) / 2) cables, is at least half the servers.
- * False if no number of k-port switches reaches that. */
+/* The smallest Jellyfish of k-port switches that carries this many servers at full bisection. With
+ * r = k - servers / switches link ports per switch (the mean, because servers are spread evenly),
+ * Bollobas' lower bound on its bisection, switches (r / 4 - sqrt(r ln 2) / 2) cables, is at least
+ * half the servers. Returns false if no number of k-port switches is enough. */
 bool cable_count_jellyfish(uint32_t k, uint64_t servers, struct cable_count *count);
 
-/* Cables of a graph over pairs of containers; container[v] < containers. */
+/* The cables of a graph by pairs of containers; container[v] < containers. */
 struct container_tally {
     uint64_t local;      /* links inside a container */
     uint64_t global;     /* links between two */

@@ -42,7 +42,7 @@ static void the_smallest_jellyfish_is_found(void **state)
     }
 }
 
-/* Section 6.2: 15 to 20 % fewer cables, depending on scale. */
+/* Section 6.2: 15 to 20 % fewer cables, depending on the scale. */
 static void jellyfish_saves_cables(void **state)
 {
     static const uint32_t ports[] = {32, 48};
@@ -56,7 +56,7 @@ static void jellyfish_saves_cables(void **state)
     }
 }
 
-static void too_few_ports_never_suffice(void **state)
+static void too_few_ports_are_never_enough(void **state)
 {
     struct cable_count jelly;
     assert_false(cable_count_jellyfish(1, 100, &jelly));
@@ -99,9 +99,9 @@ static void tallies_agree_with_counting(void **state)
     graph_fini(&graph);
 }
 
-/* Section 6.3: 100,000 servers in 40 containers, every link port free to go
- * anywhere: about 800 bundles, each of fewer than 200 cables. The graph here
- * pairs ports at random; parallel links do not matter to the count. */
+/* Section 6.3: 100,000 servers in 40 containers, if every link port can lead anywhere: about 800
+ * bundles, each of fewer than 200 cables. The graph here pairs ports at random; parallel links do
+ * not affect the count. */
 static void a_hundred_thousand_servers_in_forty_containers(void **state)
 {
     struct cable_count jelly;
@@ -136,5 +136,5 @@ static void a_hundred_thousand_servers_in_forty_containers(void **state)
 }
 
 TEST_MAIN(TEST(a_fat_tree_is_counted), TEST(the_smallest_jellyfish_is_found),
-          TEST(jellyfish_saves_cables), TEST(too_few_ports_never_suffice),
+          TEST(jellyfish_saves_cables), TEST(too_few_ports_are_never_enough),
           TEST(tallies_agree_with_counting), TEST(a_hundred_thousand_servers_in_forty_containers))

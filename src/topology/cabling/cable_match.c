@@ -1,14 +1,12 @@
-/* cable_match: exchanges first, then for every surplus cable a missing one that
- * is still free, or else an augmenting path by breadth-first search, until
- * there is none (Berge: then the matching is a largest one). An augmenting
- * path never leaves a matched cable unmatched, so the exchanges only choose
- * among equals. What a failed search has seen can take part in no later path
- * either and stays marked; so all failed searches together look at each cable
- * once.
+/* cable_match: matches exchanges first. Then each surplus cable gets a missing cable that is still
+ * free, or else an augmenting path by breadth-first search, until there is none (Berge: the
+ * matching is then a largest one). An augmenting path never leaves a matched cable unmatched, so
+ * the exchanges only choose among matchings of the same size. The cables that a failed search has
+ * seen cannot be part of a later path either and stay marked, so all failed searches together look
+ * at each cable once.
  *
- * A matched cable stays matched. So the free cables of a node, and those
- * between two nodes, are found by cursors that only move on: thousands of
- * cables at one node cost no more than elsewhere. */
+ * A matched cable stays matched. So cursors that only move forward find the free cables of a node,
+ * and those between two nodes: thousands of cables at one node do not make a step slower. */
 #include "topology/cabling/cable_match.h"
 
 #include <stdbool.h>
@@ -17,7 +15,7 @@
 #include "base/array.h"
 #include "base/check.h"
 
-#define EXCHANGE_TRIES 1024 /* per surplus cable; a limit on work, not on the result's size */
+#define EXCHANGE_TRIES 1024 /* per surplus cable; limits the work, not the size of the result */
 
 /* A surplus cable, its smaller end first. */
 struct sorted {
@@ -28,7 +26,7 @@ struct sorted {
 struct matcher {
     const struct cable_ends *missing, *surplus;
     uint32_t missing_count, surplus_count;
-    uint32_t *partner; /* per missing cable, the caller's */
+    uint32_t *partner; /* per missing cable; the caller owns it */
     uint32_t *owner;   /* per surplus cable: its missing cable, or MATCH_NONE */
 
     /* Ends of missing cables, numbered; first[k] .. first[k+1] - 1 in `at` are
@@ -37,11 +35,11 @@ struct matcher {
     uint32_t key_count;
     uint32_t *first;
     uint32_t *at;
-    uint32_t *next; /* per key: no missing cable before this slot of its own is free */
+    uint32_t *next; /* per key: no missing cable of this key before this slot is free */
 
-    /* Surplus cables ordered by their ends, to find one by both. */
+    /* Surplus cables ordered by their ends, to find a cable by both ends. */
     struct sorted *by_ends;
-    uint32_t *skip; /* per index in that order: none from here to before this index is free */
+    uint32_t *skip; /* per index in that order: no cable from here to before this index is free */
 
     /* breadth-first search */
     uint32_t *queue; /* surplus cables */
@@ -115,7 +113,7 @@ static struct cable_ends ends_ordered(struct cable_ends ends)
     return (struct cable_ends){{ends.end[1], ends.end[0]}};
 }
 
-/* Of ordered ends. */
+/* Compares two cables whose ends are ordered. */
 static int ends_compare(const struct cable_ends *a, const struct cable_ends *b)
 {
     if (a->end[0] != b->end[0])
@@ -130,8 +128,8 @@ static int sorted_compare(const void *left, const void *right)
     return order ? order : a->cable < b->cable ? -1 : a->cable > b->cable;
 }
 
-/* The first index from `index` on whose surplus cable is unmatched, or their
- * count. What was passed over is remembered, at half the indices on the way. */
+/* The first index from `index` on whose surplus cable is unmatched, or the number of surplus
+ * cables. Remembers what it skipped, by path halving. */
 static uint32_t index_free(struct matcher *matcher, uint32_t index)
 {
     uint32_t *skip = matcher->skip;
@@ -174,7 +172,7 @@ static void match_set(struct matcher *matcher, uint32_t missing, uint32_t surplu
     matcher->owner[surplus] = missing;
 }
 
-/* The first slot of a key whose missing cable is unmatched; or the next key's. */
+/* The first slot of a key whose missing cable is unmatched, or the first slot of the next key. */
 static uint32_t slot_free(struct matcher *matcher, uint32_t k)
 {
     uint32_t *next = &matcher->next[k];
@@ -183,8 +181,8 @@ static uint32_t slot_free(struct matcher *matcher, uint32_t k)
     return *next;
 }
 
-/* With surplus s = a-d: is there a missing c-d and a surplus c-b, where a-b
- * is missing cable i? `d` is a key; the ends are those of the cables. */
+/* With surplus s = a-d: is there a missing c-d and a surplus c-b, where a-b is missing cable i? `d`
+ * is a key; the other ends are those of the cables. */
 static bool exchange_try(struct matcher *matcher, uint32_t s, uint32_t i, uint64_t b, uint32_t d,
                          uint32_t *tries)
 {
@@ -204,7 +202,7 @@ static bool exchange_try(struct matcher *matcher, uint32_t s, uint32_t i, uint64
     return false;
 }
 
-/* The exchanges of surplus cable s, of which `side` is the end a. */
+/* Tries the exchanges of surplus cable s; `side` is its end a. */
 static void exchanges_of(struct matcher *matcher, uint32_t s, int side, uint32_t *tries)
 {
     uint32_t a = key_find(matcher, matcher->surplus[s].end[side]);
@@ -230,7 +228,7 @@ static void exchanges_match(struct matcher *matcher)
     }
 }
 
-/* A missing cable at one of the ends that nobody was matched with yet. */
+/* Matches s with an unmatched missing cable at one of its ends. */
 static bool direct_match(struct matcher *matcher, uint32_t s)
 {
     for (int side = 0; side < 2; side++) {
@@ -246,7 +244,7 @@ static bool direct_match(struct matcher *matcher, uint32_t s)
     return false;
 }
 
-/* The path that ends at this missing cable changes hands along its length. */
+/* Flips the path that ends at this missing cable: each cable on it gets its new partner. */
 static void path_flip(struct matcher *matcher, uint32_t missing)
 {
     while (missing != MATCH_NONE) {
@@ -281,7 +279,7 @@ static void path_search(struct matcher *matcher, uint32_t start)
                     continue;
                 }
                 path_flip(matcher, i);
-                while (trail > 0) { /* a success: forget what was seen */
+                while (trail > 0) { /* success: clear the marks of this search */
                     uint32_t key = matcher->trail[--trail];
                     matcher->seen[key] = 0;
                     for (slot = matcher->first[key]; slot < matcher->first[key + 1]; slot++)

@@ -13,8 +13,8 @@ static bool share(const struct cable_ends *a, const struct cable_ends *b)
            a->end[1] == b->end[1];
 }
 
-/* Largest matching by trying everything: missing cable i and on, with the
- * surplus cables in `used` gone. */
+/* The size of the largest matching by trying everything: of missing cable i and later ones, without
+ * the surplus cables in `used`. */
 static uint32_t best(const struct cable_ends *missing, uint32_t i, uint32_t missing_count,
                      const struct cable_ends *surplus, uint32_t surplus_count, uint32_t used)
 {
@@ -68,7 +68,7 @@ static void no_matching_is_larger(void **state)
     }
 }
 
-static void an_exchange_is_seen_as_one(void **state)
+static void an_exchange_is_matched_as_an_exchange(void **state)
 {
     /* 0-1 and 2-3 became 0-3 and 2-1; 3-4 and 0-5 would also fit one end each */
     static const struct cable_ends missing[] = {{{0, 1}}, {{2, 3}}};
@@ -78,7 +78,7 @@ static void an_exchange_is_seen_as_one(void **state)
     assert_true(partner[0] >= 2 && partner[1] >= 2);
 }
 
-/* Where the exchange would cost a match elsewhere, the larger matching wins. */
+/* If the exchange would cost a match elsewhere, the larger matching wins. */
 static void exchanges_never_cost_a_match(void **state)
 {
     static const struct cable_ends missing[] = {{{0, 1}}, {{2, 3}}, {{0, 7}}};
@@ -86,5 +86,5 @@ static void exchanges_never_cost_a_match(void **state)
     assert_int_equal(matched(missing, 3, surplus, 3), 3);
 }
 
-TEST_MAIN(TEST(no_matching_is_larger), TEST(an_exchange_is_seen_as_one),
+TEST_MAIN(TEST(no_matching_is_larger), TEST(an_exchange_is_matched_as_an_exchange),
           TEST(exchanges_never_cost_a_match))

@@ -33,8 +33,7 @@ static void servers_lay(struct cabling *cabling, const struct topology *topology
     }
 }
 
-/* The two ends of the bundle a cable belongs to, as one sortable number;
- * 0 if it is in none. */
+/* The two ends of a cable's bundle as one sortable number, or 0 if the cable is in no bundle. */
 struct bundling {
     uint64_t key;
     uint32_t cable;
@@ -96,7 +95,7 @@ static enum err bundles_tie(struct cabling *cabling, struct why *why)
     return OK;
 }
 
-/* Length, kind and price of one cable, added to the totals. */
+/* Computes length, kind and price of one cable and adds them to the totals. */
 static void cable_price(struct cabling *cabling, struct planned_cable *cable,
                         const struct cable_cost *cost)
 {
@@ -148,7 +147,7 @@ enum err cabling_make(struct cabling *cabling, const struct topology *topology,
     if (!topology->direct)
         count += topology->server_count;
     if (count > CABLING_CABLE_MAX)
-        return why_fail(why, ERR_USAGE, "%llu cables are more than the %u that can be laid out",
+        return why_fail(why, ERR_USAGE, "%llu cables are too many to lay out; the maximum is %u",
                         (unsigned long long)count, CABLING_CABLE_MAX);
     *cabling = (struct cabling){.cable_count = (uint32_t)count};
     enum err err = floor_plan_make(&cabling->plan, topology, layout, cost, why);
@@ -180,7 +179,7 @@ void cabling_fini(struct cabling *cabling)
     *cabling = (struct cabling){0};
 }
 
-/* A node's name, and which of its servers, as one field. */
+/* Writes a node's name, and the index of a server if it is one, as one field. */
 static void csv_name(struct text *out, const char *name, uint32_t server)
 {
     const char *quote = strpbrk(name, ",\"\r\n") ? "\"" : "";

@@ -1,11 +1,11 @@
 #pragma once
-/* cabling: every cable of a topology on its floor: how long, copper or fibre,
- * in which bundle, at what cost.
+/* cabling: every cable of a topology on its floor: its length, copper or fibre, its bundle and its
+ * cost.
  *
- * Links come first, in the order of the graph, then the cables between
- * servers and switches, which direct networks do not have. A bundle is all
- * cables with the same two ends, where an end is a rack, or, for a cable that
- * leaves its container, the container; a cable inside one rack is in none.
+ * Links come first, in the order of the graph, then the cables between servers and switches, which
+ * direct networks do not have. A bundle is the set of all cables between the same two places. A
+ * place is a rack or, for a cable that leaves its container, the container. A cable inside one rack
+ * is in no bundle.
  *
  * A cabling owns its arrays and its floor plan. */
 
@@ -23,7 +23,7 @@
 
 struct cable_end {
     uint32_t node;
-    uint32_t server; /* SERVER_NONE: the node itself; else which of its servers */
+    uint32_t server; /* which server of the node; SERVER_NONE: the node itself */
     uint32_t port;
     struct spot spot;
 };
@@ -36,7 +36,7 @@ struct planned_cable {
     double cost; /* metres, ends and its part of the labour */
     uint32_t bundle;
     bool optical;
-    bool local; /* within one container, or one rack where there are none */
+    bool local; /* within one container, or within one rack if there are no containers */
 };
 
 struct cabling_totals {
@@ -64,13 +64,13 @@ MUST_CHECK enum err cabling_make(struct cabling *cabling, const struct topology 
                                  struct why *why);
 void cabling_fini(struct cabling *cabling);
 
-/* The blueprint for those who lay the cables, as CSV with a header line. A
- * server is written SWITCH/INDEX. */
+/* Writes the cable list for the people who lay the cables, as CSV with a header line. A server is
+ * written SWITCH/INDEX. */
 void cabling_write_csv(const struct cabling *cabling, const struct topology *topology,
                        struct text *out);
 
-/* Ports of the largest fat-tree the switches of this network can build: the
- * largest even k such that 5 k^2 / 4 of them have k ports or more. 0 if they
- * cannot build even the smallest, k = 2. */
+/* The number of ports k of the largest fat-tree that the switches of this network can build: the
+ * largest even k such that 5 k^2 / 4 of the switches have at least k ports. 0 if they cannot build
+ * even the smallest, k = 2. */
 MUST_CHECK enum err cabling_fattree_ports(const struct topology *topology, uint32_t *ports,
                                           struct why *why);

@@ -15,8 +15,8 @@ static void assert_close(double got, double expected)
     assert_true(fabs(got - expected) <= 1e-6 * fmax(1, fabs(expected)));
 }
 
-/* A fat-tree by hand, so that nothing here depends on a generator: per pod
- * k/2 edge and k/2 aggregation switches, then the core. */
+/* A fat-tree made here, so that the test depends on no generator: per pod k/2 edge and k/2
+ * aggregation switches, then the core. */
 static void tree_make(struct topology *topology, uint32_t k)
 {
     uint32_t half = k / 2, pods = k * k, count = 0;
@@ -45,7 +45,7 @@ static void tree_make(struct topology *topology, uint32_t k)
 
 static void servers_get_ports_that_the_switch_has(void **state)
 {
-    /* uplinks in the last ports, as switches are sold; in the middle; first */
+    /* uplinks in the last ports, as in most switches; in the middle; first */
     static const struct link links[] = {{0, 1, 4, 1}, {0, 1, 5, 3}, {1, 2, 5, 0}};
     static const uint32_t expected[] = {0, 1, 2, 3, 0, 2, 4, 1, 2};
     struct cable_cost cost = cable_cost_default();
@@ -96,7 +96,7 @@ static void two_switches_by_hand(void **state)
     assert_close(totals->cost_copper_ends, 64 * 5);
     assert_close(totals->cost_labour, (5.5 * all + 320) / 9);
     assert_close(totals->cost_switches, 100 * (2 + 31));
-    /* the servers' ports follow the link's */
+    /* the servers' ports come after the link's */
     assert_int_equal(cabling.cables[1].a.port, 1);
     assert_int_equal(cabling.cables[1].b.server, 0);
     assert_int_equal(cabling.cables[31].a.port, 30);
@@ -104,7 +104,7 @@ static void two_switches_by_hand(void **state)
     topology_fini(&topology);
 }
 
-/* Sums and bundles again, the slow way. */
+/* Computes sums and bundles again, in a simple way. */
 static void cabling_check(const struct cabling *cabling, const struct cable_cost *cost)
 {
     double length_m = 0, price = 0;
@@ -178,8 +178,7 @@ static void a_fat_tree_keeps_its_pods_local(void **state)
     }
 }
 
-/* Section 6.2: with the switches together, a small cluster needs no fibre
- * between them. */
+/* Section 6.2: if the switches stand together, a small cluster needs no fibre between them. */
 static void a_small_cluster_links_in_copper(void **state)
 {
     struct cable_cost cost = cable_cost_default();
@@ -227,7 +226,7 @@ static void the_same_switches_build_a_fat_tree(void **state)
     topology_fini(&tree);
 }
 
-static void names_are_quoted_in_the_blueprint(void **state)
+static void names_are_quoted_in_the_cable_list(void **state)
 {
     static const struct link pair[] = {{0, 1, PORT_ANY, PORT_ANY}};
     struct cable_cost cost = cable_cost_default();
@@ -250,7 +249,7 @@ static void names_are_quoted_in_the_blueprint(void **state)
     topology_fini(&topology);
 }
 
-static void nothing_needs_no_cables(void **state)
+static void an_empty_network_needs_no_cables(void **state)
 {
     struct cable_cost cost = cable_cost_default();
     struct topology topology;
@@ -277,12 +276,12 @@ static void too_many_cables_are_refused(void **state)
     topology_count_servers(&topology);
     assert_int_equal(cabling_make(&cabling, &topology, FLOOR_CLUSTER, &cost, &why), ERR_USAGE);
     assert_string_equal(why.text,
-                        "20000001 cables are more than the 20000000 that can be laid out");
+                        "20000001 cables are too many to lay out; the maximum is 20000000");
     topology_fini(&topology);
 }
 
 TEST_MAIN(TEST(servers_get_ports_that_the_switch_has), TEST(two_switches_by_hand),
           TEST(totals_are_sums_over_the_cables), TEST(a_fat_tree_keeps_its_pods_local),
           TEST(a_small_cluster_links_in_copper), TEST(the_same_switches_build_a_fat_tree),
-          TEST(names_are_quoted_in_the_blueprint), TEST(nothing_needs_no_cables),
+          TEST(names_are_quoted_in_the_cable_list), TEST(an_empty_network_needs_no_cables),
           TEST(too_many_cables_are_refused))

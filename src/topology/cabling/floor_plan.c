@@ -1,12 +1,11 @@
-/* floor_plan: boxes into racks, racks onto the floor.
+/* floor_plan: puts boxes into racks, and racks onto the floor.
  *
- * Three steps: order the nodes (a torus folded, a switched network by its
- * groups), fill racks in that order, then give the racks of each block their
- * places. A block is the whole floor, or one container; racks of one block
- * have consecutive numbers.
+ * Three steps: order the nodes (a torus folded, a switched network by its groups), fill racks in
+ * that order, then give the racks of each block their positions. A block is the whole floor, or one
+ * container; racks of one block have consecutive numbers.
  *
- * Invariants: low + high never exceeds rack_units; every node, and in a
- * switched network every server, has exactly one spot. */
+ * Invariants: low + high never exceeds rack_units; every node, and in a switched network every
+ * server, has exactly one spot. */
 #include "topology/cabling/floor_plan.h"
 
 #include <math.h>
@@ -29,7 +28,7 @@ struct filler {
 
 const char *floor_layout_name(enum floor_layout layout)
 {
-    switch (layout) { /* no default: the compiler names a forgotten layout */
+    switch (layout) { /* no default: the compiler reports a missing layout */
     case FLOOR_RACKS:
         return "racks";
     case FLOOR_CLUSTER:
@@ -54,7 +53,7 @@ enum floor_layout floor_layout_default(const struct topology *topology,
     if (topology->direct)
         return FLOOR_RACKS;
     if (topology->kind == TOPOLOGY_FATTREE && topology->server_count <= cost->container_servers)
-        return FLOOR_RACKS; /* it would fit one container, and so needs none */
+        return FLOOR_RACKS; /* it fits into one container, so it needs none */
     return groups_named(topology) ? FLOOR_CONTAINERS : FLOOR_CLUSTER;
 }
 
@@ -64,7 +63,7 @@ uint32_t floor_fold(uint32_t c, uint32_t k)
     return c < (k + 1) / 2 ? 2 * c : 2 * (k - 1 - c) + 1;
 }
 
-/* Nodes in the order in which they are placed: by number, or folded. */
+/* The order in which nodes are placed: by number, or folded. */
 static void order_natural(const struct topology *topology, uint32_t *order)
 {
     for (uint32_t v = 0; v < topology->graph.node_count; v++) {
@@ -145,7 +144,7 @@ static bool rack_fits(const struct filler *filler, uint32_t rack, uint64_t units
            at->servers + servers <= filler->cost->servers_per_rack;
 }
 
-/* The servers of a switch, from the current rack on. */
+/* Places the servers of a switch, from the current rack on. */
 static enum err servers_fill(struct filler *filler, uint32_t node, struct why *why)
 {
     struct floor_plan *plan = filler->plan;
@@ -177,7 +176,7 @@ static enum err direct_fill(struct filler *filler, const uint32_t *order, uint32
     return OK;
 }
 
-/* One switch into the racks at the centre. */
+/* Places one switch into the racks at the centre. */
 static enum err central_add(struct filler *filler, uint32_t node, struct why *why)
 {
     const struct cable_cost *cost = filler->cost;
@@ -206,8 +205,8 @@ static enum err cluster_fill(struct filler *filler, const uint32_t *order, uint3
     return err;
 }
 
-/* A switch on top of its servers: in the rack that is being filled if all of
- * them fit, else in a new one, which may overflow into more. */
+/* Places a switch on top of its servers: in the current rack if all of them fit, else in a new
+ * rack, from which servers may overflow into more racks. */
 static enum err top_add(struct filler *filler, uint32_t node, struct why *why)
 {
     const struct cable_cost *cost = filler->cost;
@@ -222,8 +221,8 @@ static enum err top_add(struct filler *filler, uint32_t node, struct why *why)
     return servers_fill(filler, node, why);
 }
 
-/* A switch without servers (a pod's aggregation layer) finds room above the
- * racks of its group, from *rack on. */
+/* Places a switch without servers (a pod's aggregation layer) above the racks of its group, from
+ * *rack on. */
 static enum err bare_add(struct filler *filler, uint32_t node, uint32_t *rack, struct why *why)
 {
     uint32_t units = filler->cost->switch_units;
@@ -262,7 +261,7 @@ static enum err tops_fill(struct filler *filler, const uint32_t *order, const ui
     return err;
 }
 
-/* A position in a block that a rack will take. */
+/* A position in a block for a rack. */
 struct cell {
     double distance_m; /* from the centre of the block */
     uint32_t index;
@@ -283,7 +282,7 @@ static int cell_by_index(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Cell `index` when rows are walked like a plough. */
+/* Cell `index` when the rows are filled in alternating directions. */
 static void cell_locate(uint32_t index, uint32_t columns, uint32_t *column, uint32_t *row)
 {
     *row = index / columns;
@@ -299,8 +298,8 @@ static void rack_put(struct rack *rack, uint32_t index, uint32_t columns,
     rack->y_m = row * cost->row_pitch_m;
 }
 
-/* Places the racks of one block, its corner at 0, 0: those of switches take
- * the cells nearest to the centre, the rest follow one another. */
+/* Places the racks of one block, with its corner at 0, 0: racks of switches take the cells nearest
+ * to the centre, the other racks take the remaining cells in order. */
 static enum err block_arrange(struct rack *racks, uint32_t count, uint32_t columns,
                               const struct cable_cost *cost, struct why *why)
 {
@@ -338,15 +337,15 @@ static enum err block_arrange(struct rack *racks, uint32_t count, uint32_t colum
     return OK;
 }
 
-/* Columns that make `count` cells of this size about square together. */
+/* The number of columns with which `count` cells of this size form an area that is about square. */
 static uint32_t columns_square(uint32_t count, double width_m, double depth_m)
 {
     double columns = ceil(sqrt(count * depth_m / width_m));
     return columns < 1 ? 1 : columns > count ? (count ? count : 1) : (uint32_t)columns;
 }
 
-/* Each container's racks in rows of its own; containers in rows on the floor,
- * all in cells of the size of the largest. */
+/* Places each container's racks in rows of their own, and the containers in rows on the floor, all
+ * in cells of the size of the largest container. */
 static enum err containers_arrange(struct floor_plan *plan, const struct cable_cost *cost,
                                    struct why *why)
 {
@@ -375,7 +374,7 @@ static enum err containers_arrange(struct floor_plan *plan, const struct cable_c
     return OK;
 }
 
-/* Puts the nodes of each container (or rank) together, in their old order. */
+/* Groups the nodes of each container (or rank) together, in their old order. */
 static enum err order_gather(uint32_t *order, const uint32_t *ranks, uint32_t nodes,
                              uint32_t rank_count, struct why *why)
 {
@@ -451,8 +450,9 @@ enum err floor_plan_make(struct floor_plan *plan, const struct topology *topolog
 {
     uint32_t nodes = topology->graph.node_count;
     if (topology->direct && layout == FLOOR_CLUSTER)
-        return why_fail(why, ERR_USAGE,
-                        "layout cluster: a network of servers only has no switches to gather");
+        return why_fail(
+            why, ERR_USAGE,
+            "layout cluster: a direct network has no switches to put together; use another layout");
     *plan = (struct floor_plan){.layout = layout};
     struct filler filler = {.plan = plan, .topology = topology, .cost = cost, .current = RACK_NONE};
     uint32_t *order = array_new(nodes, sizeof *order);

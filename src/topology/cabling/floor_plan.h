@@ -1,11 +1,10 @@
 #pragma once
-/* floor_plan: where every box stands, and how far apart two of them are for a
- * cable.
+/* floor_plan: the position of every box on the floor, and the length of a cable between two boxes.
  *
- * Racks stand in rows on a floor that is about square; a cable goes up from
- * its unit to the overhead tray, along and across the rows, and down again.
- * Rows are walked like a plough, so that racks which follow one another stand
- * side by side. Servers fill a rack from the bottom, switches from the top.
+ * Racks stand in rows on a floor that is about square. A cable goes up from its unit to the
+ * overhead tray, along and across the rows, and down again. The rows are filled in alternating
+ * directions, so that consecutive racks stand side by side. Servers fill a rack from the bottom,
+ * switches from the top.
  *
  * A plan owns its arrays; floor_plan_fini frees them. */
 
@@ -18,15 +17,15 @@
 #include "topology/topology.h"
 
 enum floor_layout {
-    FLOOR_RACKS,      /* a switch tops the rack of its servers; direct: servers in racks */
+    FLOOR_RACKS,      /* a switch is at the top of its servers' rack; direct: servers in racks */
     FLOOR_CLUSTER,    /* all switches in racks at the centre, servers around them */
     FLOOR_CONTAINERS, /* the groups of the topology in boxes, each box a small cluster */
 };
 
 struct rack {
     double x_m, y_m;    /* along the row, and across the rows */
-    uint32_t container; /* 0 where there are none */
-    uint32_t servers;   /* boxes that are or hold servers */
+    uint32_t container; /* 0 if there are no containers */
+    uint32_t servers;   /* boxes that are servers or hold servers */
     uint32_t low, high; /* units used from the bottom and from the top */
     bool central;       /* holds switches only and stands in the middle of its block */
 };
@@ -47,15 +46,15 @@ struct floor_plan {
     uint64_t *first_server; /* node_count + 1: servers of v are first_server[v] .. [v+1] - 1 */
 };
 
-/* What suits the topology: racks for direct networks, whose cables are between
- * servers, and for small fat-trees, whose pods are short of cables to others;
- * containers where the topology names groups; else a cluster, as the Jellyfish
- * paper advises for switches joined at random. */
+/* The layout that suits the topology: racks for direct networks, whose cables are between servers,
+ * and for small fat-trees, whose pods have few cables to other pods; containers if the topology
+ * defines groups; else a cluster, which the Jellyfish paper recommends for switches that are joined
+ * at random. */
 enum floor_layout floor_layout_default(const struct topology *topology,
                                        const struct cable_cost *cost);
 const char *floor_layout_name(enum floor_layout layout);
 
-/* A direct network has no switches to gather: FLOOR_CLUSTER is refused. */
+/* Refuses FLOOR_CLUSTER for a direct network, which has no switches to put together. */
 MUST_CHECK enum err floor_plan_make(struct floor_plan *plan, const struct topology *topology,
                                     enum floor_layout layout, const struct cable_cost *cost,
                                     struct why *why);
@@ -65,14 +64,13 @@ void floor_plan_fini(struct floor_plan *plan);
 double floor_plan_length_m(const struct floor_plan *plan, const struct cable_cost *cost,
                            struct spot a, struct spot b);
 
-/* The container of each node as FLOOR_CONTAINERS would have it: the groups of
- * the topology; nodes without a group (the core of a fat-tree) divided equally
- * among them; where there are no groups at all, nodes in order fill as many
- * containers as the servers need. `containers` has room for every node; their
- * number is returned in *count. */
+/* The container of each node with FLOOR_CONTAINERS. If the topology defines groups, these are the
+ * containers, and nodes without a group (the core of a fat-tree) are divided equally among them.
+ * Without groups, nodes fill in order as many containers as the servers need. `containers` has room
+ * for every node; *count receives the number of containers. */
 MUST_CHECK enum err floor_containers(const struct topology *topology, const struct cable_cost *cost,
                                      uint32_t *containers, uint32_t *count, struct why *why);
 
-/* Place of coordinate c on a folded ring of k: 0, k-1, 1, k-2, ... stand side
- * by side, so that no neighbours are more than two places apart. */
+/* Position of coordinate c on a folded ring of k: the coordinates 0, k-1, 1, k-2, ... are side by
+ * side, so that neighbours are at most two positions apart. */
 uint32_t floor_fold(uint32_t c, uint32_t k);

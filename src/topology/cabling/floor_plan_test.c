@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "base/test.h"
 
-/* A switched network of random shape: a ring with chords, servers anywhere. */
+/* A random switched network: a ring with chords, servers at random nodes. */
 static void network_random(struct topology *topology, struct rng *rng, uint32_t nodes,
                            uint32_t groups, uint32_t servers_most)
 {
@@ -34,7 +34,7 @@ static void box_claim(uint8_t *used, const struct floor_plan *plan, const struct
         assert_int_equal(used[(size_t)spot.rack * cost->rack_units + spot.unit - 1 + u]++, 0);
 }
 
-/* Every box has units of its own, and every rack a place of its own. */
+/* Checks that every box has units of its own, and every rack a position of its own. */
 static void plan_check(const struct floor_plan *plan, const struct topology *topology,
                        const struct cable_cost *cost)
 {
@@ -83,7 +83,7 @@ static void every_box_has_its_own_place(void **state)
     }
 }
 
-static void a_switch_tops_the_rack_of_its_servers(void **state)
+static void a_switch_is_at_the_top_of_its_servers_rack(void **state)
 {
     struct rng rng = rng_make(3, 2);
     struct cable_cost cost = cable_cost_default();
@@ -103,7 +103,7 @@ static void a_switch_tops_the_rack_of_its_servers(void **state)
     topology_fini(&topology);
 }
 
-static void a_cluster_stands_in_the_middle(void **state)
+static void the_switches_of_a_cluster_are_in_the_middle(void **state)
 {
     struct rng rng = rng_make(4, 2);
     struct cable_cost cost = cable_cost_default();
@@ -204,7 +204,7 @@ static void a_ring_of_servers_needs_no_cable_across_the_floor(void **state)
     for (uint32_t v = 0; v < 4000; v++) {
         struct spot a = plan.nodes[v], b = plan.nodes[(v + 1) % 4000];
         assert_true((a.rack > b.rack ? a.rack - b.rack : b.rack - a.rack) <= 1);
-        /* two trays' heights, one step between rows, slack */
+        /* twice the height of the trays, one step between rows, slack */
         assert_true(floor_plan_length_m(&plan, &cost, a, b) < 2 * 2.6 + 2.4 + 1);
     }
     floor_plan_fini(&plan);
@@ -267,8 +267,8 @@ static void each_topology_has_a_layout(void **state)
         assert_non_null(floor_layout_name((enum floor_layout)layout));
 }
 
-TEST_MAIN(TEST(every_box_has_its_own_place), TEST(a_switch_tops_the_rack_of_its_servers),
-          TEST(a_cluster_stands_in_the_middle), TEST(groups_become_containers),
+TEST_MAIN(TEST(every_box_has_its_own_place), TEST(a_switch_is_at_the_top_of_its_servers_rack),
+          TEST(the_switches_of_a_cluster_are_in_the_middle), TEST(groups_become_containers),
           TEST(without_groups_containers_fill_evenly), TEST(a_folded_ring_has_no_long_step),
           TEST(a_ring_of_servers_needs_no_cable_across_the_floor), TEST(the_floor_is_about_square),
           TEST(lengths_follow_the_rule), TEST(each_topology_has_a_layout))

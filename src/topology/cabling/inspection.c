@@ -11,7 +11,7 @@ static uint64_t plug_key(uint32_t node, uint32_t port)
     return (uint64_t)node << 32 | port;
 }
 
-/* The port a report claims to see, for finding all claims on one port. */
+/* The port that a report names as its neighbour, to find all reports that name one port. */
 struct port_sighting {
     uint64_t target;
     uint32_t report;
@@ -43,9 +43,8 @@ static bool report_names(const struct neighbour_report *report, const struct nei
     return report->neighbour == of->node && report->neighbour_port == of->port;
 }
 
-/* The first report that speaks against this one, or NULL: its other end says
- * otherwise; or that end is silent and somebody else claims it; or somebody
- * claims this very port, and the other end has not confirmed us. */
+/* The first report that contradicts this one, or NULL. If the other end has a report, only that one
+ * can contradict. If it has none, a third port may name the same other end, or name this port. */
 static const struct neighbour_report *report_opposed(const struct neighbour_reports *reports,
                                                      const struct port_sighting *claims,
                                                      const struct neighbour_report *report)
@@ -67,7 +66,7 @@ static const struct neighbour_report *report_opposed(const struct neighbour_repo
     return NULL;
 }
 
-/* A pair of reports that oppose each other is one contradiction, not two. */
+/* Two reports that contradict each other are one contradiction, not two. */
 static bool contradiction_known(const struct neighbour_reports *reports,
                                 const struct port_sighting *claims,
                                 const struct neighbour_report *claim,
@@ -102,7 +101,7 @@ static enum err cables_collect(struct inspection *inspection,
         const struct neighbour_report *back =
             neighbour_reports_find(reports, report->neighbour, report->neighbour_port);
         if (back && back < report)
-            continue; /* the cable was taken from its other end */
+            continue; /* the cable was added from its other end */
         inspection->found[inspection->found_count++] =
             (struct link){report->node, report->neighbour, report->port, report->neighbour_port};
     }
@@ -121,7 +120,7 @@ static struct cable_ends link_ends(bool ports, const struct link *link)
         {end_key(ports, link->a, link->a_port), end_key(ports, link->b, link->b_port)}};
 }
 
-/* A cable of either side while both are sorted and compared. */
+/* A cable of the plan or of the found ones while both are sorted and compared. */
 struct entry {
     uint64_t low, high;
     uint32_t index;
@@ -163,7 +162,7 @@ static int index_compare(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Splits both sides into what agrees and what does not, each in its order. */
+/* Splits both lists into the cables that agree and those that do not, each in its order. */
 static enum err cables_compare(struct inspection *inspection, const struct graph *plan,
                                struct why *why)
 {
@@ -197,7 +196,7 @@ static enum err cables_compare(struct inspection *inspection, const struct graph
     return OK;
 }
 
-/* A matched pair: which ends are the common one. */
+/* Finds which ends the two cables of a matched pair have in common. */
 static struct misplacement misplacement_make(uint32_t link, uint32_t found,
                                              const struct cable_ends *planned,
                                              const struct cable_ends *seen)
@@ -213,7 +212,7 @@ static struct misplacement misplacement_make(uint32_t link, uint32_t found,
     assert_unreachable();
 }
 
-/* Takes the pairs out of missing and surplus. */
+/* Moves the matched pairs out of missing and surplus. */
 static void pairs_take(struct inspection *inspection, const struct cable_ends *planned,
                        const struct cable_ends *seen, const uint32_t *partner)
 {
@@ -262,7 +261,7 @@ done:
     return err;
 }
 
-/* Where the wrong end of a misplaced cable is, and where it should be. */
+/* The port where the wrong end of a misplaced cable is, and the port where it should be. */
 static struct entry misplacement_move(const struct inspection *inspection, const struct graph *plan,
                                       uint32_t index)
 {
@@ -272,7 +271,7 @@ static struct entry misplacement_move(const struct inspection *inspection, const
     return (struct entry){from.end[!misplaced->found_b], to.end[!misplaced->link_b], index};
 }
 
-/* The first of the sorted moves that is not before this one. */
+/* The first of the sorted moves that is not less than this one. */
 static uint32_t moves_first(const struct entry *moves, uint32_t count, const struct entry *wanted)
 {
     uint32_t low = 0, high = count;
@@ -286,9 +285,9 @@ static uint32_t moves_first(const struct entry *moves, uint32_t count, const str
     return low;
 }
 
-/* Two misplaced cables whose moves are each other's reverse are one swap.
- * Equal moves find their partners in order, so `taken`, per first of a run of
- * equals, counts those of it that have one. */
+/* Two misplaced cables whose moves are the reverse of each other are one swap. Equal moves get
+ * their partners in order; `taken`, indexed by the first of a run of equal moves, counts those that
+ * have one. */
 static enum err swaps_find(struct inspection *inspection, const struct graph *plan, struct why *why)
 {
     uint32_t count = inspection->misplaced_count;

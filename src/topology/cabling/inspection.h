@@ -1,9 +1,9 @@
 #pragma once
-/* inspection: the cables of a plan against the cables that were found.
+/* inspection: compares the planned cables with the cables that were found.
  *
- * Two reports that name each other are one cable. A report whose other end
- * says nothing is a cable too, unless another report contradicts it: then
- * both are set aside, and the contradiction is a finding of its own.
+ * Two reports that name each other are one cable. A report whose other end reports nothing is a
+ * cable too, unless another report contradicts it: then both reports are left out, and the
+ * contradiction is a finding of its own.
  *
  * An inspection owns its arrays; inspection_fini frees them. */
 
@@ -17,7 +17,7 @@
 
 #define FINDING_NONE UINT32_MAX
 
-/* A claims to see B, and B, or a third port that claims to see B too, differs. */
+/* Port A reports B as its neighbour, but B reports another port, or a third port also reports B. */
 struct contradiction {
     struct neighbour_report claim;
     struct neighbour_report other;
@@ -25,15 +25,15 @@ struct contradiction {
 
 /* A planned cable of which one end is right and the other sits elsewhere. */
 struct misplacement {
-    uint32_t link;  /* of the plan */
-    uint32_t found; /* of `found` */
+    uint32_t link;  /* index of a link of the plan */
+    uint32_t found; /* index into `found` */
     bool link_b;    /* the right end is b of the link, else a */
-    bool found_b;   /* ... and b of the cable found, else a */
+    bool found_b;   /* ... and b of the cable that was found, else a */
     uint32_t swap;  /* the misplacement it was exchanged with, or FINDING_NONE */
 };
 
 struct inspection {
-    bool ports;         /* ports count; else only who is joined with whom */
+    bool ports;         /* compare ports; else only which nodes are joined */
     struct link *found; /* cables as reported; here a node may be joined to itself */
     uint32_t found_count;
     struct contradiction *contradictions;
@@ -54,5 +54,5 @@ MUST_CHECK enum err inspection_make(struct inspection *inspection, const struct 
                                     struct why *why);
 void inspection_fini(struct inspection *inspection);
 
-/* The wiring is the plan, and nothing contradicts that. */
+/* True if the wiring is the plan and no report contradicts it. */
 bool inspection_ok(const struct inspection *inspection);

@@ -5,7 +5,7 @@
 #include "base/test.h"
 #include "base/text.h"
 
-/* Reads the reports and inspects them against a ring of four servers. */
+/* Reads the reports and compares them with a ring of four servers. */
 static void inspect(struct inspection *inspection, const char *data, bool ports)
 {
     struct topology plan;
@@ -31,16 +31,16 @@ static void counts_are(const char *data, bool ports, uint32_t right, uint32_t mi
     inspection_fini(&seen);
 }
 
-static void one_report_per_cable_or_per_end(void **state)
+static void a_cable_may_be_reported_from_one_end_or_both(void **state)
 {
     counts_are("0,0,1,1\n1,0,2,1\n2,0,3,1\n3,0,0,1\n", true, 4, 0, 0, 0, 0);
     counts_are("0,0,1,1\n1,1,0,0\n2,1,1,0\n2,0,3,1\n3,1,2,0\n0,1,3,0\n3,0,0,1\n1,0,2,1\n", true, 4,
                0, 0, 0, 0);
 }
 
-static void ports_count_only_when_they_should(void **state)
+static void ports_are_compared_only_on_request(void **state)
 {
-    /* the cable of 0 and 1 the wrong way round, like that of 0 and 3 */
+    /* the cable between 0 and 1 is reversed, and so is that between 0 and 3 */
     const char *data = "0,1,1,1\n1,0,2,1\n2,0,3,1\n3,0,0,0\n";
     counts_are(data, false, 4, 0, 0, 0, 0);
     counts_are(data, true, 2, 2, 0, 0, 0);
@@ -65,7 +65,7 @@ static void a_swap_is_one_finding(void **state)
     assert_int_equal(seen.misplaced[0].swap, 1);
     assert_int_equal(seen.misplaced[1].swap, 0);
     inspection_fini(&seen);
-    /* three in a ring are no swap */
+    /* three cables in a cycle are not a swap */
     inspect(&seen, "0,0,2,1\n1,0,3,1\n2,0,1,1\n3,0,0,1\n", true);
     assert_int_equal(seen.misplaced_count, 3);
     for (int i = 0; i < 3; i++)
@@ -73,9 +73,9 @@ static void a_swap_is_one_finding(void **state)
     inspection_fini(&seen);
 }
 
-/* Thousands of cables at one node or between the same two, which a quadratic
- * search would take minutes for. */
-static void many_cables_at_one_node_are_no_trouble(void **state)
+/* Thousands of cables at one node or between the same two nodes, for which a quadratic search would
+ * take minutes. */
+static void many_cables_at_one_node_are_fast(void **state)
 {
     enum { CABLES = 30000 };
     static struct link star[CABLES], pairs[2 * CABLES];
@@ -121,7 +121,7 @@ static void many_cables_at_one_node_are_no_trouble(void **state)
 static void contradictions_name_both_reports(void **state)
 {
     struct inspection seen;
-    /* a sees b, b sees c, c is silent: both reports are in doubt */
+    /* a reports b, b reports c, c reports nothing: both reports are in doubt */
     inspect(&seen, "0,0,1,1\n1,1,2,0\n", true);
     assert_int_equal(seen.found_count, 0);
     assert_int_equal(seen.contradiction_count, 1);
@@ -134,7 +134,7 @@ static void contradictions_name_both_reports(void **state)
     assert_int_equal(seen.contradictions[0].claim.line, 1);
     assert_int_equal(seen.contradictions[0].other.line, 2);
     inspection_fini(&seen);
-    /* two claim a silent port */
+    /* two ports report the same silent port */
     inspect(&seen, "0,0,1,1\n2,1,1,1\n", true);
     assert_int_equal(seen.found_count, 0);
     assert_int_equal(seen.contradiction_count, 1);
@@ -142,6 +142,7 @@ static void contradictions_name_both_reports(void **state)
     counts_are("0,0,1,1\n1,0,2,1\n2,0,3,1\n3,0,0,1\n0,1,2,1\n", true, 2, 0, 2, 0, 2);
 }
 
-TEST_MAIN(TEST(one_report_per_cable_or_per_end), TEST(ports_count_only_when_they_should),
-          TEST(findings_have_names), TEST(a_swap_is_one_finding),
-          TEST(many_cables_at_one_node_are_no_trouble), TEST(contradictions_name_both_reports))
+TEST_MAIN(TEST(a_cable_may_be_reported_from_one_end_or_both),
+          TEST(ports_are_compared_only_on_request), TEST(findings_have_names),
+          TEST(a_swap_is_one_finding), TEST(many_cables_at_one_node_are_fast),
+          TEST(contradictions_name_both_reports))

@@ -17,16 +17,16 @@ enum field { FIELD_NODE, FIELD_PORT, FIELD_NEIGHBOUR, FIELD_NEIGHBOUR_PORT, FIEL
 
 static const char *const field_keys[] = {"node", "port", "neighbour", "neighbour_port"};
 
-#define FIELD_SHOWN 60 /* letters of a bad word that a refusal repeats */
+#define FIELD_SHOWN 60 /* letters of a bad word that an error repeats */
 
 struct reader {
     struct neighbour_reports *reports;
     const struct topology *plan;
     const char *name;
     struct why *why;
-    struct name_index names;         /* those of the plan, if it has any */
-    uint32_t *name_node;             /* per number in the index: the node */
-    struct text fields[FIELD_COUNT]; /* of the report that is being read */
+    struct name_index names;         /* the names of the plan, if it has any */
+    uint32_t *name_node;             /* per number in the index: its node */
+    struct text fields[FIELD_COUNT]; /* of the report being read */
 };
 
 static int shown(const struct text *text)
@@ -79,16 +79,16 @@ static enum err port_find(struct reader *reader, const struct text *text, uint32
     uint32_t limit = port_label_limit(reader->plan, node);
     *port = port_label_find(reader->plan, text->data, text->size);
     if (*port == PORT_ANY)
-        return why_fail_line(reader->why, reader->name, line, "'%.*s' is not a port", shown(text),
-                             text->data);
+        return why_fail_line(reader->why, reader->name, line, "'%.*s' is not a port number",
+                             shown(text), text->data);
     if (*port >= limit)
         return why_fail_line(reader->why, reader->name, line,
-                             "port %u: node %.60s has only %u, from 0", *port,
+                             "there is no port %u: node %.60s has %u ports, numbered from 0", *port,
                              topology_name(reader->plan, node, buffer), limit);
     return OK;
 }
 
-/* The four fields as a report. */
+/* Makes a report of the four fields. */
 static enum err report_add(struct reader *reader, uint32_t line)
 {
     struct neighbour_report report = {.line = line};
@@ -107,7 +107,8 @@ static enum err report_add(struct reader *reader, uint32_t line)
     if (err)
         return err;
     if (report.node == report.neighbour && report.port == report.neighbour_port)
-        return why_fail_line(reader->why, reader->name, line, "a port cannot see itself");
+        return why_fail_line(reader->why, reader->name, line,
+                             "a port is reported as its own neighbour");
     if (reports->count == GRAPH_LINK_MAX)
         return why_fail_line(reader->why, reader->name, line, "more than %u reports",
                              GRAPH_LINK_MAX);
@@ -118,7 +119,7 @@ static enum err report_add(struct reader *reader, uint32_t line)
     return OK;
 }
 
-/* One field of CSV, at *at; leaves *at after the comma, or at the end. */
+/* Reads one CSV field at *at; leaves *at after the comma, or at the end. */
 static enum err field_read(struct reader *reader, const char **at, const char *end, uint32_t line,
                            struct text *field)
 {
@@ -132,7 +133,7 @@ static enum err field_read(struct reader *reader, const char **at, const char *e
             text_add(field, to, 1);
         }
         if (to == end)
-            return why_fail_line(reader->why, reader->name, line, "a quote without its partner");
+            return why_fail_line(reader->why, reader->name, line, "a closing quote is missing");
         for (to++; to < end && isspace((unsigned char)*to);)
             to++;
         if (to < end && *to != ',')
@@ -146,7 +147,7 @@ static enum err field_read(struct reader *reader, const char **at, const char *e
             stop--;
         text_add(field, from, (size_t)(stop - from));
     }
-    text_add(field, "", 0); /* a string even if empty */
+    text_add(field, "", 0); /* makes it a string even if it is empty */
     *at = to < end ? to + 1 : NULL;
     return OK;
 }
@@ -166,7 +167,7 @@ static enum err line_read(struct reader *reader, const char *at, const char *end
     for (; at; count++) {
         if (count == FIELD_COUNT)
             return why_fail_line(reader->why, reader->name, line,
-                                 "more than the four fields node,port,neighbour,port");
+                                 "expected only the four fields node,port,neighbour,port");
         enum err err = field_read(reader, &at, end, line, &reader->fields[count]);
         if (err)
             return err;
@@ -179,7 +180,7 @@ static enum err line_read(struct reader *reader, const char *at, const char *end
     return header ? OK : report_add(reader, line);
 }
 
-/* Where a comment begins, outside quotes; else the end. */
+/* The start of a comment outside quotes, or the end. */
 static const char *comment_find(const char *at, const char *end)
 {
     bool quoted = false;
@@ -207,7 +208,7 @@ static enum err csv_read(struct reader *reader, const char *data, size_t size)
     return OK;
 }
 
-/* One object, whose opening was just read. */
+/* Reads one object, whose opening bracket was just read. */
 static enum err object_read(struct reader *reader, struct json_reader *json)
 {
     uint32_t line = (uint32_t)json->line;
@@ -232,7 +233,7 @@ static enum err object_read(struct reader *reader, struct json_reader *json)
     }
     for (int field = 0; !err && field < FIELD_COUNT; field++)
         if (!(seen >> field & 1))
-            return why_fail_line(reader->why, reader->name, line, "a report without %s",
+            return why_fail_line(reader->why, reader->name, line, "the report has no %s",
                                  field_keys[field]);
     return err ? err : report_add(reader, line);
 }
@@ -249,7 +250,7 @@ static enum err json_read(struct reader *reader, const char *data, size_t size)
             err = json_reader_fail(&json, "expected an object: a report");
     }
     if (!err)
-        err = json_reader_next(&json); /* refuses whatever follows */
+        err = json_reader_next(&json); /* refuses anything after the array */
     json_reader_fini(&json);
     return err;
 }
@@ -271,7 +272,7 @@ static int report_by_port_and_line(const void *left, const void *right)
     return order ? order : a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* One report per port, or the two lines that differ. */
+/* Keeps one report per port; if two differ, the error names both lines. */
 static enum err reports_settle(struct reader *reader)
 {
     struct neighbour_reports *reports = reader->reports;
@@ -288,7 +289,7 @@ static enum err reports_settle(struct reader *reader)
         char node[NODE_NAME_SIZE], label[PORT_LABEL_SIZE];
         if (last->neighbour != report->neighbour || last->neighbour_port != report->neighbour_port)
             return why_fail_line(reader->why, reader->name, report->line,
-                                 "port %s of node %.60s was reported otherwise on line %u",
+                                 "port %s of node %.60s has another neighbour on line %u",
                                  port_label(reader->plan, report->port, label),
                                  topology_name(reader->plan, report->node, node), last->line);
     }

@@ -1,13 +1,13 @@
 #pragma once
-/* neighbour_report: what the ports of a network say they see at the other end
- * of their cable, read from a file.
+/* neighbour_report: which neighbour each port of a network reports at the other end of its cable,
+ * read from a file.
  *
- * The file is CSV, `node,port,neighbour,port` per line (an optional header
- * line, comments after #, blanks anywhere, names in double quotes if they
- * hold commas), or a JSON array of objects with the keys node, port,
- * neighbour, neighbour_port. A node is written by its name in the plan, else
- * by its number; a port by its number, on a torus also as +x, -x, ..., jump.
- * A cable may be reported from one end or from both. */
+ * The file is CSV or JSON. CSV has the fields `node,port,neighbour,port` on each line, with an
+ * optional header line, comments after #, blanks anywhere, and double quotes around names that
+ * contain commas. JSON is an array of objects with the keys node, port, neighbour, neighbour_port.
+ * A node is written by its name in the plan or, if it has none, by its number; a port by its
+ * number, on a torus also as +x, -x, ..., jump. A cable may be reported from one end or from
+ * both. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,14 +28,14 @@ struct neighbour_reports {
     uint32_t count;
 };
 
-/* Reads a whole file; `name` begins every refusal. Refused are nodes the plan
- * does not know, ports its boxes do not have, and a port that is reported
- * twice with different neighbours; the same report twice is kept once. */
+/* Reads a whole file; `name` begins every error. Refuses nodes that are not in the plan, ports that
+ * the nodes do not have, and a port that is reported twice with different neighbours. Repeated
+ * equal reports are kept once. */
 MUST_CHECK enum err neighbour_reports_read(struct neighbour_reports *reports,
                                            const struct topology *plan, const char *data,
                                            size_t size, const char *name, struct why *why);
 void neighbour_reports_fini(struct neighbour_reports *reports);
 
-/* What this port says, or NULL. */
+/* The report of this port, or NULL. */
 const struct neighbour_report *neighbour_reports_find(const struct neighbour_reports *reports,
                                                       uint32_t node, uint32_t port);

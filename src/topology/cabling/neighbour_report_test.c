@@ -46,7 +46,7 @@ static void report_is(const struct neighbour_reports *reports, uint32_t index, u
     assert_int_equal(report->line, line);
 }
 
-static void csv_is_read_with_its_liberties(void **state)
+static void csv_allows_blanks_comments_and_quotes(void **state)
 {
     struct neighbour_reports reports;
     assert_int_equal(read_text(&reports, &torus,
@@ -54,7 +54,7 @@ static void csv_is_read_with_its_liberties(void **state)
                                "  4 ,+x,\t5,-x  # a comment\n\"0\", 3 ,6, +y\n4,0,5,1\n1,0,2,1",
                                NULL),
                      OK);
-    assert_int_equal(reports.count, 3); /* one was said twice */
+    assert_int_equal(reports.count, 3); /* one was repeated */
     report_is(&reports, 0, 0, 3, 6, 2, 5);
     report_is(&reports, 1, 1, 0, 2, 1, 7);
     report_is(&reports, 2, 4, 0, 5, 1, 4);
@@ -79,7 +79,7 @@ static void json_is_read_too(void **state)
     neighbour_reports_fini(&reports);
 }
 
-static void names_go_before_numbers(void **state)
+static void names_take_precedence_over_numbers(void **state)
 {
     static const struct link pair[] = {{0, 1, PORT_ANY, PORT_ANY}};
     struct topology plan;
@@ -110,27 +110,29 @@ static void an_empty_file_has_no_reports(void **state)
     }
 }
 
-static void every_refusal_names_its_line(void **state)
+static void every_error_names_its_line(void **state)
 {
     refused("0,0,1,1\n0,1,9,0", "seen: line 2: the plan has no node '9'");
     refused("0,0,left,1", "seen: line 1: the plan has no node 'left'");
     refused("0,0,99999999999999999999,1",
             "seen: line 1: the plan has no node '99999999999999999999'");
     refused("-1,0,1,1", "seen: line 1: the plan has no node '-1'");
-    refused("0,4,1,1", "seen: line 1: port 4: node 0 has only 4, from 0");
-    refused("0,0,1,+z", "seen: line 1: '+z' is not a port");
-    refused("0,,1,1", "seen: line 1: '' is not a port");
-    refused("0,99999999999999999999,1,1", "seen: line 1: '99999999999999999999' is not a port");
-    refused("0,jump,1,1", "seen: line 1: 'jump' is not a port");
+    refused("0,4,1,1", "seen: line 1: there is no port 4: node 0 has 4 ports, numbered from 0");
+    refused("0,0,1,+z", "seen: line 1: '+z' is not a port number");
+    refused("0,,1,1", "seen: line 1: '' is not a port number");
+    refused("0,99999999999999999999,1,1",
+            "seen: line 1: '99999999999999999999' is not a port number");
+    refused("0,jump,1,1", "seen: line 1: 'jump' is not a port number");
     refused("0,0,1", "seen: line 1: expected the four fields node,port,neighbour,port");
-    refused("\n\n0,0,1,1,2", "seen: line 3: more than the four fields node,port,neighbour,port");
-    refused("\"0,0,1,1", "seen: line 1: a quote without its partner");
+    refused("\n\n0,0,1,1,2",
+            "seen: line 3: expected only the four fields node,port,neighbour,port");
+    refused("\"0,0,1,1", "seen: line 1: a closing quote is missing");
     refused("\"0\"0,0,1,1", "seen: line 1: expected a comma after the quoted name");
-    refused("0,0,0,0", "seen: line 1: a port cannot see itself");
+    refused("0,0,0,0", "seen: line 1: a port is reported as its own neighbour");
     refused("0,0,1,1\nnode,port,neighbour,port", "seen: line 2: the plan has no node 'node'");
     refused("0,0,1,1\n1,1,0,0\n0,+x,2,1",
-            "seen: line 3: port +x(0) of node 0 was reported otherwise on line 1");
-    refused("[{\"node\": 0,\n\"port\": 0}]", "seen: line 1: a report without neighbour");
+            "seen: line 3: port +x(0) of node 0 has another neighbour on line 1");
+    refused("[{\"node\": 0,\n\"port\": 0}]", "seen: line 1: the report has no neighbour");
     refused("[\n3]", "seen: line 2: expected an object: a report");
     refused("{}", "seen: line 1: the file should be an array");
     refused("[{\"node\": true}]", "seen: line 1: node must be a name or a number");
@@ -157,9 +159,12 @@ static void directions_have_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(csv_is_read_with_its_liberties), TEST(json_is_read_too),
-        TEST(names_go_before_numbers),        TEST(an_empty_file_has_no_reports),
-        TEST(every_refusal_names_its_line),   TEST(directions_have_names),
+        TEST(csv_allows_blanks_comments_and_quotes),
+        TEST(json_is_read_too),
+        TEST(names_take_precedence_over_numbers),
+        TEST(an_empty_file_has_no_reports),
+        TEST(every_error_names_its_line),
+        TEST(directions_have_names),
     };
     return cmocka_run_group_tests(tests, torus_setup, torus_teardown);
 }

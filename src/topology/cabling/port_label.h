@@ -1,8 +1,7 @@
 #pragma once
-/* port_label: ports as a person knows them. On a torus or NovaCube a port is
- * a direction, +x for port 0, -x for port 1, +y for port 2, and so on; the
- * NovaCube's port after the last axis is its jump. Elsewhere a port is its
- * number. */
+/* port_label: the names of ports for people. On a torus or NovaCube a port is a direction: +x for
+ * port 0, -x for port 1, +y for port 2, and so on; the NovaCube's port after the last axis is its
+ * jump. On other networks a port is its number. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +11,7 @@
 
 #define PORT_LABEL_SIZE 24
 
-/* Do the ports of this topology mean directions? */
+/* Are the ports of this topology directions? */
 bool port_label_directed(const struct topology *topology);
 
 /* "+x(0)", "jump(6)" or "17"; returns buffer. */
@@ -22,6 +21,5 @@ const char *port_label(const struct topology *topology, uint32_t port,
 /* The port that "17", "+x" or "jump" names, or PORT_ANY. */
 uint32_t port_label_find(const struct topology *topology, const char *text, size_t size);
 
-/* Ports of a node are numbered below this; PORT_ANY where nobody said how
- * many there are. */
+/* Ports of a node are numbered below this limit; PORT_ANY if the number of ports is unknown. */
 uint32_t port_label_limit(const struct topology *topology, uint32_t node);

@@ -1,9 +1,8 @@
 /* repair: removals, then moves, then new cables.
  *
- * Invariant: ports planned are distinct, so at most one move goes to a port
- * and at most one leaves it. A move whose port is still taken waits for the
- * move that frees it; these waits form chains, done from their free end, and
- * rings, which are opened by pulling one plug. */
+ * Invariant: planned ports are distinct, so at most one move goes to a port and at most one leaves
+ * it. A move whose port is still in use waits for the move that frees it. These waits form chains,
+ * which are done from their free end, and rings, which are opened by unplugging one end. */
 #include "topology/cabling/repair.h"
 
 #include <stdlib.h>
@@ -13,11 +12,12 @@
 
 #define MOVE_NONE UINT32_MAX
 
-/* An end that is or will be plugged at a node. */
+/* An end that is or will be plugged in at a node. */
 struct plug_claim {
-    struct plug plug;    /* the port it holds, or wishes for */
-    struct plug *target; /* where to write an arrival's port; NULL for an end that stays */
-    bool settled;        /* the first at its port */
+    struct plug plug; /* the port that it holds or prefers */
+    struct plug
+        *target;  /* where to write the port of an arriving end; NULL for an end that stays */
+    bool settled; /* it is the first at its port */
 };
 
 struct planner {
@@ -40,7 +40,7 @@ static void end_stays(struct planner *planner, struct plug plug)
     planner->claims[planner->claim_count++] = (struct plug_claim){.plug = plug};
 }
 
-/* Notes where an end is to go; its port may still change. */
+/* Records where an end is to go; its port may still change. */
 static void end_arrives(struct planner *planner, struct plug plug, struct plug *target)
 {
     *target = plug;
@@ -65,7 +65,7 @@ static void action_add(struct planner *planner, struct repair_action action)
     planner->repair->moves += action.kind == REPAIR_ADD ? 2 : action.kind != REPAIR_UNPLUG;
 }
 
-/* Decides for every cable what becomes of it. Removals are actions at once. */
+/* Decides what happens to every cable. Removals become actions at once. */
 static void fates_decide(struct planner *planner, struct repair_action *added)
 {
     const struct inspection *seen = planner->inspection;
@@ -109,7 +109,7 @@ static int plug_compare(struct plug a, struct plug b)
     return a.port < b.port ? -1 : a.port > b.port;
 }
 
-/* By port, an end that stays before one that wishes for the same. */
+/* Orders by port; an end that stays comes before one that prefers the same port. */
 static int claim_compare(const void *left, const void *right)
 {
     const struct plug_claim *a = left, *b = right;
@@ -117,8 +117,8 @@ static int claim_compare(const void *left, const void *right)
     return order ? order : (a->target != NULL) - (b->target != NULL);
 }
 
-/* Arrivals whose planned port is held by an end that stays take, in turn, the
- * lowest ports nobody holds. The claims are those of one node, in order. */
+/* An arriving end whose planned port is held by an end that stays takes the lowest port that is not
+ * held. The claims are those of one node, in order. */
 static void node_settle(struct plug_claim *claims, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -168,7 +168,7 @@ static uint32_t move_blocker(const struct planner *planner, struct plug port)
     return found ? (uint32_t)(found - planner->moves) : MOVE_NONE;
 }
 
-/* Emits move `start` and all it waits for. `path` has room for all moves. */
+/* Emits move `start` and all moves that it waits for. `path` has room for all moves. */
 static void chain_emit(struct planner *planner, uint32_t start, uint8_t *done, uint32_t *path)
 {
     uint32_t length = 0, at = start;
@@ -218,7 +218,7 @@ enum err repair_make(struct repair *repair, const struct inspection *inspection,
     struct repair_action *added = array_new(added_count, sizeof *added);
     planner.moves = array_new(2 * found, sizeof *planner.moves);
     planner.claims = array_new(2 * (found + links), sizeof *planner.claims);
-    /* a move may be preceded by a pull: two actions per end, one per new cable */
+    /* a move may be preceded by an unplug: two actions per end, one per new cable */
     repair->actions = array_new(4 * found + links, sizeof *repair->actions);
     enum err err;
     if (!added || !planner.moves || !planner.claims || !repair->actions) {
@@ -248,7 +248,7 @@ void repair_fini(struct repair *repair)
 
 const char *repair_kind_name(enum repair_kind kind)
 {
-    switch (kind) { /* no default: the compiler names a forgotten kind */
+    switch (kind) { /* no default: the compiler reports a missing kind */
     case REPAIR_REMOVE:
         return "remove";
     case REPAIR_UNPLUG:

@@ -1,6 +1,5 @@
-/* The repair against two independent judges: a shortest-path search over all
- * wirings of a small world, which knows nothing of matchings, and a bench on
- * which the actions are carried out plug by plug. */
+/* Checks the repair in two independent ways: a shortest-path search over all wirings of a small
+ * network, which uses no matchings, and a bench on which the actions are done plug by plug. */
 #include "topology/cabling/repair.h"
 
 #include <stdio.h>
@@ -15,7 +14,7 @@
 #define CABLES_MOST 64
 #define HAND        UINT32_MAX
 
-/* Cables as they hang, an end perhaps in somebody's hand. */
+/* Cables as they are plugged; an end may be unplugged and held. */
 struct bench {
     struct link cables[CABLES_MOST];
     uint32_t count;
@@ -38,9 +37,9 @@ static void end_set(struct link *cable, bool b, uint32_t node, uint32_t port)
     *(b ? &cable->b_port : &cable->a_port) = port;
 }
 
-/* Carries out the actions; every plug must leave a port it is in and find the
- * next one empty. Cable i on the bench is inspection.found[i]; new ones come
- * behind. Returns the moves, counted again. */
+/* Does the actions; every plug must leave the port it is in and find the next port empty. Cable i
+ * on the bench is inspection.found[i]; new cables come after these. Returns the moves, counted
+ * again. */
 static uint32_t bench_repair(struct bench *bench, const struct inspection *seen,
                              const struct repair *repair)
 {
@@ -98,7 +97,7 @@ static int link_compare(const void *left, const void *right)
     return memcmp(left, right, sizeof(struct link));
 }
 
-/* Sorted, each cable's smaller end first; without ports if they do not count. */
+/* Sorts the links, with each cable's smaller end first; without ports if ports are not compared. */
 static void links_normalise(struct link *links, uint32_t count, bool ports)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -157,8 +156,8 @@ static uint32_t repaired_moves(const struct topology *plan, const struct bench *
     return moves;
 }
 
-/* A small world: `ends` places for a plug (nodes, or ports of nodes), at most
- * `most` cables; a wiring is how many cables each pair of places has. */
+/* A small network: `ends` places for a plug (nodes, or ports of nodes), at most `most` cables; a
+ * wiring is the number of cables between each pair of places. */
 enum { ENDS_MOST = 6, PAIRS_MOST = 21, STATES_MOST = 4000, COST_MOST = 40 };
 
 struct world {
@@ -217,8 +216,8 @@ static void cost_lower(struct world *world, const uint8_t *counts, uint32_t cost
         world->cost[state] = cost;
 }
 
-/* Shortest paths towards the plan, so over the actions backwards: undoing a
- * removal (1) adds a cable, undoing an addition (2) removes one. */
+/* Shortest paths towards the plan, so over reversed actions: undoing a removal (1) adds a cable,
+ * undoing an addition (2) removes one. */
 static void costs_search(struct world *world, const uint8_t *plan)
 {
     for (uint32_t i = 0; i < world->state_count; i++)
@@ -250,7 +249,7 @@ static void costs_search(struct world *world, const uint8_t *plan)
         }
 }
 
-/* One wiring of nodes as cables in the lowest free ports. */
+/* Makes the cables of one wiring of nodes, in the lowest free ports. */
 static void nodes_connect(struct bench *bench, const struct world *world, const uint8_t *counts)
 {
     uint32_t next[ENDS_MOST] = {0};
@@ -263,7 +262,7 @@ static void nodes_connect(struct bench *bench, const struct world *world, const 
         }
 }
 
-static void no_repair_is_cheaper_where_ports_do_not_count(void **state)
+static void no_repair_is_cheaper_without_ports(void **state)
 {
     static const struct link plans[][5] = {
         {{0, 1, 0, 0}, {1, 2, 1, 0}, {2, 3, 1, 0}, {3, 0, 1, 1}},
@@ -305,7 +304,7 @@ static bool ports_connect(struct bench *bench, const struct world *world, const 
     return true;
 }
 
-static void no_repair_is_cheaper_where_ports_count(void **state)
+static void no_repair_is_cheaper_with_ports(void **state)
 {
     static struct world world;
     struct topology plan;
@@ -340,7 +339,7 @@ static bool port_pick(const struct bench *bench, struct rng *rng, uint32_t nodes
     return false;
 }
 
-/* One human mistake; returns what undoing it costs. */
+/* Makes one typical mistake; returns the cost of undoing it. */
 static uint32_t mistake_make(struct bench *bench, struct rng *rng, uint32_t nodes, uint32_t ports)
 {
     struct plug one, other;
@@ -381,7 +380,7 @@ static void mistakes_repair(const char *spec, bool ports, uint32_t port_count, u
         static struct bench bench;
         assert_int_equal(topology_build(&plan, spec, NULL), OK);
         if (!ports)
-            plan.kind = TOPOLOGY_OTHER; /* any port number will do */
+            plan.kind = TOPOLOGY_OTHER; /* any port number is allowed */
         bench.count = plan.graph.link_count;
         memcpy(bench.cables, plan.graph.links, bench.count * sizeof *bench.cables);
         uint32_t mistakes = (uint32_t)rng_below(&rng, 8), cost = 0;
@@ -401,12 +400,11 @@ static void mistakes_on_a_torus_are_undone(void **state)
     mistakes_repair("torus:3x3", true, 4, 400);
 }
 
-static void mistakes_elsewhere_are_undone(void **state)
+static void mistakes_on_other_networks_are_undone(void **state)
 {
     mistakes_repair("torus:3x3", false, 7, 400);
     mistakes_repair("torus:7", false, 4, 400);
 }
 
-TEST_MAIN(TEST(no_repair_is_cheaper_where_ports_do_not_count),
-          TEST(no_repair_is_cheaper_where_ports_count), TEST(mistakes_on_a_torus_are_undone),
-          TEST(mistakes_elsewhere_are_undone))
+TEST_MAIN(TEST(no_repair_is_cheaper_without_ports), TEST(no_repair_is_cheaper_with_ports),
+          TEST(mistakes_on_a_torus_are_undone), TEST(mistakes_on_other_networks_are_undone))

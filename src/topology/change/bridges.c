@@ -1,6 +1,6 @@
-/* bridges: Tarjan's search (1974), without recursion so that a path of a
- * million nodes needs no stack. A cable is left out only as the very one its
- * node was met through, so two parallel cables are never bridges. */
+/* bridges: Tarjan's search (1974), without recursion, so that a path of a million nodes needs no
+ * stack. At a node the search ignores only the very cable through which it came, so two parallel
+ * cables are never bridges. */
 #include "topology/change/bridges.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ void bridges_fini(struct bridges *bridges)
     *bridges = (struct bridges){0};
 }
 
-/* Everything that hangs below one root. `clock` counts the nodes met. */
+/* Searches everything that is reachable from one root. `clock` counts the visited nodes. */
 static uint32_t search(struct bridges *bridges, const struct wiring *wiring, uint32_t root,
                        uint32_t clock)
 {

@@ -16,9 +16,9 @@ static void random_wiring(struct wiring *wiring, uint32_t nodes, uint32_t cables
     }
 }
 
-/* A cable is a bridge if its ends cannot reach each other without it, and it
- * parts the nodes that then cannot. Parallel cables occur. */
-static void bridges_are_the_cables_without_another_way(void **state)
+/* A cable is a bridge if its ends cannot reach each other without it; it separates the nodes that
+ * then cannot reach each other. Parallel cables occur. */
+static void bridges_are_the_cables_without_an_alternative_path(void **state)
 {
     struct rng rng = rng_make(5, 0);
     uint32_t seen = 0;
@@ -70,4 +70,5 @@ static void a_long_path_is_all_bridges(void **state)
     wiring_fini(&wiring);
 }
 
-TEST_MAIN(TEST(bridges_are_the_cables_without_another_way), TEST(a_long_path_is_all_bridges))
+TEST_MAIN(TEST(bridges_are_the_cables_without_an_alternative_path),
+          TEST(a_long_path_is_all_bridges))

@@ -12,7 +12,7 @@ struct named {
     uint32_t node;
 };
 
-/* All names of a topology in order; `digits` is where numbers become text. */
+/* All names of a topology in order; `digits` holds the text of numbers. */
 struct directory {
     struct named *entries;
     char (*digits)[NODE_NAME_SIZE];
@@ -53,7 +53,7 @@ static enum err directory_init(struct directory *directory, const struct topolog
     return OK;
 }
 
-/* counterpart[w] of each node of `after`: a node of `before`, or NODE_NONE. */
+/* Finds counterpart[w] for each node w of `after`: a node of `before`, or NODE_NONE. */
 static enum err nodes_match(uint32_t *counterpart, const struct topology *before,
                             const struct topology *after, struct why *why)
 {
@@ -78,7 +78,7 @@ static enum err nodes_match(uint32_t *counterpart, const struct topology *before
     return err;
 }
 
-/* Numbers the nodes of both; `number[w]` is that of node w of `after`. */
+/* Numbers the nodes of both topologies; `number[w]` is the number of node w of `after`. */
 static enum err nodes_number(struct difference *difference, uint32_t *number,
                              const struct topology *before, const struct topology *after,
                              struct why *why)
@@ -107,7 +107,7 @@ static enum err nodes_number(struct difference *difference, uint32_t *number,
     return OK;
 }
 
-/* How many cables a node holds, or has ports for. */
+/* Raises a node's limit to the cables that it holds or has ports for. */
 static void limit_raise(uint32_t *limit, const struct topology *topology, uint32_t node)
 {
     uint32_t room = graph_degree(&topology->graph, node) + topology_free_ports(topology, node);
@@ -171,9 +171,11 @@ enum err difference_make(struct difference *difference, const struct topology *b
 {
     *difference = (struct difference){0};
     if (before->direct != after->direct)
-        return why_fail(why, ERR_USAGE, "one network is of servers, the other of switches");
+        return why_fail(why, ERR_USAGE,
+                        "one network is direct and the other is switched; they cannot be compared");
     if ((uint64_t)before->graph.node_count + after->graph.node_count > GRAPH_NODE_MAX)
-        return why_fail(why, ERR_USAGE, "more than the %u nodes that fit", GRAPH_NODE_MAX);
+        return why_fail(why, ERR_USAGE, "the two networks together have more than %u nodes",
+                        GRAPH_NODE_MAX);
     uint32_t *number = array_new(after->graph.node_count, sizeof *number);
     if (!number)
         return why_memory(why);

@@ -1,9 +1,9 @@
 #pragma once
-/* difference: what to unplug and plug to turn one topology into another.
+/* difference: which cables to unplug and plug to turn one topology into another.
  *
- * Nodes are matched by their names (numbers if they have none). The nodes of a
- * difference are those of the first topology, in its order, then those that
- * only the second one has; cables in the plan name them so. */
+ * Nodes are matched by name, or by number if they have no names. The nodes of a difference are
+ * those of the first topology, in its order, then those that only the second topology has. Cables
+ * in the plan use these numbers. */
 
 #include <stdint.h>
 
@@ -13,16 +13,16 @@
 
 struct difference {
     uint32_t node_count;
-    uint32_t before_count;  /* nodes below are those of the first topology */
+    uint32_t before_count;  /* nodes below this number are those of the first topology */
     uint32_t *after;        /* per node: its number in the second topology, or NODE_NONE */
-    uint32_t added_count;   /* only in the second */
-    uint32_t removed_count; /* only in the first */
-    uint32_t parts_before;  /* pieces the first network is in */
-    uint32_t parts_after;   /* pieces the second is in */
+    uint32_t added_count;   /* nodes that only the second topology has */
+    uint32_t removed_count; /* nodes that only the first topology has */
+    uint32_t parts_before;  /* connected components of the first network */
+    uint32_t parts_after;   /* connected components of the second network */
     struct rewire_plan plan;
 };
 
-/* Refuses topologies that share no node, or of which only one is direct. */
+/* Refuses topologies that have no node in common, or of which only one is direct. */
 MUST_CHECK enum err difference_make(struct difference *difference, const struct topology *before,
                                     const struct topology *after, struct why *why);
 void difference_fini(struct difference *difference);

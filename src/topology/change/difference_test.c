@@ -8,7 +8,7 @@
 
 #define SEED 77
 
-/* What plans of one sort cost, for the eye. */
+/* Costs of the plans of one kind, printed for information. */
 struct cost {
     uint32_t plans, actions, together, longest;
 };
@@ -40,7 +40,7 @@ static int link_by_ends(const void *left, const void *right)
     return x < y ? -1 : x > y;
 }
 
-/* Sorted by the pairs of nodes they join, ports left out. */
+/* The links as pairs of nodes, sorted, without ports. */
 static struct link *pairs_sorted(const struct link *links, uint32_t count, const uint32_t *number)
 {
     struct link *pairs = array_new(count, sizeof *pairs);
@@ -74,8 +74,8 @@ static uint32_t capacity(const struct topology *topology, uint32_t node)
     return ports > hosts + degree ? ports - hosts : degree;
 }
 
-/* Makes the plan, carries it out, and sees that it ends in the second network
- * with no action too many. */
+/* Makes the plan, executes it, and checks that it ends in the second network without superfluous
+ * actions. */
 static void diff_checked(struct difference *difference, const struct topology *before,
                          const struct topology *after)
 {
@@ -118,7 +118,7 @@ static void diff_checked(struct difference *difference, const struct topology *b
     free(leaving);
 }
 
-/* Both networks are whole, so every step must leave one that is. */
+/* Both networks are connected, so the network must be connected after every step. */
 static void diff_whole(struct cost *cost, const struct topology *before,
                        const struct topology *after)
 {
@@ -144,7 +144,7 @@ static void regular_make(struct topology *topology, uint32_t nodes, uint32_t deg
     graph_fini(&graph);
 }
 
-static void between_random_regular_networks(void **state)
+static void plans_between_random_regular_networks(void **state)
 {
     struct rng rng = rng_make(SEED, 1);
     for (uint32_t degree = 2; degree <= 6; degree++) {
@@ -164,8 +164,7 @@ static void between_random_regular_networks(void **state)
     }
 }
 
-/* A random tree, or with `path` a random path, whose nodes have no port to
- * spare. */
+/* A random tree, or with `path` a random path, whose nodes have no free port. */
 static void tree_make(struct topology *topology, uint32_t nodes, bool path, struct rng *rng)
 {
     uint32_t order[64];
@@ -180,7 +179,7 @@ static void tree_make(struct topology *topology, uint32_t nodes, bool path, stru
     direct_make(topology, nodes, links, nodes - 1);
 }
 
-static void between_trees_and_between_paths(void **state)
+static void plans_between_trees_and_between_paths(void **state)
 {
     struct rng rng = rng_make(SEED, 2);
     for (int path = 0; path < 2; path++) {
@@ -210,7 +209,7 @@ static void ring_make(struct topology *topology, uint32_t nodes, struct rng *rng
     direct_make(topology, nodes, links, nodes);
 }
 
-static void between_rings(void **state)
+static void plans_between_rings(void **state)
 {
     struct rng rng = rng_make(SEED, 3);
     struct cost cost = {0};
@@ -226,8 +225,8 @@ static void between_rings(void **state)
     cost_print("rings", &cost);
 }
 
-/* A torus, and the same servers with a wrap-around cable led elsewhere, as in
- * a NovaCube: from (k - 1) of a row to the opposite row's beginning. */
+/* A torus, or the same servers with wraparound cables that lead elsewhere, as in a NovaCube: from
+ * (k - 1) of a row to the beginning of the opposite row. */
 static void twisted_make(struct topology *topology, uint32_t size)
 {
     uint32_t count = 0;
@@ -245,7 +244,7 @@ static void twisted_make(struct topology *topology, uint32_t size)
     free(links);
 }
 
-static void from_a_torus_to_a_twisted_one_and_back(void **state)
+static void plans_from_a_torus_to_a_twisted_one_and_back(void **state)
 {
     struct cost cost = {0};
     for (uint32_t size = 3; size <= 12; size++) {
@@ -276,7 +275,7 @@ static void a_torus_of_two_has_gaps_in_its_ports(void **state)
     topology_fini(&other);
 }
 
-static void growing_and_shrinking_back(void **state)
+static void a_network_grows_and_shrinks_back(void **state)
 {
     struct rng rng = rng_make(SEED, 4);
     struct cost cost = {0};
@@ -307,8 +306,8 @@ static void growing_and_shrinking_back(void **state)
     cost_print("grown ones shrinking", &cost);
 }
 
-/* Sparse random networks, whole or not, of different nodes: no plan may fail,
- * and where both ends are whole, so is every step. */
+/* Sparse random networks, connected or not, of different nodes: no plan may fail, and if both
+ * networks are connected, so is the network after every step. */
 static void random_make(struct topology *topology, uint32_t nodes, struct rng *rng)
 {
     struct link links[64];
@@ -323,7 +322,7 @@ static void random_make(struct topology *topology, uint32_t nodes, struct rng *r
     direct_make(topology, nodes, links, count);
 }
 
-static void any_two_networks(void **state)
+static void plans_between_any_two_networks(void **state)
 {
     struct rng rng = rng_make(SEED, 5);
     struct cost cost = {0};
@@ -365,7 +364,7 @@ static void nodes_are_matched_by_name(void **state)
     direct_make(&other, 3, ring, 3);
     names_set(&one, "abc");
     names_set(&other, "dca");
-    diff_checked(&difference, &one, &other); /* b goes, d comes */
+    diff_checked(&difference, &one, &other); /* b leaves, d is added */
     assert_int_equal(difference.node_count, 4);
     assert_int_equal(difference.after[0], 2);
     assert_int_equal(difference.after[1], NODE_NONE);
@@ -387,7 +386,7 @@ static void nodes_are_matched_by_name(void **state)
     topology_fini(&one);
     topology_fini(&other);
 
-    direct_make(&one, 3, ring, 3); /* numbers against names that are numbers */
+    direct_make(&one, 3, ring, 3); /* numbers on one side, names that are numbers on the other */
     direct_make(&other, 3, ring, 3);
     names_set(&other, "201");
     diff_checked(&difference, &one, &other);
@@ -398,7 +397,7 @@ static void nodes_are_matched_by_name(void **state)
     topology_fini(&other);
 }
 
-/* A free port saves the step of several actions: the new cable comes first. */
+/* A free port makes the step of several actions unnecessary: the new cable is plugged first. */
 static void free_ports_are_used_first(void **state)
 {
     const struct link path[] = {{0, 1, PORT_ANY, PORT_ANY}, {1, 2, PORT_ANY, PORT_ANY}};
@@ -420,7 +419,8 @@ static void free_ports_are_used_first(void **state)
     }
 }
 
-TEST_MAIN(TEST(between_random_regular_networks), TEST(between_trees_and_between_paths),
-          TEST(between_rings), TEST(from_a_torus_to_a_twisted_one_and_back),
-          TEST(a_torus_of_two_has_gaps_in_its_ports), TEST(growing_and_shrinking_back),
-          TEST(any_two_networks), TEST(nodes_are_matched_by_name), TEST(free_ports_are_used_first))
+TEST_MAIN(TEST(plans_between_random_regular_networks), TEST(plans_between_trees_and_between_paths),
+          TEST(plans_between_rings), TEST(plans_from_a_torus_to_a_twisted_one_and_back),
+          TEST(a_torus_of_two_has_gaps_in_its_ports), TEST(a_network_grows_and_shrinks_back),
+          TEST(plans_between_any_two_networks), TEST(nodes_are_matched_by_name),
+          TEST(free_ports_are_used_first))

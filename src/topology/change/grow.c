@@ -1,13 +1,12 @@
-/* grow: which cables to break for new nodes, and the network that results.
+/* grow: chooses the cables to break for new nodes, and makes the resulting network.
  *
- * A cable is chosen uniformly among those with no end at or next to the new
- * node, leaving out bridges: then the network is whole between the unplugging
- * and the first plug as well. Only where all are bridges (a tree) one is
- * broken, and the three actions make one step.
+ * A cable is chosen uniformly among those with no end at or next to the new node, excluding
+ * bridges: then the network also stays connected between the unplugging and the first plug. Only if
+ * all such cables are bridges (in a tree), a bridge is broken, and the three actions make one step.
  *
- * With several new nodes some cables would be plugged for one and broken for
- * the next. So the nodes are added one after the other on paper, and the plan
- * leads from the first network straight to the last (transition.h). */
+ * With several new nodes, some cables would be plugged for one node and broken for the next. So the
+ * nodes are first added one after the other without recording steps, and the plan leads from the
+ * first network directly to the last (transition.h). */
 #include "topology/change/grow.h"
 
 #include <stdio.h>
@@ -20,7 +19,7 @@
 #include "topology/change/bridges.h"
 #include "topology/change/transition.h"
 
-#define GROW_STREAM 0x67726f77 /* "grow": a stream no generator shares */
+#define GROW_STREAM 0x67726f77 /* "grow": a stream that no generator uses */
 #define PICK_TRIES  64
 #define MATCH_TRIES 16
 
@@ -30,7 +29,7 @@ struct grower {
     struct rewire rewire;
     struct bridges bridges;
     struct rng rng;
-    uint32_t *open; /* nodes that had a free port when last looked at; old nodes gain none */
+    uint32_t *open; /* nodes that had a free port when last checked; old nodes never gain one */
     uint32_t open_count;
 };
 
@@ -61,7 +60,7 @@ enum err grow_majority(const struct topology *topology, uint32_t *ports, uint32_
     *ports = *servers = 0;
     for (uint32_t v = 0, run = 0; v < nodes; v++) {
         run = v && outfit_order(&outfits[v - 1], &outfits[v]) == 0 ? run + 1 : 1;
-        if (run >= best) { /* a tie goes to more ports */
+        if (run >= best) { /* of equal counts, more ports win */
             best = run;
             *ports = outfits[v].ports;
             *servers = outfits[v].servers;
@@ -79,8 +78,8 @@ static bool nodes_can_join(const struct wiring *wiring, uint32_t one, uint32_t o
     return one != other && !wiring_joined(wiring, one, other);
 }
 
-/* A cable to break: its ends go to `one` and `other`, which are the same new
- * node, or two nodes with a free port each. Either way round will do. */
+/* Can this cable be broken so that its ends go to `one` and `other`? These are the same new node,
+ * or two nodes with a free port each. *turned says which end goes to which. */
 static bool cable_suits(const struct grower *grower, uint32_t one, uint32_t other, uint32_t cable,
                         bool *turned)
 {
@@ -94,14 +93,14 @@ static bool cable_suits(const struct grower *grower, uint32_t one, uint32_t othe
            nodes_can_join(wiring, other, link->a);
 }
 
-/* The cable chosen, and what is known of it. */
+/* The chosen cable. */
 struct pick {
-    uint32_t cable; /* CABLE_NONE: none suits */
+    uint32_t cable; /* CABLE_NONE: no cable is suitable */
     bool bridge;
     bool turned;
 };
 
-/* The choice by looking at all: needed where few suit, or none. */
+/* Chooses by looking at all cables: needed if few or none are suitable. */
 static void cable_pick_slowly(struct grower *grower, uint32_t one, uint32_t other,
                               struct pick *pick)
 {
@@ -177,7 +176,7 @@ static bool partner_suits(const struct rewire *rewire, uint32_t node, uint32_t o
     return nodes_can_join(&rewire->wiring, node, other) && rewire_joins(rewire, node, other);
 }
 
-/* A random node with a free port, for the odd one that is left. */
+/* A random node with a free port, for a single remaining port. */
 static uint32_t partner_pick(struct grower *grower, uint32_t node)
 {
     const struct rewire *rewire = &grower->rewire;
@@ -194,9 +193,8 @@ static uint32_t partner_pick(struct grower *grower, uint32_t node)
     return chosen;
 }
 
-/* Uses one port that is left: with a free port of another node, or, where all
- * such nodes are neighbours already, by a cable broken between this node and
- * one of them. */
+/* Uses one remaining port: joins it to a free port of another node or, if all such nodes are
+ * neighbours already, breaks a cable between this node and one of them. */
 static enum err port_match(struct grower *grower, uint32_t node, bool *done, struct why *why)
 {
     struct rewire *rewire = &grower->rewire;
@@ -236,8 +234,8 @@ static enum err node_connect(struct grower *grower, uint32_t node, struct why *w
     return OK;
 }
 
-/* One after the other; those that stayed short of cables get another turn once
- * the network is larger. */
+/* Connects the new nodes one after the other; nodes with too few cables get a second turn when the
+ * network is larger. */
 static enum err nodes_connect(struct grower *grower, uint32_t first, struct why *why)
 {
     for (uint32_t v = 0; v < first; v++)
@@ -254,15 +252,17 @@ static enum err nodes_connect(struct grower *grower, uint32_t first, struct why 
     }
     for (uint32_t v = first; v < grower->rewire.wiring.node_count; v++)
         if (rewire_used(&grower->rewire, v) == 0)
-            return why_fail(why, ERR_USAGE,
-                            "new node %u finds no cable to break and no free port to join", v);
+            return why_fail(
+                why, ERR_USAGE,
+                "new node %u cannot be connected: there is no cable to replace and no free port",
+                v);
     return OK;
 }
 
 /* The steps. */
 
-/* Prefers the straight way, unless it needs more of the steps that are many
- * actions at once. */
+/* Replaces the plan by the direct one, unless that has more steps of several actions or more steps
+ * that leave the network disconnected. */
 static enum err plan_straighten(struct rewire *rewire, const uint32_t *limit, const uint32_t *slots,
                                 const struct topology *topology, struct why *why)
 {
@@ -328,8 +328,8 @@ static int name_order(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-/* New names continue the last one: after "rack-7" comes "rack-8", or the next
- * number that is not taken. */
+/* New names continue the last name: after "rack-7" comes "rack-8", or the next number that is not
+ * in use. */
 static enum err names_extend(struct topology *grown, const struct topology *topology,
                              struct why *why)
 {
@@ -351,7 +351,7 @@ static enum err names_extend(struct topology *grown, const struct topology *topo
         prefix = strlen(last);
     if (prefix > NAME_PREFIX_MAX) {
         for (prefix = NAME_PREFIX_MAX; prefix && ((unsigned char)last[prefix] & 0xc0) == 0x80;)
-            prefix--; /* not within a character */
+            prefix--; /* do not cut within a character */
     }
     enum err err = OK;
     for (uint32_t v = 0; v < all && !err;) {
@@ -363,7 +363,7 @@ static enum err names_extend(struct topology *grown, const struct topology *topo
         if (!grown->names[v])
             err = why_memory(why);
         else if (v >= old && bsearch(&grown->names[v], sorted, old, sizeof *sorted, name_order))
-            free(grown->names[v]); /* taken: the next number */
+            free(grown->names[v]); /* the name is in use: try the next number */
         else
             v++;
     }
@@ -404,17 +404,18 @@ static enum err order_validate(const struct topology *topology, const struct gro
     uint64_t servers =
         topology->server_count + (uint64_t)order->count * (topology->direct ? 1 : order->servers);
     if (order->count == 0)
-        return why_fail(why, ERR_USAGE, "nothing to add");
+        return why_fail(why, ERR_USAGE, "there is nothing to add: the number of new nodes is 0");
     if (!topology->direct && order->servers > order->ports)
-        return why_fail(why, ERR_USAGE, "%u servers are more than the %u ports of a switch",
+        return why_fail(why, ERR_USAGE, "a new switch cannot have %u servers: it has only %u ports",
                         order->servers, order->ports);
     if (order->ports == (topology->direct ? 0 : order->servers))
         return why_fail(why, ERR_USAGE, "a new %s would have no port for a link",
                         topology->direct ? "server" : "switch");
     if ((uint64_t)topology->graph.node_count + order->count > GRAPH_NODE_MAX)
-        return why_fail(why, ERR_USAGE, "more than the %u nodes that fit", GRAPH_NODE_MAX);
+        return why_fail(why, ERR_USAGE, "the network would have more than %u nodes",
+                        GRAPH_NODE_MAX);
     if (servers > UINT32_MAX)
-        return why_fail(why, ERR_USAGE, "more than the %u servers that fit", UINT32_MAX);
+        return why_fail(why, ERR_USAGE, "the network would have more than %u servers", UINT32_MAX);
     return OK;
 }
 

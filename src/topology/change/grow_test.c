@@ -8,7 +8,7 @@
 
 #define SEED 20261115
 
-/* A switched network: every node with `servers`, and as many ports as used. */
+/* A switched network: every node has `servers` servers and as many ports as are used. */
 static void switches_make(struct topology *topology, const struct graph *graph, uint32_t servers)
 {
     assert_int_equal(topology_init(topology, TOPOLOGY_JELLYFISH, false, graph->node_count,
@@ -67,7 +67,7 @@ static void no_parallel_cables(const struct graph *graph)
     free(links);
 }
 
-/* Grows once and holds the plan against everything it promises. */
+/* Grows once and checks every guarantee of the plan. */
 static void grow_checked(struct growth *growth, const struct topology *before,
                          const struct grow_order *order, uint32_t together_max)
 {
@@ -146,8 +146,8 @@ static void tally_add(struct tally *tally, double grown, double built)
     tally->runs++;
 }
 
-/* Grown networks are as good as those built at once: shorter by chance is
- * well, longer by 1 % is not, and no single one is far off. */
+/* Grown networks are as good as those built at once: their mean path is at most 1 % longer on
+ * average, and no single network is far off. */
 static void tallies_judge(const struct tally *tallies, uint32_t count)
 {
     double ratios = 0;
@@ -229,7 +229,7 @@ static void the_cables_stay_in_the_ports_they_had(void **state)
     graph_fini(&graph);
 }
 
-/* A seed is a plan, another seed another one. */
+/* A seed always gives the same plan, another seed gives another one. */
 static void a_seed_repeats_the_growth(void **state)
 {
     struct rng rng = rng_make(9, 0);
@@ -276,8 +276,8 @@ static void a_tree_grows_in_steps_of_three_actions(void **state)
     }
 }
 
-/* Four switches cannot give twenty cables to one more; later ones can. */
-static void what_the_network_cannot_offer_stays_free(void **state)
+/* Four switches cannot give twenty cables to one more switch; later ones can. */
+static void ports_without_a_partner_stay_free(void **state)
 {
     struct rng rng = rng_make(2, 0);
     struct graph graph;
@@ -297,7 +297,7 @@ static void what_the_network_cannot_offer_stays_free(void **state)
     graph_fini(&graph);
 }
 
-static void an_odd_port_finds_a_free_one(void **state)
+static void an_odd_port_is_joined_to_a_free_port(void **state)
 {
     struct rng rng = rng_make(2, 0);
     struct graph graph;
@@ -315,7 +315,8 @@ static void an_odd_port_finds_a_free_one(void **state)
     topology.sites[5].ports = 3;
     struct why why;
     assert_int_equal(grow_topology(&growth, &topology, &order, &why), ERR_USAGE);
-    assert_string_equal(why.text, "new node 8 finds no cable to break and no free port to join");
+    assert_string_equal(
+        why.text, "new node 8 cannot be connected: there is no cable to replace and no free port");
     topology_fini(&topology);
     graph_fini(&graph);
 }
@@ -398,8 +399,8 @@ static void impossible_orders_are_refused(void **state)
     graph_fini(&graph);
 }
 
-/* Names of the greatest length, one ending in the middle of a character where
- * it is cut: the file of the grown network can still be read. */
+/* Names of the maximum length, one of which is cut within a character: the file of the grown
+ * network can still be read. */
 static void new_names_are_no_longer_than_files_allow(void **state)
 {
     const struct grow_order order = {.count = 2, .ports = 2, .servers = 1, .seed = 1};
@@ -430,7 +431,7 @@ static void new_names_are_no_longer_than_files_allow(void **state)
 TEST_MAIN(TEST(new_names_are_no_longer_than_files_allow),
           TEST(a_thousand_networks_grow_from_twenty_to_sixty_switches),
           TEST(the_cables_stay_in_the_ports_they_had), TEST(a_seed_repeats_the_growth),
-          TEST(a_tree_grows_in_steps_of_three_actions),
-          TEST(what_the_network_cannot_offer_stays_free), TEST(an_odd_port_finds_a_free_one),
-          TEST(a_lone_switch_grows_into_a_network), TEST(new_names_continue_the_old_ones),
-          TEST(the_majority_sets_the_defaults), TEST(impossible_orders_are_refused))
+          TEST(a_tree_grows_in_steps_of_three_actions), TEST(ports_without_a_partner_stay_free),
+          TEST(an_odd_port_is_joined_to_a_free_port), TEST(a_lone_switch_grows_into_a_network),
+          TEST(new_names_continue_the_old_ones), TEST(the_majority_sets_the_defaults),
+          TEST(impossible_orders_are_refused))

@@ -1,12 +1,11 @@
-/* joint_step: steps of several actions, where no single one leaves the network
- * whole.
+/* joint_step: steps of several actions, for the case that no single action keeps the network
+ * connected.
  *
- * Three tries, from the smallest step up. (1) One cable out, one in: the new
- * one bridges the gap the old one leaves. (2) A search, deeper and deeper up
- * to a few new cables, within a budget. (3) Greedy: begin somewhere and close
- * gaps until none is left, from several beginnings, the shortest wins. If the
- * wanted network is connected, (3) always ends: two pieces of the network are
- * joined in the end by cables that stay or are wanted. */
+ * Three attempts, from the smallest step up. (1) One cable out, one in: the new cable closes the
+ * gap that the old one leaves. (2) A search of increasing depth, up to a few new cables, within a
+ * budget. (3) Greedy: start with some want and close gaps until none is left; try several starts,
+ * and the shortest step wins. If the wanted network is connected, (3) always ends: two parts of the
+ * network are finally joined by cables that stay or are wanted. */
 #include "topology/change/joint_step.h"
 
 #include <stdlib.h>
@@ -17,19 +16,19 @@
 #define DEPTH_NARROW  64
 #define DEPTH_WIDE    3
 #define GREEDY_STARTS 8
-#define BUDGET_WORK   4000000u /* nodes and cables looked at, roughly, in one search */
+#define BUDGET_WORK   4000000u /* nodes and cables visited in one search, roughly */
 #define BUDGET_MIN    64u
 #define BUDGET_MAX    2000u
 
-/* A step under way, and room for its searches. */
+/* A step in progress, and memory for its searches. */
 struct joint {
     struct transition *transition;
-    uint32_t parts;  /* how many there are now; no step may leave more */
-    uint32_t budget; /* searches through the network still allowed */
-    bool wide;       /* also wants that lack both ports, if they close a gap */
+    uint32_t parts;  /* the number of parts now; a step must not leave more */
+    uint32_t budget; /* searches through the network that are still allowed */
+    bool wide;       /* also use wants without room at both ends, if they close a gap */
     uint32_t *labels[DEPTH_WIDE + 1];
     struct bfs bfs;
-    uint32_t *stays; /* per piece; there are no more pieces than nodes */
+    uint32_t *stays; /* per part; there are at most as many parts as nodes */
 };
 
 static bool joint_whole(const struct joint *joint)
@@ -56,7 +55,7 @@ static enum err pair_try(struct joint *joint, uint32_t index, bool *done, struct
         if (err || *done)
             return err;
         transition_undo(transition, count);
-        bridges_find(&transition->bridges, wiring); /* cables have moved to other numbers */
+        bridges_find(&transition->bridges, wiring); /* the indexes of cables have changed */
     }
     return OK;
 }
@@ -77,19 +76,18 @@ static enum err pairs_try(struct joint *joint, bool *done, struct why *why)
     return OK;
 }
 
-/* A want that closes a gap, or leads out to a node that nothing reaches yet. */
+/* Does the want close a gap, or lead to a node that has no cable yet? */
 static bool want_closes(const struct want *want, const uint32_t *label)
 {
     assert(label); /* a wide search has labelled the parts */
     return label[want->cable.a] != label[want->cable.b];
 }
 
-/* (2) mend and want_force call each other; every pair of calls spends one of
- * `depth`, or returns. */
+/* (2) mend and want_force call each other; every pair of calls decreases `depth`, or returns. */
 static enum err mend(struct joint *joint, uint32_t depth, bool *done, struct why *why);
 
-/* Plugs the want, unplugging what is in its way in every possible manner, and
- * mends what that tore. */
+/* Plugs the want. Tries every way of unplugging the cables that block it, and calls mend to
+ * reconnect the network. */
 static enum err want_force(struct joint *joint, uint32_t index, uint32_t depth, bool *done,
                            struct why *why)
 {
@@ -121,9 +119,9 @@ static enum err want_force(struct joint *joint, uint32_t index, uint32_t depth, 
     return OK;
 }
 
-/* Is the want worth trying while the network is torn? A narrow search follows
- * the free ports from want to want; a wide one looks for any that closes a
- * gap, by the labels. */
+/* Is the want worth trying while the network is disconnected? A narrow search follows the free
+ * ports from want to want; a wide search takes any want that closes a gap according to the
+ * labels. */
 static enum err want_worth(const struct joint *joint, const struct want *want,
                            const uint32_t *label, uint32_t blocked, bool *worth, struct why *why)
 {
@@ -168,7 +166,7 @@ static enum err mend(struct joint *joint, uint32_t depth, bool *done, struct why
     return OK;
 }
 
-/* All beginnings, those with one port missing first. */
+/* Tries all starts; wants without room at one end come before those without room at both. */
 static enum err search_try(struct joint *joint, uint32_t depth, bool *done, struct why *why)
 {
     struct transition *transition = joint->transition;
@@ -230,7 +228,7 @@ static enum err want_push_in(struct joint *joint, uint32_t index, struct why *wh
     return transition_plug(transition, index, why);
 }
 
-/* Would making room at this node tear the network further? */
+/* Would making room at this node disconnect the network further? */
 static bool relief_tears(const struct transition *transition, uint32_t node)
 {
     const struct wiring *wiring = &transition->rewire->wiring;
@@ -242,8 +240,8 @@ static bool relief_tears(const struct transition *transition, uint32_t node)
     return true;
 }
 
-/* The want that closes a gap and tears the fewest new ones; among those, the
- * one with the fewest ports missing; one that only leads to a new node last. */
+/* Finds the want that closes a gap and opens the fewest new gaps; of these, the one with room at
+ * the most ends. A want that only leads to a new node comes last. */
 static bool closing_want(struct joint *joint, uint32_t *found)
 {
     struct transition *transition = joint->transition;
@@ -267,9 +265,8 @@ static bool closing_want(struct joint *joint, uint32_t *found)
     return best != UINT32_MAX;
 }
 
-/* A cable of a piece in which all nodes are leaving: nothing will join it to
- * the rest again, so it is taken down in the same step. The labels are those
- * of closing_want. */
+/* Finds a cable of a part in which all nodes are leaving: nothing will join this part to the rest
+ * again, so it is removed in the same step. The labels are those of closing_want. */
 static bool stranded_port(struct joint *joint, uint64_t *port)
 {
     const struct transition *transition = joint->transition;

@@ -1,9 +1,9 @@
 #pragma once
-/* joint_step: steps of several actions, where no single one leaves the network
- * whole. */
+/* joint_step: steps of several actions, for the case that no single action keeps the network
+ * connected. */
 
 #include "topology/change/transition_impl.h"
 
-/* A step of several actions that leaves no more parts than there are; the
- * bridges are up to date. Commits it, or does nothing if none was found. */
+/* Finds a step of several actions that does not increase the number of parts; the bridges must be
+ * up to date. Commits the step, or does nothing if none was found. */
 MUST_CHECK enum err joint_step(struct transition *transition, bool *done, struct why *why);

@@ -1,9 +1,8 @@
 #pragma once
-/* replay: for the tests of plans. It carries a plan out on a plain list of
- * cables, knowing nothing of the code that made it, and fails the test at a
- * cable that is not there, a port that is taken, a node that is full, or a
- * network in pieces where the plan says it is whole. Also random graphs to
- * try plans on. */
+/* replay: for the tests of plans. It executes a plan on a plain list of cables and shares no code
+ * with the planner. It fails the test at a cable that does not exist, a port that is used, a node
+ * that is full, or a disconnected network where the plan says that it is connected. The file also
+ * makes random graphs to try plans on. */
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 
 struct replay {
     uint32_t node_count;
-    const uint32_t *limit;  /* cables a node can hold */
+    const uint32_t *limit;  /* per node: how many cables it can hold */
     const uint8_t *leaving; /* may be NULL */
     struct link *cables;
     uint32_t count;
@@ -53,7 +52,8 @@ static inline uint32_t replay_root(struct replay *replay, uint32_t node)
     return node;
 }
 
-/* Pieces of the nodes that count: with a cable, or cut off and not leaving. */
+/* The number of parts of the nodes that count: nodes with a cable, and nodes without one that are
+ * not leaving. */
 static inline uint32_t replay_parts(struct replay *replay)
 {
     uint32_t parts = 0;
@@ -102,7 +102,7 @@ static inline void replay_plug(struct replay *replay, const struct link *added)
     replay->cables[replay->count++] = *added;
 }
 
-/* Unplugging names a cable the way round that it was plugged or listed. */
+/* Unplugging names the ends of a cable in the order in which it was plugged or listed. */
 static inline void replay_run(struct replay *replay, const struct rewire_plan *plan)
 {
     uint32_t unplugged = 0, steps = 0, together = 0, apart = 0;

@@ -5,8 +5,7 @@
 #include "base/array.h"
 #include "base/check.h"
 
-/* A file may name port 4000000000; room for every number below it is not
- * worth having. */
+/* A file may name port 4000000000; memory for every smaller port number would be a waste. */
 #define SLOTS_PER_CABLE 16
 #define SLOTS_SPARE     (UINT64_C(1) << 24)
 
@@ -41,8 +40,9 @@ static enum err slots_validate(const uint32_t *slots, uint32_t node_count, uint3
         most = slots[v] > most ? slots[v] : most;
     }
     if (total > SLOTS_SPARE + SLOTS_PER_CABLE * ((uint64_t)link_count + node_count))
-        return why_fail(why, ERR_INPUT, "port numbers up to %u: too many ports for %u cables",
-                        most - 1, link_count);
+        return why_fail(why, ERR_INPUT,
+                        "port numbers up to %u are too large for a network of %u cables", most - 1,
+                        link_count);
     return OK;
 }
 
@@ -106,7 +106,7 @@ static enum err action_add(struct rewire *rewire, struct rewire_action action, s
     return OK;
 }
 
-/* The port itself if it can be had, else any. */
+/* The port itself if it is free, else any. */
 static uint32_t port_choose(const struct rewire *rewire, uint32_t node, uint32_t port)
 {
     const struct wiring *wiring = &rewire->wiring;
@@ -129,7 +129,7 @@ enum err rewire_plug(struct rewire *rewire, uint32_t a, uint32_t a_port, uint32_
     }
     action.a_fresh = !rewire->attached[a];
     action.b_fresh = !rewire->attached[b];
-    action.cable.a = a; /* the ports follow below, once nothing can fail */
+    action.cable.a = a; /* the ports are set below, when nothing can fail any more */
     enum err err = action_add(rewire, action, why);
     if (err)
         return err;
@@ -144,7 +144,7 @@ enum err rewire_plug(struct rewire *rewire, uint32_t a, uint32_t a_port, uint32_
     return OK;
 }
 
-/* How many parts there are once this cable is gone. */
+/* The number of parts after this cable is removed. */
 static enum err parts_without(const struct rewire *rewire, uint32_t cable, uint32_t *parts,
                               struct why *why)
 {

@@ -4,7 +4,7 @@
 
 static const uint32_t three[] = {3, 3, 3, 3, 3, 3};
 
-/* A triangle 0 1 2 with 3 hanging on 2; 4 and 5 are new. */
+/* A triangle 0 1 2 and node 3 at node 2; 4 and 5 are new. */
 static const struct link kite[] = {{0, 1, 0, 0}, {1, 2, 1, 0}, {2, 0, 1, 1}, {2, 3, 2, 0}};
 
 static void parts_count_a_node_from_its_first_cable(void **state)
@@ -16,7 +16,8 @@ static void parts_count_a_node_from_its_first_cable(void **state)
     assert_false(rewire_joins(&rewire, 4, 5));
     assert_int_equal(rewire_plug(&rewire, 4, PORT_ANY, 5, PORT_ANY, NULL), OK);
     assert_int_equal(rewire.parts, 2);
-    assert_int_equal(rewire_plug(&rewire, 5, 0, 0, 0, NULL), OK); /* both wishes are taken */
+    assert_int_equal(rewire_plug(&rewire, 5, 0, 0, 0, NULL),
+                     OK); /* both preferred ports are in use */
     assert_int_equal(rewire.plan.actions[1].cable.a_port, 1);
     assert_int_equal(rewire.plan.actions[1].cable.b_port, 2);
     assert_int_equal(rewire.parts, 1);
@@ -42,7 +43,7 @@ static void only_a_leaving_node_may_lose_its_last_cable(void **state)
     }
 }
 
-static void steps_are_what_was_committed_together(void **state)
+static void a_commit_makes_one_step(void **state)
 {
     struct rewire rewire;
     assert_int_equal(rewire_init(&rewire, 6, three, three, NULL, kite, 4, NULL), OK);
@@ -61,8 +62,8 @@ static void steps_are_what_was_committed_together(void **state)
     rewire_fini(&rewire);
 }
 
-/* Random actions, watched by the replay; then all taken back. */
-static void parts_follow_any_actions_and_undo_them(void **state)
+/* Random actions, checked by the replay; then all are undone. */
+static void parts_are_correct_after_any_actions_and_undo(void **state)
 {
     struct rng rng = rng_make(3, 0);
     uint32_t limit[12];
@@ -107,7 +108,7 @@ static void parts_follow_any_actions_and_undo_them(void **state)
     }
 }
 
-static void port_numbers_without_end_are_refused(void **state)
+static void huge_port_numbers_are_refused(void **state)
 {
     struct rewire rewire;
     struct why why;
@@ -117,11 +118,11 @@ static void port_numbers_without_end_are_refused(void **state)
     assert_int_equal(graph_make(&graph, 2, &far, 1, NULL), OK);
     rewire_cover(slots, &graph, NULL);
     assert_int_equal(rewire_init(&rewire, 2, limit, slots, NULL, &far, 1, &why), ERR_INPUT);
-    assert_string_equal(why.text, "port numbers up to 4294967294: too many ports for 1 cables");
+    assert_string_equal(why.text,
+                        "port numbers up to 4294967294 are too large for a network of 1 cables");
     graph_fini(&graph);
 }
 
 TEST_MAIN(TEST(parts_count_a_node_from_its_first_cable),
-          TEST(only_a_leaving_node_may_lose_its_last_cable),
-          TEST(steps_are_what_was_committed_together), TEST(parts_follow_any_actions_and_undo_them),
-          TEST(port_numbers_without_end_are_refused))
+          TEST(only_a_leaving_node_may_lose_its_last_cable), TEST(a_commit_makes_one_step),
+          TEST(parts_are_correct_after_any_actions_and_undo), TEST(huge_port_numbers_are_refused))

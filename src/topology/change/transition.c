@@ -1,11 +1,10 @@
 /* transition: the single steps.
  *
- * Plugging never harms (unless it founds an island), so everything with room
- * at both ends is plugged at once. Otherwise some want lacks a port, and the
- * node that lacks it has a cable to lose: its limit allows all its wanted
- * cables, so a full node holds one that is going. The first few candidates are
- * tried one by one, which in a well-connected network finds one at once; after
- * that all bridges are found in one search, so that trees stay cheap. */
+ * Plugging never does harm (unless it makes a separate part), so every want with room at both ends
+ * is plugged at once. Otherwise some want lacks room at a node. That node has a cable to lose: its
+ * limit allows all its wanted cables, so a full node holds a cable that is going. The first few
+ * candidates are tried one by one, which finds one at once in a well-connected network; after that
+ * all bridges are found in one search, so that trees stay cheap. */
 #include "topology/change/transition.h"
 
 #include "base/check.h"
@@ -14,7 +13,7 @@
 
 #define QUICK_TRIES 8
 
-/* Each step function tries to make one step, and says whether it did. */
+/* Each step function tries to make one step; *done says whether it did. */
 
 static enum err step_plug(struct transition *transition, bool *done, struct why *why)
 {
@@ -23,7 +22,7 @@ static enum err step_plug(struct transition *transition, bool *done, struct why 
         struct want *want = &transition->wants[index];
         want->in_ready = false;
         if (want->done || !rewire_joins(transition->rewire, want->cable.a, want->cable.b))
-            continue; /* an island is looked at again when one of its ends is reached */
+            continue; /* a separate part; it is tried again when one of its ends is reached */
         if (want_blocked(transition, want)) {
             want_push(transition, index);
             continue;
@@ -38,7 +37,7 @@ static enum err step_plug(struct transition *transition, bool *done, struct why 
     return OK;
 }
 
-/* Unplugs a cable of this node that is not needed. */
+/* Unplugs a cable of this node whose removal does not disconnect the network. */
 static enum err node_relieve(struct transition *transition, uint32_t node, bool *done,
                              struct why *why)
 {
@@ -99,7 +98,7 @@ static enum err step_unplug_quick(struct transition *transition, bool *done, str
     return OK;
 }
 
-/* No bridge, or the last cable of a node that leaves. */
+/* Is it not a bridge, or is it the last cable of a leaving node? */
 static bool cable_spare(const struct transition *transition, uint32_t cable)
 {
     const struct rewire *rewire = transition->rewire;
@@ -121,8 +120,9 @@ static bool node_spare_port(const struct transition *transition, uint32_t node, 
     return false;
 }
 
-/* The best cable to unplug, by all bridges: one that lets a want in, one that
- * lets a want nearer, one that a leaving node has to lose anyway. */
+/* Finds the best cable to unplug when all bridges are known: first a cable that makes room for a
+ * want that lacks room at one end, then at both ends, then a cable that a leaving node must lose
+ * anyway. */
 static bool spare_port(const struct transition *transition, uint64_t *port)
 {
     for (uint32_t blocked = 1; blocked <= 2; blocked++) {
@@ -164,9 +164,9 @@ static enum err step_unplug_slow(struct transition *transition, bool *done, stru
     return OK;
 }
 
-/* Nothing to plug any more: what is left goes, leaving nodes from the outside
- * in. The cable that a leaving node is left with goes next, so that a row of
- * them is taken down in one pass. */
+/* Nothing is left to plug, so the remaining going cables are unplugged, leaving nodes from the
+ * outside in. The last cable of a leaving node is unplugged next, so that a chain of leaving nodes
+ * is removed in one pass. */
 static enum err step_drain(struct transition *transition, bool *done, struct why *why)
 {
     const struct wiring *wiring = &transition->rewire->wiring;
@@ -193,7 +193,7 @@ static enum err step_drain(struct transition *transition, bool *done, struct why
     return OK;
 }
 
-/* The network before or after is in pieces: some step has to show it. */
+/* The network before or after is disconnected, so some step must leave it disconnected. */
 static enum err step_anyhow(struct transition *transition, struct why *why)
 {
     enum err err = OK;

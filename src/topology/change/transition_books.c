@@ -1,10 +1,9 @@
-/* transition_books: which cables are to be plugged and unplugged, and which of
- * those are done. Both single steps (transition.c) and joint steps
- * (joint_step.c) change the wiring through here.
+/* transition_books: which cables are to be plugged and unplugged, and which of these are done. Both
+ * single steps (transition.c) and joint steps (joint_step.c) change the wiring through this file.
  *
- * Invariants: want_left and going_left count what is not done; going[] is set
- * at both ports of a going cable until it is unplugged, and never at a port
- * whose cable was plugged here. */
+ * Invariants: want_left and going_left count the cables that are not done; going[] is set at both
+ * ports of a going cable until it is unplugged, and never at a port whose cable was plugged
+ * here. */
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -125,7 +124,7 @@ void transition_undo(struct transition *transition, size_t count)
     }
 }
 
-/* Setting out: which cables stay, which go, which come. */
+/* Start: which cables stay, which are unplugged, which are plugged. */
 
 static struct link link_upwards(const struct link *link)
 {
@@ -134,7 +133,7 @@ static struct link link_upwards(const struct link *link)
     return (struct link){link->b, link->a, link->b_port, link->a_port};
 }
 
-/* By the later node first: the cables of one new node come together. */
+/* Orders by the later node first, so that the cables of one new node are consecutive. */
 static int link_order(const void *left, const void *right)
 {
     const struct link *one = left, *other = right;

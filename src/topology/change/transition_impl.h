@@ -1,6 +1,6 @@
 #pragma once
-/* The state of a transition under way, kept by transition_books.c and shared by
- * transition.c (single steps) and joint_step.c (steps of several actions). */
+/* The state of a transition in progress. transition_books.c keeps it; transition.c (single steps)
+ * and joint_step.c (steps of several actions) share it. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ struct want {
     bool in_ready, in_near;
 };
 
-/* Wants to look at soon; each at most once. */
+/* Wants to look at next; each is on the stack at most once. */
 struct want_stack {
     uint32_t *items;
     uint32_t count;
@@ -27,14 +27,14 @@ struct transition {
     struct want *wants;
     uint32_t want_count;
     uint32_t want_left;
-    uint32_t want_cursor;  /* all before are done */
+    uint32_t want_cursor;  /* all wants before this one are done */
     uint32_t *wants_first; /* node_count + 1: wants of node v are wants_of[first[v] ..] */
     uint32_t *wants_of;
-    struct want_stack ready; /* may have both ports */
-    struct want_stack near;  /* may lack one port */
+    struct want_stack ready; /* wants that may have room at both ends */
+    struct want_stack near;  /* wants that may lack room at one end only */
 
     uint8_t *going;        /* per port of the wiring: its cable is to be unplugged */
-    uint64_t *going_ports; /* one port of each such cable, done or not */
+    uint64_t *going_ports; /* one port of each such cable, whether unplugged yet or not */
     uint32_t going_count;
     uint32_t going_left;
 
@@ -44,8 +44,7 @@ struct transition {
     struct bridges bridges;
 };
 
-/* Sets out: compares the wiring with the wanted cables. To be finished with
- * transition_fini in any case. */
+/* Compares the wiring with the wanted cables. transition_fini must be called also on failure. */
 MUST_CHECK enum err transition_init(struct transition *transition, struct rewire *rewire,
                                     const struct link *wanted, uint32_t wanted_count,
                                     struct why *why);
@@ -57,24 +56,24 @@ static inline bool transition_node_blocked(const struct transition *transition, 
     return rewire_room(transition->rewire, node) == 0;
 }
 
-/* How many ends of the want have no room. */
+/* The number of ends of the want that have no room. */
 uint32_t want_blocked(const struct transition *transition, const struct want *want);
 
-/* The want's first end without room; asserts that there is one. */
+/* The first end of the want that has no room; asserts that there is one. */
 uint32_t want_blocked_end(const struct transition *transition, const struct want *want);
 
-/* Puts the want on the stack of those that lack no port, or one, if it does. */
+/* Puts the want on the stack `ready` or `near` if no end, or one end, has no room. */
 void want_push(struct transition *transition, uint32_t index);
 
-/* Actions on the wiring, with the transition's own books kept. */
+/* Actions on the wiring that also update the transition's own state. */
 MUST_CHECK enum err transition_plug(struct transition *transition, uint32_t want, struct why *why);
 MUST_CHECK enum err transition_unplug(struct transition *transition, uint64_t port,
                                       struct why *why);
 MUST_CHECK enum err transition_unplug_safely(struct transition *transition, uint64_t port,
                                              bool *done, struct why *why);
 
-/* Makes a step of the actions since the last one. */
+/* Makes one step of the actions since the last commit. */
 void transition_commit(struct transition *transition);
 
-/* Takes uncommitted actions back until the plan has `count` of them. */
+/* Undoes uncommitted actions until the plan has `count` actions. */
 void transition_undo(struct transition *transition, size_t count);

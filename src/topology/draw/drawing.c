@@ -5,15 +5,16 @@
 
 #include "base/check.h"
 
-#define MARGIN         36.0
-#define FOOT           44.0 /* room for the caption */
-#define SIDE_MAX       1400.0
-#define BULGE          0.14 /* how far a wraparound cable bends, in its length ... */
-#define BULGE_SHORT    0.22 /* ... and a short one, to clear the node between */
-#define DOTS_MAX       64   /* servers of a switch that are drawn; all are told */
-#define CAPTION_LETTER 7.0  /* width of one, at 13 px */
+#define MARGIN   36.0
+#define FOOT     44.0 /* room for the caption */
+#define SIDE_MAX 1400.0
+#define BULGE    0.14 /* how far a wraparound cable bends, relative to its length */
+#define BULGE_SHORT                                                                                \
+    0.22 /* the same for a short cable, which must clear the node between its ends */
+#define DOTS_MAX       64  /* servers of a switch that are drawn; the tooltip gives their number */
+#define CAPTION_LETTER 7.0 /* width of a letter at 13 px */
 
-/* Okabe and Ito's colours: told apart also by the colour-blind. */
+/* Okabe and Ito's colours, which colour-blind people can distinguish. */
 static const char *const axis_colour[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"};
 #define AXIS_COLOURS (sizeof axis_colour / sizeof *axis_colour)
 #define PLAIN_COLOUR "#5b6770"
@@ -62,7 +63,7 @@ static void put_name(const struct canvas *canvas, uint32_t node)
     put_escaped(canvas->out, topology_name(canvas->topology, node, buffer));
 }
 
-/* Which axis a cable of a grid follows; axis_count for a jump or a random one. */
+/* The axis that a cable of a grid follows; axis_count for a jump or a random cable. */
 static uint32_t link_axis(const struct topology *topology, const struct link *link, bool *wraps)
 {
     uint32_t a[AXIS_MAX], b[AXIS_MAX], axis = topology->axis_count;
@@ -84,8 +85,8 @@ static uint32_t link_axis(const struct topology *topology, const struct link *li
     return axis;
 }
 
-/* A curve whose middle is pushed off the straight line by `bulge` of its
- * length, to the left of its direction. */
+/* Draws a curve whose middle is `bulge` of its length away from the straight line, to the left of
+ * its direction. */
 static void put_curve(const struct canvas *canvas, struct point a, struct point b, double bulge)
 {
     double x = (a.x + b.x) / 2 + (b.y - a.y) * bulge, y = (a.y + b.y) / 2 - (b.x - a.x) * bulge;
@@ -105,7 +106,7 @@ static void put_path(const struct canvas *canvas, const struct link *link, const
         if (axis == topology->axis_count) {
             *colour = JUMP_COLOUR;
             *dashed = true;
-            put_curve(canvas, a, b, 0.1); /* a straight one would cross nodes on the diagonal */
+            put_curve(canvas, a, b, 0.1); /* a straight line would cross nodes on the diagonal */
             return;
         }
         *colour = axis_colour[axis % AXIS_COLOURS];
@@ -118,7 +119,7 @@ static void put_path(const struct canvas *canvas, const struct link *link, const
     } else if (canvas->layout.kind == LAYOUT_CIRCLE) {
         struct point middle = {canvas->width / 2, (canvas->height - FOOT) / 2};
         struct point half = {(a.x + b.x) / 2, (a.y + b.y) / 2};
-        /* Chords lean to the centre, so that they part from the rim at once. */
+        /* Chords bend towards the centre, so that they leave the rim at once. */
         text_printf(canvas->out, "M%.1f %.1fQ%.1f %.1f %.1f %.1f", a.x, a.y,
                     half.x + (middle.x - half.x) * 0.35, half.y + (middle.y - half.y) * 0.35, b.x,
                     b.y);
@@ -150,7 +151,7 @@ static void put_links(const struct canvas *canvas)
     text_puts(canvas->out, "</g>\n");
 }
 
-/* Servers of a switch: dots on the side away from the centre, or below. */
+/* Draws the servers of a switch: dots on the side away from the centre, or below. */
 static void put_servers(const struct canvas *canvas, uint32_t node)
 {
     uint32_t servers = canvas->topology->sites[node].servers;
@@ -196,7 +197,7 @@ static void put_node(const struct canvas *canvas, uint32_t node, bool labelled)
     text_puts(canvas->out, "\n");
 }
 
-/* Names are written into the nodes where they fit. */
+/* Names are written into the nodes if they fit. */
 static bool labels_fit(const struct canvas *canvas)
 {
     char buffer[NODE_NAME_SIZE];
@@ -229,8 +230,8 @@ static void caption_write(struct text *caption, const struct topology *topology)
     text_printf(caption, "%u links", topology->graph.link_count);
 }
 
-/* Chooses the scale: nodes not crowded, the picture not larger than a screen
- * unless it must be. */
+/* Chooses the scale so that nodes are not crowded and the picture is not larger than a screen, if
+ * possible. */
 static void canvas_size(struct canvas *canvas, size_t caption_size)
 {
     const struct layout *layout = &canvas->layout;
@@ -252,9 +253,10 @@ enum err drawing_svg(struct text *out, const struct topology *topology, enum lay
 {
     const struct graph *graph = &topology->graph;
     if (graph->node_count > DRAWING_NODE_MAX || graph->link_count > DRAWING_LINK_MAX)
-        return why_fail(why, ERR_USAGE,
-                        "draw: %u nodes and %u links are too many to see; at most %d and %d",
-                        graph->node_count, graph->link_count, DRAWING_NODE_MAX, DRAWING_LINK_MAX);
+        return why_fail(
+            why, ERR_USAGE,
+            "draw: %u nodes and %u links are too many to draw; the maximum is %d and %d",
+            graph->node_count, graph->link_count, DRAWING_NODE_MAX, DRAWING_LINK_MAX);
     struct canvas canvas = {.out = out, .topology = topology};
     enum err err = layout_make(&canvas.layout, topology, kind, why);
     if (err)

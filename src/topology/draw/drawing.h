@@ -1,10 +1,9 @@
 #pragma once
-/* drawing: a topology as an SVG picture, readable to a few hundred nodes.
+/* drawing: a topology as an SVG picture, readable up to a few hundred nodes.
  *
- * Cables along different axes have different colours, wraparound cables bend
- * around the grid, jumps are dashed; servers of a switch are small dots beside
- * it. Every node and cable tells its name and ports to a pointer that rests
- * on it. */
+ * Cables along different axes have different colours, wraparound cables bend around the grid, jumps
+ * are dashed; the servers of a switch are small dots beside it. Every node and cable has a tooltip
+ * with its name and ports. */
 
 #include "base/err.h"
 #include "base/text.h"

@@ -8,7 +8,7 @@
 
 #define TURN 6.283185307179586
 
-#define SPRING_NODE_MAX 1000 /* its cost is the square of the nodes, per round */
+#define SPRING_NODE_MAX 1000 /* the cost of a round is the square of the number of nodes */
 #define SPRING_ROUNDS   300
 
 const char *const layout_names[] = {"auto", "grid", "circle", "levels", "spring", NULL};
@@ -34,9 +34,9 @@ static enum layout_kind layout_suiting(const struct topology *topology)
     assert_unreachable();
 }
 
-/* Axis 0 goes right, axis 1 down, axis 2 into the depth; three more axes make
- * blocks of such boxes, and so on. A small slant keeps the nodes of a row from
- * hiding the links of the row behind. */
+/* Axis 0 goes to the right, axis 1 down, axis 2 into the depth; three more axes make blocks of such
+ * boxes, and so on. A small slant keeps the nodes of a row from hiding the links of the row
+ * behind. */
 static void layout_grid(struct layout *layout, const struct topology *topology)
 {
     struct point step[AXIS_MAX] = {{0, 0}};
@@ -84,12 +84,12 @@ static double circle_radius(uint32_t count)
     return count < 2 ? 0 : fmax(1, count / TURN);
 }
 
-/* Groups (containers, pods) are circles whose centres stand on a circle. */
+/* Groups (containers, pods) are circles whose centres are on a circle. */
 static enum err layout_circle(struct layout *layout, const struct topology *topology,
                               struct why *why)
 {
     uint32_t nodes = topology->graph.node_count, groups = 0, largest = 0;
-    uint32_t *group_of = array_new(nodes, sizeof *group_of); /* 0: in none */
+    uint32_t *group_of = array_new(nodes, sizeof *group_of); /* 0: in no group */
     uint32_t *size = array_new((size_t)nodes + 1, sizeof *size);
     uint32_t *seen = array_new((size_t)nodes + 1, sizeof *seen);
     enum err err = group_of && size && seen ? topology_rank_groups(topology, group_of, &groups, why)
@@ -120,7 +120,7 @@ done:
     return err;
 }
 
-/* Every level is a row; rows are as wide as the widest. */
+/* Every level is a row; all rows are as wide as the widest. */
 static void layout_levels(struct layout *layout, const struct topology *topology)
 {
     uint32_t count[3] = {0}, seen[3] = {0}, widest = 1;
@@ -135,8 +135,8 @@ static void layout_levels(struct layout *layout, const struct topology *topology
     }
 }
 
-/* One round of Fruchterman and Reingold's forces: all pairs repel, links pull;
- * nobody moves further than `heat`. */
+/* One round of Fruchterman and Reingold's forces: all pairs of nodes repel each other, links pull.
+ * No node moves further than `heat`. */
 static void spring_round(struct point *at, struct point *push, const struct graph *graph,
                          double heat)
 {
@@ -175,12 +175,13 @@ static enum err layout_spring(struct layout *layout, const struct topology *topo
 {
     uint32_t nodes = topology->graph.node_count;
     if (nodes > SPRING_NODE_MAX)
-        return why_fail(why, ERR_USAGE, "spring: %u nodes are too many, at most %d; try circle",
-                        nodes, SPRING_NODE_MAX);
+        return why_fail(why, ERR_USAGE,
+                        "spring: %u nodes are too many; the maximum is %d; try circle", nodes,
+                        SPRING_NODE_MAX);
     struct point *push = array_new(nodes, sizeof *push);
     if (!push)
         return why_memory(why);
-    /* A sunflower: even, and no two nodes at the same place. */
+    /* A sunflower pattern: evenly spread, and no two nodes at the same place. */
     for (uint32_t v = 0; v < nodes; v++)
         layout->at[v] = on_circle((struct point){0, 0}, sqrt(v + 0.5), v * 0.618033988749895);
     double heat = fmax(1, sqrt(nodes) / 4);
@@ -197,7 +198,8 @@ static int point_by_x(const void *left, const void *right)
     return a->x < b->x ? -1 : a->x > b->x;
 }
 
-/* Smallest distance of any two nodes: sorted by x, only near ones can be it. */
+/* The smallest distance between two nodes. After sorting by x, only nodes with close x are
+ * compared. */
 static double spacing_of(const struct point *at, uint32_t count, struct point *sorted)
 {
     double least = INFINITY;

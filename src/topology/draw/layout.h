@@ -1,17 +1,17 @@
 #pragma once
-/* layout: where to put the nodes of a topology on paper.
+/* layout: the positions of the nodes of a topology in a drawing.
  *
- * Positions are in units of the usual distance between neighbours on the
- * page, y downwards. The same topology always gets the same layout. */
+ * Positions are in units of the usual distance between neighbours in the drawing, y downwards. The
+ * same topology always gets the same layout. */
 
 #include "base/err.h"
 #include "topology/topology.h"
 
 enum layout_kind {
-    LAYOUT_AUTO,   /* what suits the topology */
+    LAYOUT_AUTO,   /* the layout that suits the topology */
     LAYOUT_GRID,   /* along the axes of a torus, the third one into the depth */
-    LAYOUT_CIRCLE, /* on a ring; groups on rings of their own */
-    LAYOUT_LEVELS, /* edge below, core above */
+    LAYOUT_CIRCLE, /* on a circle; each group on a circle of its own */
+    LAYOUT_LEVELS, /* edge switches at the bottom, core switches at the top */
     LAYOUT_SPRING, /* neighbours attract, all others repel */
 };
 
@@ -28,7 +28,7 @@ struct layout {
     double spacing;         /* smallest distance between two nodes */
 };
 
-/* Refuses a layout that the topology cannot have (a grid without axes). */
+/* Refuses a layout that the topology does not allow (a grid without axes). */
 MUST_CHECK enum err layout_make(struct layout *layout, const struct topology *topology,
                                 enum layout_kind kind, struct why *why);
 void layout_fini(struct layout *layout);

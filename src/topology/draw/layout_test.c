@@ -11,8 +11,8 @@ static double span(const struct layout *layout, uint32_t a, uint32_t b)
     return sqrt(x * x + y * y);
 }
 
-/* Every step along an axis is the same step on the page, whatever the node. */
-static void a_grid_moves_alike_along_an_axis(void **state)
+/* Every step along an axis is the same step in the drawing, at every node. */
+static void steps_along_an_axis_are_equal(void **state)
 {
     struct topology torus = build_test("torus:4x3x3x2");
     struct layout layout;
@@ -24,12 +24,12 @@ static void a_grid_moves_alike_along_an_axis(void **state)
     for (uint32_t v = 0; v < 72; v++)
         for (uint32_t w = 0; w < v; w++)
             assert_true(span(&layout, v, w) >= layout.spacing - 1e-9);
-    assert_true(layout.spacing > 0.3); /* nobody hides another */
+    assert_true(layout.spacing > 0.3); /* no node hides another */
     layout_fini(&layout);
     topology_fini(&torus);
 }
 
-static void a_ring_stands_on_a_circle(void **state)
+static void the_nodes_of_a_ring_are_on_a_circle(void **state)
 {
     struct topology ring = build_test("torus:40");
     struct layout layout;
@@ -44,8 +44,8 @@ static void a_ring_stands_on_a_circle(void **state)
     topology_fini(&ring);
 }
 
-/* Groups with numbers from `first` on, `step` apart. */
-static void assert_groups_stand_apart(uint32_t first, uint32_t step)
+/* Groups numbered from `first` on in steps of `step`. */
+static void assert_groups_are_separate(uint32_t first, uint32_t step)
 {
     struct topology ring = build_test("torus:40");
     struct layout layout;
@@ -67,13 +67,13 @@ static void assert_groups_stand_apart(uint32_t first, uint32_t step)
     topology_fini(&ring);
 }
 
-static void groups_stand_apart(void **state)
+static void groups_are_separate(void **state)
 {
-    assert_groups_stand_apart(0, 1);
-    assert_groups_stand_apart(1000000, 1000000000);
+    assert_groups_are_separate(0, 1);
+    assert_groups_are_separate(1000000, 1000000000);
 }
 
-/* A path of three: the ends are pushed apart, the links pull to unit length. */
+/* A path of three nodes: the ends are pushed apart, the links pull to unit length. */
 static void springs_pull_neighbours_together(void **state)
 {
     const struct link links[] = {{0, 1, PORT_ANY, PORT_ANY}, {1, 2, PORT_ANY, PORT_ANY}};
@@ -116,6 +116,6 @@ static void impossible_layouts_are_refused(void **state)
     topology_fini(&many);
 }
 
-TEST_MAIN(TEST(a_grid_moves_alike_along_an_axis), TEST(a_ring_stands_on_a_circle),
-          TEST(groups_stand_apart), TEST(springs_pull_neighbours_together), TEST(levels_are_rows),
+TEST_MAIN(TEST(steps_along_an_axis_are_equal), TEST(the_nodes_of_a_ring_are_on_a_circle),
+          TEST(groups_are_separate), TEST(springs_pull_neighbours_together), TEST(levels_are_rows),
           TEST(impossible_layouts_are_refused))

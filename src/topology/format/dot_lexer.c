@@ -1,7 +1,6 @@
-/* dot_lexer: graphviz's lexical rules. In a quoted string \" is a quote, a
- * backslash before the end of a line joins the lines, and every other
- * backslash stands for itself (\\ is two of them). An HTML string keeps its
- * outer brackets, so that it differs from a word. */
+/* dot_lexer: graphviz's lexical rules. In a quoted string \" is a quote, a backslash at the end of
+ * a line joins the lines, and every other backslash is a plain character (\\ is two of them). An
+ * HTML string keeps its outer brackets, so that it differs from a word. */
 #include "topology/format/dot_lexer.h"
 
 #include <string.h>
@@ -26,7 +25,7 @@ static char peek(const struct dot_lexer *lexer, size_t ahead)
     return (size_t)(lexer->end - lexer->at) > ahead ? lexer->at[ahead] : '\0';
 }
 
-/* Moves one byte on and counts lines. */
+/* Advances by one byte and counts lines. */
 static void step(struct dot_lexer *lexer)
 {
     lexer->line_at += *lexer->at == '\n';
@@ -60,7 +59,7 @@ static enum err space_skip(struct dot_lexer *lexer)
             while (lexer->at < lexer->end && !(*lexer->at == '*' && peek(lexer, 1) == '/'))
                 step(lexer);
             if (lexer->at == lexer->end)
-                return why_fail_line(lexer->why, lexer->name, from, "a comment without an end");
+                return why_fail_line(lexer->why, lexer->name, from, "the comment has no end");
             lexer->at += 2;
         } else {
             return OK;
@@ -87,12 +86,12 @@ static enum err quoted_read(struct dot_lexer *lexer)
         step(lexer);
     }
     if (lexer->at == lexer->end)
-        return why_fail_line(lexer->why, lexer->name, from, "a quoted string without an end");
+        return why_fail_line(lexer->why, lexer->name, from, "the quoted string has no end");
     lexer->at++;
     return OK;
 }
 
-/* One quoted piece, and others after it if + joins them. */
+/* Reads a quoted string and any further ones that + joins to it. */
 static enum err quoted_join(struct dot_lexer *lexer)
 {
     for (;;) {
@@ -115,7 +114,7 @@ static enum err quoted_join(struct dot_lexer *lexer)
             return err;
         if (peek(lexer, 0) != '"')
             return why_fail_line(lexer->why, lexer->name, lexer->line_at,
-                                 "no quoted string after +");
+                                 "expected a quoted string after +");
     }
 }
 
@@ -130,7 +129,7 @@ static enum err html_read(struct dot_lexer *lexer)
         if (depth == 0)
             return OK;
     }
-    return why_fail_line(lexer->why, lexer->name, from, "an HTML string without an end");
+    return why_fail_line(lexer->why, lexer->name, from, "the HTML string has no end");
 }
 
 static enum err numeral_read(struct dot_lexer *lexer)
@@ -201,7 +200,7 @@ enum err dot_lexer_next(struct dot_lexer *lexer)
     }
     if (c == '"' || c == '<' || is_letter(c) || is_digit(c) || c == '-' || c == '.')
         return name_read(lexer);
-    return why_fail_line(lexer->why, lexer->name, lexer->line, "'%c' has no meaning here", c);
+    return why_fail_line(lexer->why, lexer->name, lexer->line, "unexpected character '%c'", c);
 }
 
 bool dot_lexer_is_mark(const struct dot_lexer *lexer, char mark)

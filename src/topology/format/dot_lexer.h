@@ -1,7 +1,6 @@
 #pragma once
-/* dot_lexer: the words of graphviz's language, with their lines. Comments are
- * passed over; quoted pieces joined by + arrive as one name. Only
- * format_dot.c uses it. */
+/* dot_lexer: the tokens of graphviz's language, with their lines. It skips comments, and joins
+ * quoted strings that + connects into one name. Only format_dot.c uses it. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +11,7 @@
 
 enum dot_token {
     DOT_END,
-    DOT_NAME, /* a word, a number, a quoted or an HTML string: its text */
+    DOT_NAME, /* a word, a number, a quoted or an HTML string, in `text` */
     DOT_EDGE, /* -- or -> */
     DOT_MARK, /* one of { } [ ] ; , = : */
 };
@@ -40,5 +39,5 @@ MUST_CHECK enum err dot_lexer_next(struct dot_lexer *lexer);
 bool dot_lexer_is_mark(const struct dot_lexer *lexer, char mark);
 bool dot_lexer_is_word(const struct dot_lexer *lexer, const char *word);
 
-/* ERR_INPUT: the token stands where `wanted` should be. */
+/* Fails with ERR_INPUT: the token is at a place where `wanted` should be. */
 MUST_CHECK enum err dot_lexer_unexpected(const struct dot_lexer *lexer, const char *wanted);

@@ -1,4 +1,4 @@
-/* format: which of the five it is, and the way in and out of each. */
+/* format: recognises the five formats and dispatches to their readers and writers. */
 #include "topology/format/format.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ enum err format_read(struct topology *out, enum format format, const char *name,
     size_t skip = bom_size(data, size);
     data += skip;
     size -= skip;
-    switch (format) { /* no default: the compiler names a forgotten format */
+    switch (format) { /* no default: the compiler reports a missing format */
     case FORMAT_JSON:
         err = json_format_read(&draft, data, size, &line);
         break;

@@ -1,9 +1,9 @@
 #pragma once
-/* format: topologies as files, in the five formats others read and write.
+/* format: topologies as files, in five formats that other programs also use.
  *
- * Reading and writing are pure functions of memory; the command line does the
- * I/O. A reader survives any bytes: it returns a topology or refuses with
- * `NAME: line N: reason`. What each format keeps is in weft-topology-file(5). */
+ * Reading and writing are pure functions of memory; the command line does the I/O. A reader accepts
+ * any bytes: it returns a topology or the error `NAME: line N: reason`. weft-topology-file(5) lists
+ * what each format keeps. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,22 +22,21 @@ enum format {
 
 #define FORMAT_COUNT 5
 
-/* The words of --format in the order of the enum, ended by NULL. */
+/* The values of --format in the order of the enum, ended by NULL. */
 extern const char *const format_words[FORMAT_COUNT + 1];
 
-/* The format a file name's ending stands for; false if it stands for none. */
+/* Finds the format by the ending of a file name; returns false if no format has this ending. */
 bool format_of_name(const char *name, enum format *format);
 
-/* The format these bytes look like. Always answers: what looks like nothing
- * else is an edge list, whose reader will say what is wrong. */
+/* Guesses the format from the content. Content that looks like no other format is an edge list,
+ * whose reader reports what is wrong. */
 enum format format_of_content(const char *data, size_t size);
 
-/* Makes a topology of the bytes; `name` begins the messages. The caller frees
- * *out with topology_fini. On failure nothing is kept. */
+/* Makes a topology from the bytes; `name` begins the errors. The caller frees *out with
+ * topology_fini. On failure nothing is kept. */
 MUST_CHECK enum err format_read(struct topology *out, enum format format, const char *name,
                                 const char *data, size_t size, struct why *why);
 
-/* Appends the whole file to `out`. Refuses a topology that the format cannot
- * hold. */
+/* Appends the whole file to `out`. Refuses a topology that the format cannot express. */
 MUST_CHECK enum err format_write(struct text *out, enum format format,
                                  const struct topology *topology, struct why *why);

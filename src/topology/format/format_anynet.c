@@ -2,11 +2,11 @@
  *
  *   router 0 node 0 node 1 router 1 router 2 5
  *
- * A line names a router (or a node, which is a server) and what it is joined
- * to; a number after a neighbour is the latency of that channel, which we
- * check and drop. A link may stand at one end or at both and is one link
- * either way, so parallel links cannot be written. There are no comments.
- * Router numbers are the names of our nodes; all else is lost. */
+ * A line names a router (or a node, which is a server) and the routers and nodes that are joined to
+ * it. A number after a neighbour is the latency of that channel; the reader checks it and ignores
+ * it. A link may be listed at one end or at both and is one link either way, so parallel links
+ * cannot be written. The format has no comments. Router numbers become the names of our nodes;
+ * nothing else is kept. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ static int word_width(struct word word)
     return word.size < 40 ? (int)word.size : 40;
 }
 
-/* "router" or "node", then a whole number. */
+/* Reads "router" or "node", then a whole number. */
 static enum err thing_read(struct anynet_input *input, struct word kind, bool *router,
                            struct word *number)
 {
@@ -89,7 +89,7 @@ static enum err server_attach(struct anynet_input *input, struct word server, ui
     uint32_t number = name_index_find(&input->servers, server.text, server.size);
     if (number != NAME_NONE) {
         if (input->home[number] == router)
-            return OK; /* from the other side */
+            return OK; /* already listed from the other side */
         return draft_fail(input->draft, input->line, "node %.*s is joined to a second router",
                           word_width(server), server.text);
     }
@@ -102,7 +102,7 @@ static enum err server_attach(struct anynet_input *input, struct word server, ui
     return OK;
 }
 
-/* Joins the head of the line to one thing in its body. */
+/* Joins the first router or node of the line to another one. */
 static enum err thing_join(struct anynet_input *input, bool head_router, struct word head,
                            bool router, struct word thing)
 {
@@ -158,7 +158,7 @@ enum err anynet_format_read(struct draft *draft, const char *data, size_t size, 
             input.line++;
         }
     }
-    /* Direct if every router has one server: a plain direct network looks so. */
+    /* Direct if every router has one server: a plain direct network has this form. */
     draft->direct_said = draft->direct = true;
     for (uint32_t v = 0; v < draft->names.count; v++) {
         draft->nodes[v].site.has_servers = true;
@@ -180,9 +180,10 @@ enum err anynet_format_write(struct text *out, const struct topology *topology, 
         return err;
     if (parallel)
         return why_fail(why, ERR_USAGE,
-                        "anynet: two nodes have more than one cable, which this format cannot say");
+                        "anynet: two nodes have more than one cable, which this format cannot "
+                        "express; use another");
     if (topology->server_count > GRAPH_NODE_MAX)
-        return why_fail(why, ERR_USAGE, "anynet: %u servers are more than the %u that fit",
+        return why_fail(why, ERR_USAGE, "anynet: %u servers are too many; the maximum is %u",
                         topology->server_count, GRAPH_NODE_MAX);
     for (uint32_t v = 0; v < graph->node_count; v++) {
         text_printf(out, "router %u", v);

@@ -13,10 +13,10 @@ static void booksim_files_are_read(void **state)
     format_cases_check(FORMAT_ANYNET, cases, sizeof cases / sizeof *cases);
 }
 
-static void nonsense_is_refused_with_its_line(void **state)
+static void bad_input_is_refused_with_its_line(void **state)
 {
     static const struct format_case cases[] = {
-        {"", "line 1: there are no nodes"},
+        {"", "line 1: the file has no nodes"},
         {"router 0 router 1\nswitch 2\n", "line 2: 'switch' where 'router' or 'node' should be"},
         {"router\n", "line 1: '' where the number of a router should be"},
         {"router -1\n", "line 1: '-1' where the number of a router should be"},
@@ -31,7 +31,7 @@ static void nonsense_is_refused_with_its_line(void **state)
     format_cases_check(FORMAT_ANYNET, cases, sizeof cases / sizeof *cases);
 }
 
-static void the_other_way_keeps_routers_servers_and_links(void **state)
+static void writing_keeps_routers_servers_and_links(void **state)
 {
     static const char file[] = "# weft edgelist 1\n# weft node a servers 2\n# weft node b\n"
                                "# weft node c servers 1\nb a\nc a\n";
@@ -57,6 +57,5 @@ static void parallel_links_cannot_be_written(void **state)
     text_fini(&out);
 }
 
-TEST_MAIN(TEST(booksim_files_are_read), TEST(nonsense_is_refused_with_its_line),
-          TEST(the_other_way_keeps_routers_servers_and_links),
-          TEST(parallel_links_cannot_be_written))
+TEST_MAIN(TEST(booksim_files_are_read), TEST(bad_input_is_refused_with_its_line),
+          TEST(writing_keeps_routers_servers_and_links), TEST(parallel_links_cannot_be_written))

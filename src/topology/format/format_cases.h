@@ -1,6 +1,5 @@
 #pragma once
-/* format_cases: a table of files with what a reader makes of them, for the
- * tests of the single formats. */
+/* format_cases: a table of files with the result of reading each, for the tests of the formats. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +8,8 @@
 #include "base/test.h"
 #include "topology/format/format.h"
 
-/* `outcome` is the reason of the refusal, or "ok: " and a summary: nodes,
- * servers, d(irect) or s(witched), then the links as name-name and their
- * ports. */
+/* `outcome` is the reason of the error, or "ok: " and a summary: nodes, servers, d(irect) or
+ * s(witched), then the links as name-name and their ports. */
 struct format_case {
     const char *file;
     const char *outcome;
@@ -37,7 +35,7 @@ static inline void format_cases_check(enum format format, const struct format_ca
         struct why why = {""};
         struct text out = {0};
         size_t size = strlen(cases[i].file);
-        /* exactly as large as the file, so that a sanitizer sees a step too far */
+        /* exactly as large as the file, so that a sanitizer finds a read beyond its end */
         char *data = malloc(size ? size : 1);
         assert_non_null(data);
         memcpy(data, cases[i].file, size);

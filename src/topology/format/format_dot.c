@@ -1,11 +1,10 @@
-/* format_dot: graphviz. The whole grammar is read: chains, subgraphs, links
- * between subgraphs, defaults, ports (which are passed over: they are places
- * on a drawing). Ours are attributes: of the graph weft, direct, spec and axes;
- * of a node servers, ports, group and level; of a link source_port and
- * target_port.
+/* format_dot: graphviz. The reader accepts the whole grammar: chains, subgraphs, links between
+ * subgraphs, defaults, ports (which are positions in a drawing and are ignored). weft's attributes
+ * are weft, direct, spec and axes of the graph; servers, ports, group and level of a node;
+ * source_port and target_port of a link.
  *
- * Nodes are pushed on `members` as they are named; a subgraph is the range
- * pushed since it opened, which is also part of every subgraph around it. */
+ * Nodes are pushed on `members` when they are named; a subgraph is the range that was pushed since
+ * it opened, which is also part of every enclosing subgraph. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,9 @@
 #include "topology/format/format_impl.h"
 
 #define DOT_DEPTH_MAX 64
-#define DOT_CROSS_MAX 4000000u /* links that all statements between subgraphs may make */
+#define DOT_CROSS_MAX                                                                              \
+    4000000u /* limit for the links that all statements between subgraphs make                     \
+              */
 
 /* A node or a subgraph in a chain: a range of members. */
 struct dot_range {
@@ -27,10 +28,10 @@ struct dot_input {
     uint32_t *members;
     size_t member_capacity;
     uint32_t member_count;
-    struct dot_range *chain; /* a stack: inner statements push above outer ones */
+    struct dot_range *chain; /* a stack: inner statements push on top of outer ones */
     size_t chain_capacity;
     uint32_t chain_count;
-    uint32_t *stamp; /* per node: the last range that was made unique and held it */
+    uint32_t *stamp; /* per node: the last range that was made unique and contains it */
     size_t stamp_capacity;
     uint32_t stamp_count;
     uint32_t stamp_last;
@@ -38,7 +39,7 @@ struct dot_input {
     struct text name;     /* the word before the current token */
 };
 
-/* Whose attributes a list holds; what is NULL has none of ours. */
+/* The object whose attributes a list sets; a NULL field has no attributes that weft reads. */
 struct dot_target {
     struct draft *graph;
     struct draft_site *site;
@@ -61,7 +62,7 @@ static enum err mark_expect(struct dot_input *input, char mark, const char *want
     return dot_lexer_next(&input->lexer);
 }
 
-/* `= value`, after a key that is in input->name. */
+/* Reads `= value` after the key in input->name. */
 static enum err value_read(struct dot_input *input, struct dot_target target)
 {
     struct dot_lexer *lexer = &input->lexer;
@@ -80,7 +81,7 @@ static enum err value_read(struct dot_input *input, struct dot_target target)
     return err ? err : dot_lexer_next(lexer);
 }
 
-/* Any number of [key=value, key=value; ...] */
+/* Reads any number of [key=value, key=value; ...] */
 static enum err lists_read(struct dot_input *input, struct dot_target target)
 {
     struct dot_lexer *lexer = &input->lexer;
@@ -113,7 +114,7 @@ static enum err member_push(struct dot_input *input, uint32_t node)
     return OK;
 }
 
-/* The node whose name is in input->name; a port may follow. */
+/* Reads the node whose name is in input->name; a port may follow. */
 static enum err node_read(struct dot_input *input, const struct draft_site *defaults, uint32_t line)
 {
     struct draft *draft = input->draft;
@@ -133,7 +134,7 @@ static enum err node_read(struct dot_input *input, const struct draft_site *defa
     return err;
 }
 
-/* A subgraph may name a node many times; a link to it joins each once. */
+/* A subgraph may name a node many times; a link to the subgraph joins each node once. */
 static enum err range_unique(struct dot_input *input, struct dot_range *range)
 {
     uint32_t nodes = input->draft->names.count, kept = 0;
@@ -173,7 +174,7 @@ static bool opens_subgraph(const struct dot_lexer *lexer)
     return dot_lexer_is_mark(lexer, '{') || dot_lexer_is_word(lexer, "subgraph");
 }
 
-/* One end of a link, pushed on the chain. `named`: a name was read already. */
+/* Reads one end of a link and pushes it on the chain. `named`: a name was already read. */
 static enum err end_read(struct dot_input *input, const struct draft_site *defaults, int depth,
                          bool named, uint32_t line)
 {
@@ -221,7 +222,7 @@ static enum err ends_join(struct dot_input *input, struct dot_range one, struct 
     return OK;
 }
 
-/* A node, a subgraph, or a chain of them, and what stands in brackets after. */
+/* Reads a node, a subgraph, or a chain of them, and the attribute lists after it. */
 static enum err chain_read(struct dot_input *input, const struct draft_site *defaults, int depth,
                            bool named, uint32_t line)
 {
@@ -243,7 +244,7 @@ static enum err chain_read(struct dot_input *input, const struct draft_site *def
     if (input->chain_count == bottom + 1) {
         if (subgraph) {
             input->chain_count = bottom;
-            return OK; /* a list after it is refused as the start of a statement */
+            return OK; /* a list after it is an error: it cannot start a statement */
         }
         uint32_t node = input->members[input->chain[bottom].from];
         target = (struct dot_target){.site = &input->draft->nodes[node].site};
@@ -255,7 +256,7 @@ static enum err chain_read(struct dot_input *input, const struct draft_site *def
     return err;
 }
 
-/* graph, node or edge: attributes for what comes later in this subgraph. */
+/* Reads graph, node or edge: default attributes for the rest of this subgraph. */
 static enum err defaults_read(struct dot_input *input, struct draft_site *defaults, int depth)
 {
     struct dot_lexer *lexer = &input->lexer;
@@ -296,7 +297,7 @@ static enum err body_read(struct dot_input *input, struct draft_site defaults, i
 {
     struct dot_lexer *lexer = &input->lexer;
     if (depth > DOT_DEPTH_MAX)
-        return draft_fail(input->draft, lexer->line, "more than %d subgraphs inside each other",
+        return draft_fail(input->draft, lexer->line, "subgraphs are nested more than %d deep",
                           DOT_DEPTH_MAX);
     enum err err = mark_expect(input, '{', "{");
     while (!err && !dot_lexer_is_mark(lexer, '}')) {
@@ -346,9 +347,8 @@ enum err dot_format_read(struct draft *draft, const char *data, size_t size, uin
     return err;
 }
 
-/* A backslash only escapes a quote, and none can escape the backslash: names
- * in which an odd number of them stand before a quote or the end cannot be
- * written. */
+/* A backslash can only escape a quote, and nothing can escape the backslash: a name with an odd
+ * number of backslashes before a quote or at its end cannot be written. */
 static bool name_writable(const char *name)
 {
     size_t backslashes = 0;
@@ -397,8 +397,10 @@ enum err dot_format_write(struct text *out, const struct topology *topology, str
     char axes[FORMAT_AXES_SIZE];
     for (uint32_t v = 0; topology->names && v < graph->node_count; v++)
         if (!name_writable(topology->names[v]))
-            return why_fail(why, ERR_USAGE, "dot: cannot write the backslash in the name '%.60s'",
-                            topology->names[v]);
+            return why_fail(
+                why, ERR_USAGE,
+                "dot: the format cannot express the backslashes in the name '%.60s'; use another",
+                topology->names[v]);
     text_printf(out, "graph weft {\n  graph [weft=1, direct=%s",
                 topology->direct ? "true" : "false");
     if (topology->spec[0])

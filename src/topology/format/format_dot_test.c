@@ -25,18 +25,18 @@ static void the_language_of_graphviz_is_read(void **state)
     format_cases_check(FORMAT_DOT, cases, sizeof cases / sizeof *cases);
 }
 
-static void nonsense_is_refused_with_its_line(void **state)
+static void bad_input_is_refused_with_its_line(void **state)
 {
     static const struct format_case cases[] = {
         {"", "line 1: the file ends where graph or digraph should be"},
         {"graf {}", "line 1: 'graf' where graph or digraph should be"},
         {"graph {\n", "line 2: the file ends where a node, a link or } should be"},
-        {"graph {}\n", "line 2: there are no nodes"},
+        {"graph {}\n", "line 2: the file has no nodes"},
         {"graph {a}\ngraph {b}", "line 2: 'graph' where the end of the file should be"},
         {"graph {\na -> b}", "line 2: '->' where -- should be"},
         {"digraph {\na -- b}", "line 2: '--' where -> should be"},
         {"digraph {\na -> b\nb -> a\nb -> c}",
-         "line 4: the file is directed and the arc 'b' to 'c' has no reverse"},
+         "line 4: the file is directed, but the arc from 'b' to 'c' has no reverse"},
         {"graph {a --\n}", "line 2: '}' where a node or a subgraph should be"},
         {"graph {a\n-- a}", "line 1: node 'a' is linked to itself"},
         {"graph {{a b}\n-- {b}}", "line 1: node 'b' is linked to itself"},
@@ -45,13 +45,13 @@ static void nonsense_is_refused_with_its_line(void **state)
         {"graph {a [=1]}", "line 1: '=' where an attribute or ] should be"},
         {"graph {a [x=1", "line 1: the file ends where an attribute or ] should be"},
         {"graph {node a}", "line 1: 'a' where [ should be"},
-        {"graph {\n\"a\n}", "line 2: a quoted string without an end"},
-        {"graph {\n\n<a", "line 3: an HTML string without an end"},
-        {"graph {/* \n", "line 1: a comment without an end"},
+        {"graph {\n\"a\n}", "line 2: the quoted string has no end"},
+        {"graph {\n\n<a", "line 3: the HTML string has no end"},
+        {"graph {/* \n", "line 1: the comment has no end"},
         {"graph {1a}", "line 1: '1a' is neither a number nor a name"},
         {"graph {a -- .}", "line 1: '.' is neither a number nor a name"},
-        {"graph {\"a\" + b}", "line 1: no quoted string after +"},
-        {"graph {a;\n!}", "line 2: '!' has no meaning here"},
+        {"graph {\"a\" + b}", "line 1: expected a quoted string after +"},
+        {"graph {a;\n!}", "line 2: unexpected character '!'"},
         {"graph {a:}", "line 1: '}' where the name of a port should be"},
         {"graph {a\n[servers=-1]}",
          "line 2: servers is '-1', not a whole number from 0 to 4294967295"},
@@ -76,7 +76,7 @@ static void subgraphs_are_bounded_in_depth(void **state)
     }
 }
 
-static void a_name_that_dot_cannot_hold_is_refused(void **state)
+static void a_name_that_dot_cannot_express_is_refused(void **state)
 {
     static const char file[] = "{\"nodes\": [{\"id\": \"a\\\\\"}], \"links\": []}";
     struct topology topology;
@@ -84,13 +84,14 @@ static void a_name_that_dot_cannot_hold_is_refused(void **state)
     struct why why;
     assert_int_equal(format_read(&topology, FORMAT_JSON, "x", file, sizeof file - 1, &why), OK);
     assert_int_equal(format_write(&out, FORMAT_DOT, &topology, &why), ERR_USAGE);
-    assert_string_equal(why.text, "dot: cannot write the backslash in the name 'a\\'");
+    assert_string_equal(
+        why.text, "dot: the format cannot express the backslashes in the name 'a\\'; use another");
     topology_fini(&topology);
     text_fini(&out);
 }
 
-/* A few names can say a great many links, again and again. */
-static void subgraphs_make_no_more_links_than_fit(void **state)
+/* A few names can describe very many links, again and again. */
+static void links_between_subgraphs_are_limited(void **state)
 {
     enum { SIDE = 1500, STATEMENTS = 2 };
     struct text file = {0};
@@ -113,6 +114,6 @@ static void subgraphs_make_no_more_links_than_fit(void **state)
     text_fini(&file);
 }
 
-TEST_MAIN(TEST(subgraphs_make_no_more_links_than_fit), TEST(the_language_of_graphviz_is_read),
-          TEST(nonsense_is_refused_with_its_line), TEST(subgraphs_are_bounded_in_depth),
-          TEST(a_name_that_dot_cannot_hold_is_refused))
+TEST_MAIN(TEST(links_between_subgraphs_are_limited), TEST(the_language_of_graphviz_is_read),
+          TEST(bad_input_is_refused_with_its_line), TEST(subgraphs_are_bounded_in_depth),
+          TEST(a_name_that_dot_cannot_express_is_refused))

@@ -1,5 +1,5 @@
-/* format_draft: collecting what a file says, with the lines on which it says
- * it. Turning the collection into a topology is in format_topology.c. */
+/* format_draft: collects the content of a file together with line numbers. format_topology.c turns
+ * the draft into a topology. */
 #include "topology/format/format_impl.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@ void draft_fini(struct draft *draft)
     free(draft->links);
 }
 
-/* Names must survive in every format and on one line of a terminal: no control
- * characters, none of the two code points XML excludes. */
+/* A name must be valid in every format and on one line of a terminal: no control characters, and
+ * neither of the two code points that XML excludes. */
 static enum err name_check(const struct draft *draft, const char *name, size_t size, uint32_t line)
 {
     if (size > NODE_NAME_MAX)
@@ -26,10 +26,11 @@ static enum err name_check(const struct draft *draft, const char *name, size_t s
         return draft_fail(draft, line, "a node's name is not UTF-8");
     for (size_t i = 0; i < size; i++) {
         if (utf8_control(name + i, size - i))
-            return draft_fail(draft, line, "a node's name has a control character");
+            return draft_fail(draft, line, "a node's name contains a control character");
         if (i + 2 < size && memcmp(name + i, "\xef\xbf", 2) == 0 &&
             (unsigned char)name[i + 2] >= 0xbe)
-            return draft_fail(draft, line, "a node's name has a character that is none");
+            return draft_fail(draft, line,
+                              "a node's name contains U+FFFE or U+FFFF, which are not characters");
     }
     return OK;
 }
@@ -44,7 +45,7 @@ enum err draft_mention(struct draft *draft, const char *name, size_t size, uint3
     if (err)
         return err;
     if (draft->names.count == GRAPH_NODE_MAX)
-        return draft_fail(draft, line, "more than the %u nodes that fit", GRAPH_NODE_MAX);
+        return draft_fail(draft, line, "there are more than %u nodes, the maximum", GRAPH_NODE_MAX);
     if (!array_reserve(&draft->nodes, &draft->node_capacity, (size_t)draft->names.count + 1,
                        sizeof *draft->nodes) ||
         !name_index_add(&draft->names, name, size, node))
@@ -73,7 +74,7 @@ enum err draft_add_link(struct draft *draft, const struct link *link, uint32_t l
         return draft_fail(draft, line, "node '%.60s' is linked to itself",
                           name_index_text(&draft->names, link->a));
     if (draft->link_count == GRAPH_LINK_MAX)
-        return draft_fail(draft, line, "more than the %u links that fit", GRAPH_LINK_MAX);
+        return draft_fail(draft, line, "there are more than %u links, the maximum", GRAPH_LINK_MAX);
     if (!array_reserve(&draft->links, &draft->link_capacity, (size_t)draft->link_count + 1,
                        sizeof *draft->links))
         return why_memory(draft->why);
@@ -94,8 +95,8 @@ static enum err number_set(const struct draft *draft, const char *key, const cha
     return OK;
 }
 
-/* "3x3x3"; sizes that cannot be are refused, those that do not fit the number
- * of nodes are dropped at the end. */
+/* Reads "3x3x3". Impossible sizes are errors; sizes whose product is not the number of nodes are
+ * dropped at the end. */
 static enum err axes_set(struct draft *draft, const char *value, uint32_t line)
 {
     const char *at = value;
@@ -118,7 +119,8 @@ enum err draft_set_graph(struct draft *draft, const char *key, const char *value
 {
     if (strcmp(key, "weft") == 0) {
         if (strcmp(value, "1") != 0)
-            return draft_fail(draft, line, "weft is '%.60s'; this program knows version 1", value);
+            return draft_fail(draft, line, "weft is '%.60s', but this program reads only version 1",
+                              value);
     } else if (strcmp(key, "direct") == 0) {
         draft->direct = strcmp(value, "true") == 0;
         draft->direct_said = true;

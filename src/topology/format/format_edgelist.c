@@ -1,8 +1,8 @@
-/* format_edgelist: one link per line, `u v`, as networkx writes it; numbers or
- * a Python dictionary may follow, and # begins a comment.
+/* format_edgelist: one link per line, `u v`, as networkx writes it; numbers or a Python dictionary
+ * may follow, and # begins a comment.
  *
- * What the plain form cannot say stands in comments that others pass over.
- * They count only after the first of them:
+ * Comments hold what the plain form cannot express; other programs ignore them. weft reads them
+ * only after the first of them:
  *
  *   # weft edgelist 1
  *   # weft graph direct true
@@ -11,8 +11,8 @@
  *   # weft node 0 servers 1 ports 6 group 2 level 1 name rack 7, upper switch
  *   0 1 {'source_port': 0, 'target_port': 1}
  *
- * A name reaches to the end of its line. If all names can stand as words in a
- * line they do; else nodes are numbers there and have their names here. */
+ * A name extends to the end of its line. If all names are valid words, links are written with them;
+ * else links are written with node numbers, and the names are in the comments. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,14 +23,14 @@
 struct edgelist_input {
     struct draft *draft;
     uint32_t line;
-    bool ours;                 /* the first `# weft` line was seen */
-    struct name_index aliases; /* words that stand for a node of another name */
+    bool ours;                 /* the first `# weft` line has been read */
+    struct name_index aliases; /* words that represent a node with another name */
     uint32_t *alias_node;
     size_t alias_capacity;
     struct text key, value;
 };
 
-/* The part of a line that is still to be read. */
+/* The rest of a line. */
 struct rest {
     const char *at, *end;
 };
@@ -71,7 +71,7 @@ static bool rest_is(struct rest rest, const char *text)
     return rest_size(rest) == strlen(text) && memcmp(rest.at, text, rest_size(rest)) == 0;
 }
 
-/* A copy that ends in zero, for the setters. */
+/* Makes a copy that ends in a zero byte, for the setters. */
 static enum err rest_copy(struct edgelist_input *input, struct rest rest, struct text *out)
 {
     out->size = 0;
@@ -90,7 +90,7 @@ static enum err node_of_word(struct edgelist_input *input, struct rest word, uin
     return draft_mention(input->draft, word.at, rest_size(word), input->line, node);
 }
 
-/* Passes over one Python string; false if it does not end. */
+/* Skips one Python string; false if it does not end. */
 static bool string_skip(struct rest *rest)
 {
     char quote = *rest->at++;
@@ -102,8 +102,8 @@ static bool string_skip(struct rest *rest)
     return true;
 }
 
-/* The text up to one of `stops` outside quotes and brackets; false if the line
- * ends before. */
+/* Takes the text up to one of `stops` outside quotes and brackets; false if the line ends
+ * before. */
 static bool item_next(struct rest *rest, const char *stops, struct rest *item)
 {
     int depth = 0;
@@ -130,7 +130,7 @@ static bool item_next(struct rest *rest, const char *stops, struct rest *item)
     return false;
 }
 
-/* {'key': value, ...}; takes our keys, passes over the others. */
+/* Reads {'key': value, ...}: uses the keys that weft knows and ignores the others. */
 static enum err dictionary_read(struct edgelist_input *input, struct rest *rest, struct link *link)
 {
     struct rest key, value;
@@ -182,7 +182,7 @@ static enum err link_read(struct edgelist_input *input, struct rest rest)
     if (rest_size(one) == 0)
         return OK;
     if (rest_size(other) == 0)
-        return draft_fail(input->draft, input->line, "only one node, '%.*s', where two should be",
+        return draft_fail(input->draft, input->line, "only one node, '%.*s': a link needs two",
                           rest_width(one), one.at);
     enum err err = node_of_word(input, one, &link.a);
     if (!err)
@@ -192,7 +192,7 @@ static enum err link_read(struct edgelist_input *input, struct rest rest)
         err = dictionary_read(input, &rest, &link);
         more = word_next(&rest);
         if (!err && rest_size(more))
-            err = draft_fail(input->draft, input->line, "'%.*s' after the dictionary",
+            err = draft_fail(input->draft, input->line, "unexpected '%.*s' after the dictionary",
                              rest_width(more), more.at);
     }
     while (!err && rest_size(more = word_next(&rest)))
@@ -203,7 +203,7 @@ static enum err link_read(struct edgelist_input *input, struct rest rest)
     return err ? err : draft_add_link(input->draft, &link, input->line);
 }
 
-/* The node's own word stands for it in links, whatever it is called. */
+/* Records that links refer to the node by this word, whatever its name is. */
 static enum err alias_add(struct edgelist_input *input, struct rest word, uint32_t node)
 {
     uint32_t alias = name_index_find(&input->aliases, word.at, rest_size(word));
@@ -218,7 +218,7 @@ static enum err alias_add(struct edgelist_input *input, struct rest word, uint32
     return OK;
 }
 
-/* After `# weft node`. */
+/* Reads the rest of a line after `# weft node`. */
 static enum err node_read(struct edgelist_input *input, struct rest rest)
 {
     struct draft *draft = input->draft;
@@ -226,7 +226,7 @@ static enum err node_read(struct edgelist_input *input, struct rest rest)
     struct rest word = word_next(&rest), key, name = word;
     uint32_t node;
     if (rest_size(word) == 0)
-        return draft_fail(draft, input->line, "a node without a name");
+        return draft_fail(draft, input->line, "the node has no name");
     while (rest_size(key = word_next(&rest))) {
         if (rest_is(key, "name")) {
             name = (struct rest){rest.at + (rest.at < rest.end), rest.end};
@@ -250,7 +250,7 @@ static enum err node_read(struct edgelist_input *input, struct rest rest)
     return err;
 }
 
-/* A comment; `rest` begins after its #. */
+/* Reads a comment; `rest` begins after its #. */
 static enum err comment_read(struct edgelist_input *input, struct rest rest)
 {
     if (!rest_is(word_next(&rest), "weft"))
@@ -306,7 +306,7 @@ enum err edgelist_format_read(struct draft *draft, const char *data, size_t size
     return err;
 }
 
-/* Python, which splits lines at any white space of Unicode, must see one word. */
+/* Python splits lines at any Unicode white space; it must see one word. */
 static bool name_is_word(const char *name)
 {
     static const char *const spaces[] = {"\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80",

@@ -1,12 +1,11 @@
 /* format_graphml: GraphML through libexpat, as networkx writes and reads it.
  *
- * Attributes are declared as <key> and given as <data>; ours have the same
- * names as in the other formats. Hyperedges and graphs inside nodes are
- * refused, and so is every entity declaration: no topology needs one, and
- * nested ones make small files into huge ones.
+ * Attributes are declared as <key> and given as <data>; weft's attributes have the same names as in
+ * the other formats. Hyperedges and graphs inside nodes are refused, and so is every entity
+ * declaration: no topology needs one, and nested entities turn small files into huge ones.
  *
- * expat calls back into C, so a failure is kept in `err` and the parser is
- * stopped; nothing is done after that. */
+ * expat calls back into C, so a failure is kept in `err` and the parser is stopped; nothing is done
+ * after that. */
 #include <expat.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,19 +16,19 @@
 #include "topology/format/format_impl.h"
 
 #define GRAPHML_KEY_MAX 1000      /* real files have a few dozen */
-#define GRAPHML_CHUNK   (1 << 24) /* bytes given to expat at once, which counts in int */
+#define GRAPHML_CHUNK   (1 << 24) /* bytes per call of expat, which counts in int */
 
 enum owner {
-    OWNER_NONE, /* data that is not ours is passed over */
+    OWNER_NONE, /* attributes that weft does not know are ignored */
     OWNER_GRAPH,
     OWNER_NODE,
     OWNER_EDGE,
 };
 
-/* A <key>: whose attribute, its name, and what holds where it is not given. */
+/* A <key>: which kind of object has the attribute, its name, and its default value. */
 struct graphml_key {
     enum owner owner;
-    char name[16]; /* longer names are not ours */
+    char name[16]; /* longer names are not weft's */
     char fallback[24];
     bool has_fallback;
 };
@@ -41,16 +40,16 @@ struct graphml_input {
     uint32_t depth;
     uint32_t graph_depth; /* of the open <graph>, 0 if none */
     bool graph_seen;
-    enum owner owner; /* what is open inside the graph */
-    uint32_t line;    /* where it began */
+    enum owner owner; /* the open element inside the graph */
+    uint32_t line;    /* the line on which it began */
     uint32_t node;
     struct link link;
     struct name_index key_ids;
     struct graphml_key *keys;
     size_t key_capacity;
     uint32_t key_open;    /* the <key> that is open, or NAME_NONE */
-    uint32_t value_depth; /* of the open <data> or <default> that we read; 0 if none */
-    uint32_t value_key;   /* whose value that is */
+    uint32_t value_depth; /* depth of the open <data> or <default> that is read; 0 if none */
+    uint32_t value_key;   /* the key of that value */
     struct text letters;  /* the value so far */
 };
 
@@ -76,7 +75,7 @@ static const char *attribute(const char **attributes, const char *name)
     return NULL;
 }
 
-/* Tags may carry a prefix for their name space. */
+/* Tags may have a namespace prefix. */
 static const char *tag_name(const char *tag)
 {
     const char *colon = strrchr(tag, ':');
@@ -99,9 +98,10 @@ static enum err key_begin(struct graphml_input *input, const char **attributes)
     const char *what = attribute(attributes, "for");
     uint32_t before = input->key_ids.count, key;
     if (!id)
-        return draft_fail(input->draft, line_now(input), "a key without an id");
+        return draft_fail(input->draft, line_now(input), "<key> has no id");
     if (before == GRAPHML_KEY_MAX)
-        return draft_fail(input->draft, line_now(input), "more than %d keys", GRAPHML_KEY_MAX);
+        return draft_fail(input->draft, line_now(input), "there are more than %d keys, the maximum",
+                          GRAPHML_KEY_MAX);
     if (!name_index_add(&input->key_ids, id, strlen(id), &key) ||
         !array_reserve(&input->keys, &input->key_capacity, (size_t)key + 1, sizeof *input->keys))
         return why_memory(input->draft->why);
@@ -116,11 +116,11 @@ static enum err key_begin(struct graphml_input *input, const char **attributes)
     return OK;
 }
 
-/* Collects letters until the element at this depth ends. */
+/* Collects the text until the element at this depth ends. */
 static void value_begin(struct graphml_input *input, uint32_t key)
 {
     if (input->value_depth)
-        return; /* something inside a value is part of it */
+        return; /* an element inside a value is part of it */
     input->value_depth = input->depth;
     input->value_key = key;
     input->letters.size = 0;
@@ -135,7 +135,7 @@ static enum err value_set(struct graphml_input *input, const struct graphml_key 
     case OWNER_NONE:
         return OK;
     case OWNER_GRAPH:
-        /* networkx writes Python's words for true and false */
+        /* networkx writes True and False, as Python does */
         if (strcmp(key->name, "direct") == 0 && strcasecmp(value, "true") == 0)
             value = "true";
         else if (strcmp(key->name, "direct") == 0 && strcasecmp(value, "false") == 0)
@@ -149,7 +149,7 @@ static enum err value_set(struct graphml_input *input, const struct graphml_key 
     assert_unreachable();
 }
 
-/* What a <key> says of those that do not say it themselves. */
+/* Sets the default values of keys where no value is given. */
 static enum err fallbacks_set(struct graphml_input *input)
 {
     for (uint32_t key = 0; key < input->key_ids.count; key++) {
@@ -167,7 +167,8 @@ static enum err graph_begin(struct graphml_input *input, const char **attributes
 {
     const char *direction = attribute(attributes, "edgedefault");
     if (input->graph_seen)
-        return draft_fail(input->draft, line_now(input), "a second graph, or a graph inside one");
+        return draft_fail(input->draft, line_now(input),
+                          "the file has a second <graph>, or a <graph> inside another");
     if (direction && strcmp(direction, "directed") != 0 && strcmp(direction, "undirected") != 0)
         return draft_fail(input->draft, line_now(input),
                           "edgedefault is '%.60s', not directed or undirected", direction);
@@ -184,7 +185,7 @@ static enum err node_begin(struct graphml_input *input, const char **attributes)
     const char *id = attribute(attributes, "id");
     input->line = line_now(input);
     if (!id)
-        return draft_fail(input->draft, input->line, "a node without an id");
+        return draft_fail(input->draft, input->line, "<node> has no id");
     input->owner = OWNER_NODE;
     enum err err = draft_declare(input->draft, id, strlen(id), input->line, &input->node);
     return err ? err : fallbacks_set(input);
@@ -198,9 +199,9 @@ static enum err edge_begin(struct graphml_input *input, const char **attributes)
     input->line = line_now(input);
     input->link = DRAFT_LINK_NEW;
     if (!source || !target)
-        return draft_fail(draft, input->line, "an edge without a %s", source ? "target" : "source");
+        return draft_fail(draft, input->line, "<edge> has no %s", source ? "target" : "source");
     if (directed && (strcmp(directed, "true") == 0) != draft->directed)
-        return draft_fail(draft, input->line, "directed and undirected edges in one graph");
+        return draft_fail(draft, input->line, "the graph has both directed and undirected edges");
     input->owner = OWNER_EDGE;
     enum err err = draft_mention(draft, source, strlen(source), input->line, &input->link.a);
     if (!err)
@@ -212,7 +213,7 @@ static enum err data_begin(struct graphml_input *input, const char **attributes)
 {
     const char *id = attribute(attributes, "key");
     if (!id)
-        return draft_fail(input->draft, line_now(input), "data without a key");
+        return draft_fail(input->draft, line_now(input), "<data> has no key");
     uint32_t key = name_index_find(&input->key_ids, id, strlen(id));
     if (key == NAME_NONE)
         return draft_fail(input->draft, line_now(input), "no key '%.60s' is declared", id);
@@ -240,7 +241,8 @@ static enum err tag_begin(struct graphml_input *input, const char *tag, const ch
     if (!input->graph_depth)
         return OK;
     if (strcmp(name, "hyperedge") == 0)
-        return draft_fail(input->draft, line_now(input), "a hyperedge, which is no cable");
+        return draft_fail(input->draft, line_now(input),
+                          "hyperedges are not supported: a link joins two nodes");
     if (strcmp(name, "data") == 0)
         return data_begin(input, attributes);
     if (input->depth != input->graph_depth + 1)
@@ -261,7 +263,7 @@ static void XMLCALL on_begin(void *user, const char *tag, const char **attribute
     stop(input, tag_begin(input, tag, attributes));
 }
 
-/* White space around a value means nothing. */
+/* Removes white space around a value. */
 static const char *letters_trim(struct text *letters)
 {
     char *from = letters->data, *end = letters->data + letters->size;
@@ -324,7 +326,7 @@ static void XMLCALL on_entity(void *user, const char *name, int is_parameter, co
 {
     struct graphml_input *input = user;
     stop(input, draft_fail(input->draft, line_now(input),
-                           "declares the entity '%.60s'; entities are not accepted", name));
+                           "the file declares the entity '%.60s'; entities are not allowed", name));
 }
 
 static enum err bytes_parse(struct graphml_input *input, const char *data, size_t size)
@@ -355,7 +357,7 @@ enum err graphml_format_read(struct draft *draft, const char *data, size_t size,
     input.parser = XML_ParserCreate(NULL);
     if (!input.parser)
         return why_memory(draft->why);
-    XML_SetHashSalt(input.parser, 1); /* or expat asks the system for randomness */
+    XML_SetHashSalt(input.parser, 1); /* otherwise expat asks the system for randomness */
     XML_SetUserData(input.parser, &input);
     XML_SetElementHandler(input.parser, on_begin, on_end);
     XML_SetCharacterDataHandler(input.parser, on_letters);
@@ -363,7 +365,7 @@ enum err graphml_format_read(struct draft *draft, const char *data, size_t size,
     enum err err = bytes_parse(&input, data, size);
     *line = line_now(&input);
     if (!err && !input.graph_seen)
-        err = draft_fail(draft, *line, "there is no <graph>");
+        err = draft_fail(draft, *line, "the file has no <graph>");
     XML_ParserFree(input.parser);
     name_index_fini(&input.key_ids);
     free(input.keys);

@@ -32,20 +32,19 @@ static void graphml_is_read(void **state)
     format_cases_check(FORMAT_GRAPHML, cases, sizeof cases / sizeof *cases);
 }
 
-static void nonsense_is_refused_with_its_line(void **state)
+static void bad_input_is_refused_with_its_line(void **state)
 {
     static const struct format_case cases[] = {
         {"", "line 1: not XML: no element found"},
         {"<graphml>\n<graph>\n", "line 3: not XML: no element found"},
         {"<graphml>\n</graph>", "line 2: not XML: mismatched tag"},
         {"<html/>", "line 1: <html> where <graphml> should be"},
-        {"<graphml>\n</graphml>\n", "line 3: there is no <graph>"},
-        {HEAD "<graph>" TAIL, "line 1: there are no nodes"},
-        {HEAD "<graph>\n<node/>" TAIL, "line 2: a node without an id"},
+        {"<graphml>\n</graphml>\n", "line 3: the file has no <graph>"},
+        {HEAD "<graph>" TAIL, "line 1: the file has no nodes"},
+        {HEAD "<graph>\n<node/>" TAIL, "line 2: <node> has no id"},
         {HEAD "<graph>\n<node id=\"0\"/>\n<node id=\"0\"/>" TAIL,
          "line 3: node '0' is listed twice, first on line 2"},
-        {HEAD "<graph><node id=\"0\"/>\n<edge source=\"0\"/>" TAIL,
-         "line 2: an edge without a target"},
+        {HEAD "<graph><node id=\"0\"/>\n<edge source=\"0\"/>" TAIL, "line 2: <edge> has no target"},
         {HEAD "<graph><node id=\"0\"/>\n<edge source=\"0\" target=\"1\"/>" TAIL,
          "line 2: a link names node '1', which is not among the nodes"},
         {HEAD "<graph><node id=\"0\"/>\n<edge source=\"0\" target=\"0\"/>" TAIL,
@@ -58,18 +57,19 @@ static void nonsense_is_refused_with_its_line(void **state)
         {HEAD "<graph edgedefault=\"sideways\">" TAIL,
          "line 1: edgedefault is 'sideways', not directed or undirected"},
         {HEAD "<graph><node id=\"0\">\n<graph/></node>" TAIL,
-         "line 2: a second graph, or a graph inside one"},
-        {HEAD "<graph>\n<hyperedge/>" TAIL, "line 2: a hyperedge, which is no cable"},
+         "line 2: the file has a second <graph>, or a <graph> inside another"},
+        {HEAD "<graph>\n<hyperedge/>" TAIL,
+         "line 2: hyperedges are not supported: a link joins two nodes"},
         {HEAD "<graph edgedefault=\"directed\"><node id=\"0\"/><node id=\"1\"/>\n"
               "<edge source=\"0\" target=\"1\"/>" TAIL,
-         "line 2: the file is directed and the arc '0' to '1' has no reverse"},
+         "line 2: the file is directed, but the arc from '0' to '1' has no reverse"},
         {HEAD "<graph><node id=\"0\"/><node id=\"1\"/>\n"
               "<edge source=\"0\" target=\"1\" directed=\"true\"/>" TAIL,
-         "line 2: directed and undirected edges in one graph"},
+         "line 2: the graph has both directed and undirected edges"},
         {"<!DOCTYPE g [\n<!ENTITY a \"aaaa\">]><graphml>&a;</graphml>",
-         "line 2: declares the entity 'a'; entities are not accepted"},
+         "line 2: the file declares the entity 'a'; entities are not allowed"},
     };
     format_cases_check(FORMAT_GRAPHML, cases, sizeof cases / sizeof *cases);
 }
 
-TEST_MAIN(TEST(graphml_is_read), TEST(nonsense_is_refused_with_its_line))
+TEST_MAIN(TEST(graphml_is_read), TEST(bad_input_is_refused_with_its_line))

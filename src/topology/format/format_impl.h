@@ -1,10 +1,9 @@
 #pragma once
-/* format_impl: what the five formats share. Never included outside topology.
+/* format_impl: the code that the five formats share. Never included outside topology.
  *
- * A reader fills a draft: nodes by name, links with the line they stand on,
- * attributes as they come. draft_finish turns names into ids, pairs arcs,
- * checks meaning and makes the topology, so that every format refuses the same
- * nonsense in the same words. */
+ * A reader fills a draft: nodes by name, links with their line in the file, and attributes.
+ * draft_finish turns names into ids, pairs arcs, checks the meaning and makes the topology, so that
+ * every format reports the same mistake with the same text. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +15,7 @@
 
 #define DRAFT_PORT_MAX 65535 /* unless the node has more links than that */
 
-/* What may be said of a node; unset fields keep the network's default. */
+/* The attributes of a node; fields that are not set keep the network's default. */
 struct draft_site {
     struct site site;
     bool has_servers;
@@ -24,8 +23,8 @@ struct draft_site {
 
 struct draft_node {
     struct draft_site site;
-    uint32_t declared; /* line on which it stands as a node; 0: only links name it */
-    uint32_t named;    /* line of its first mention */
+    uint32_t declared; /* line that declares it as a node; 0: only links name it */
+    uint32_t named;    /* line that names it first */
 };
 
 struct draft_link {
@@ -33,7 +32,7 @@ struct draft_link {
     uint32_t line;
 };
 
-/* What two links between the same nodes mean. */
+/* The meaning of two links between the same nodes. */
 enum draft_repeat {
     REPEAT_PARALLEL, /* two cables */
     REPEAT_SAME,     /* one cable, listed twice */
@@ -41,7 +40,7 @@ enum draft_repeat {
 };
 
 struct draft {
-    const char *name; /* borrowed: the file */
+    const char *name; /* borrowed: name of the file */
     struct why *why;  /* borrowed */
     struct name_index names;
     struct draft_node *nodes; /* one per name */
@@ -60,10 +59,10 @@ struct draft {
 
 void draft_fini(struct draft *draft);
 
-/* ERR_INPUT with the line. */
+/* Fails with ERR_INPUT and names the line. */
 #define draft_fail(draft, line, ...) why_fail_line((draft)->why, (draft)->name, line, __VA_ARGS__)
 
-/* The node of that name, new or not. draft_declare refuses a second time. */
+/* Finds or adds the node with that name. draft_declare refuses a node that is declared already. */
 MUST_CHECK enum err draft_mention(struct draft *draft, const char *name, size_t size, uint32_t line,
                                   uint32_t *node);
 MUST_CHECK enum err draft_declare(struct draft *draft, const char *name, size_t size, uint32_t line,
@@ -74,11 +73,11 @@ MUST_CHECK enum err draft_add_link(struct draft *draft, const struct link *link,
 /* A link without port numbers yet. */
 #define DRAFT_LINK_NEW ((struct link){.a_port = PORT_ANY, .b_port = PORT_ANY})
 
-/* A site with nothing said. */
+/* A site without any attribute set. */
 #define DRAFT_SITE_NEW ((struct draft_site){.site = {.group = GROUP_NONE}})
 
-/* Takes an attribute if it is one of ours, ignores it if not. Values are
- * text, as all formats but JSON write them. */
+/* Sets an attribute that weft knows and ignores any other. Values are text, as in all formats but
+ * JSON. */
 MUST_CHECK enum err draft_set_graph(struct draft *draft, const char *key, const char *value,
                                     uint32_t line);
 MUST_CHECK enum err draft_set_site(const struct draft *draft, struct draft_site *site,
@@ -86,11 +85,11 @@ MUST_CHECK enum err draft_set_site(const struct draft *draft, struct draft_site 
 MUST_CHECK enum err draft_set_link(const struct draft *draft, struct link *link, const char *key,
                                    const char *value, uint32_t line);
 
-/* Makes the topology. `line` is the file's last, for what is missing. */
+/* Makes the topology. `line` is the last line of the file, for errors about missing parts. */
 MUST_CHECK enum err draft_finish(struct draft *draft, uint32_t line, struct topology *out);
 
-/* If rebuilding `spec` gives this very topology, it becomes its kind and spec;
- * else nothing happens. Only memory can fail. */
+/* If building `spec` gives exactly this topology, sets the topology's kind and spec; else does
+ * nothing. Fails only for lack of memory. */
 MUST_CHECK enum err format_trust_spec(struct topology *topology, const char *spec, struct why *why);
 
 /* Do two nodes have more than one cable between them? */
@@ -101,7 +100,7 @@ MUST_CHECK enum err format_find_parallel(const struct topology *topology, bool *
 #define FORMAT_AXES_SIZE (AXIS_MAX * 11)
 void format_print_axes(const struct topology *topology, char buffer[FORMAT_AXES_SIZE]);
 
-/* One pair each. Readers take bytes that need not end in zero. */
+/* A reader and a writer per format. The data of readers need not end in a zero byte. */
 MUST_CHECK enum err json_format_read(struct draft *draft, const char *data, size_t size,
                                      uint32_t *line);
 MUST_CHECK enum err json_format_write(struct text *out, const struct topology *topology,

@@ -5,8 +5,7 @@
  *    "nodes": [{"id": 0, "servers": 1, "ports": 6, "group": 2, "level": 1}, ...],
  *    "links": [{"source": 0, "target": 1, "source_port": 0, "target_port": 1}, ...]}
  *
- * The keys stand in any order, "edges" is as good as "links", and what we do
- * not know is passed over. */
+ * The keys may be in any order, "edges" means the same as "links", and unknown keys are ignored. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +17,8 @@
 struct json_input {
     struct json_reader reader;
     struct draft *draft;
-    struct text name;  /* a node's name while it is put together */
-    struct text other; /* the second of a link's two */
+    struct text name;  /* a node's name under construction */
+    struct text other; /* the name of a link's second end */
     bool has_nodes, has_links;
 };
 
@@ -29,7 +28,7 @@ static uint32_t line_of(const struct json_input *input)
     return line < UINT32_MAX ? (uint32_t)line : UINT32_MAX;
 }
 
-/* A string inside a tuple, as Python prints it. */
+/* Writes a string inside a tuple as Python prints it. */
 static void python_string(struct text *out, const struct text *value)
 {
     bool single = memchr(value->data, '\'', value->size) != NULL;
@@ -49,8 +48,8 @@ static void python_string(struct text *out, const struct text *value)
     text_add(out, &quote, 1);
 }
 
-/* networkx writes a tuple as an array; its name is what Python would print.
- * The reader bounds how deep arrays can stand in each other. */
+/* networkx writes a tuple as an array; the node's name is the text that Python prints for the
+ * tuple. The JSON reader limits the nesting of arrays. */
 static enum err tuple_read(struct json_input *input, struct text *name)
 {
     struct json_reader *reader = &input->reader;
@@ -71,13 +70,13 @@ static enum err tuple_read(struct json_input *input, struct text *name)
         else if (reader->event == JSON_NULL)
             text_puts(name, "None");
         else
-            err = json_reader_fail(reader, "a node's name holds something that cannot be a name");
+            err = json_reader_fail(reader, "a node's name should not contain an object");
     }
     text_puts(name, count == 1 ? ",)" : ")");
     return err;
 }
 
-/* The value of "id", "source" or "target". */
+/* Reads the value of "id", "source" or "target". */
 static enum err name_read(struct json_input *input, const char *what, struct text *name)
 {
     struct json_reader *reader = &input->reader;
@@ -110,8 +109,8 @@ static enum err value_skip(struct json_reader *reader)
     return err ? err : json_reader_skip(reader);
 }
 
-/* The value of a key of a node or a link: of one of `keys`, a whole number for
- * the draft, where null counts as not given; of others, anything. */
+/* Reads the value of a key of a node or a link. A key in `keys` needs a whole number, which goes
+ * into the draft; null counts as not given. Any other key may have any value. */
 static enum err attribute_read(struct json_input *input, const char *const *keys,
                                struct draft_site *site, struct link *link)
 {
@@ -146,7 +145,7 @@ static enum err node_read(struct json_input *input)
     if (err)
         return err;
     if (!named)
-        return draft_fail(input->draft, line, "a node without an id");
+        return draft_fail(input->draft, line, "the node has no id");
     err = draft_declare(input->draft, input->name.data, input->name.size, line, &node);
     if (!err)
         input->draft->nodes[node].site = site;
@@ -178,7 +177,7 @@ static enum err link_read(struct json_input *input)
     if (err)
         return err;
     if (!source || !target)
-        return draft_fail(draft, line, "a link without a %s", source ? "target" : "source");
+        return draft_fail(draft, line, "the link has no %s", source ? "target" : "source");
     err = draft_mention(draft, input->name.data, input->name.size, line, &link.a);
     if (!err)
         err = draft_mention(draft, input->other.data, input->other.size, line, &link.b);
@@ -190,7 +189,7 @@ static enum err list_read(struct json_input *input, const char *what, bool *seen
 {
     struct json_reader *reader = &input->reader;
     if (*seen)
-        return json_reader_fail(reader, "%s a second time", what);
+        return json_reader_fail(reader, "%s is given twice", what);
     *seen = true;
     enum err err = json_reader_expect(reader, JSON_ARRAY, what);
     while (json_reader_more(reader, &err))
@@ -213,7 +212,7 @@ static enum err axes_read(struct json_input *input)
     return err;
 }
 
-/* The "graph" object; old networkx wrote a list there, which we pass over. */
+/* Reads the "graph" object; old versions of networkx wrote a list, which is ignored. */
 static enum err graph_read(struct json_input *input)
 {
     struct json_reader *reader = &input->reader;
@@ -264,9 +263,9 @@ static enum err top_read(struct json_input *input)
     if (!err)
         err = json_reader_next(reader); /* nothing may follow */
     if (!err && !input->has_nodes)
-        err = json_reader_fail(reader, "there is no list of \"nodes\"");
+        err = json_reader_fail(reader, "the file has no list of \"nodes\"");
     if (!err && !input->has_links)
-        err = json_reader_fail(reader, "there is no list of \"links\" or \"edges\"");
+        err = json_reader_fail(reader, "the file has no list of \"links\" or \"edges\"");
     return err;
 }
 
@@ -291,7 +290,7 @@ static void name_write(struct json *json, const struct topology *topology, uint3
         json_uint(json, node);
 }
 
-/* An object that stands on one line of its own in an indented list. */
+/* Opens an object that is written on a line of its own in an indented list. */
 static void line_open(struct json *json)
 {
     json_object(json);
@@ -349,8 +348,8 @@ static void link_write(struct json *json, const struct topology *topology, const
     json_put_uint(json, "target_port", link->b_port);
 }
 
-/* keys[e] says the how-many-eth cable between its two nodes link e is: in a
- * multigraph networkx tells them apart by it. */
+/* keys[e] is the rank of link e among the cables between its two nodes: in a multigraph networkx
+ * distinguishes parallel links by this key. */
 static enum err keys_count(const struct graph *graph, uint32_t **keys, struct why *why)
 {
     uint32_t *count = array_new(graph->node_count, sizeof *count);

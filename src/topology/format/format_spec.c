@@ -1,10 +1,10 @@
-/* format_spec: may the words in a file be believed?
+/* format_spec: decides whether the spec in a file is true.
  *
- * A file can say `torus:3x3x3` and hold something else. The words are built
- * again and compared; only then do they count. A small file must not make us
- * build a large network for nothing, so words that cannot give this many nodes
- * and links are not built at all. What a file merely says of its boxes, such as
- * four billion ports, is no reason to build as much: only what it holds is. */
+ * A file can contain the spec `torus:3x3x3` and describe another network. So the topology is built
+ * from the spec and compared; only if it is equal, the spec is kept. A small file must not make
+ * weft build a large network in vain, so a spec that cannot give this many nodes and links is not
+ * built at all. Only the nodes and links that the file contains count for this check; a claim such
+ * as four billion ports does not justify building as much. */
 #include "topology/format/format_impl.h"
 
 #include <string.h>
@@ -28,14 +28,13 @@ static bool key_is(const char *key, size_t size, const char *word)
     return strlen(word) == size && memcmp(key, word, size) == 0;
 }
 
-/* Could `key=value`, or a value without a key, belong to a network of so many
- * nodes? Products of sizes count as nodes; a fat-tree of parameter k has
- * 5k^2/4. */
+/* Can `key=value`, or a value without a key, belong to a network of this many nodes? Products of
+ * sizes count as nodes; a fat-tree of parameter k has 5k^2/4. */
 static bool field_plausible(const char *key, size_t key_size, const char *value, const char *end,
                             uint64_t nodes)
 {
     if (key_is(key, key_size, "seed") || key_is(key, key_size, "servers"))
-        return true; /* cost nothing to build */
+        return true; /* these cost nothing to build */
     while (value < end) {
         if (*value < '0' || *value > '9') {
             value++;
@@ -55,8 +54,8 @@ static bool field_plausible(const char *key, size_t key_size, const char *value,
     return true;
 }
 
-/* A Jellyfish is as large as its words say, so they are read. It leaves no
- * port free but the odd ones, in each container and between them. */
+/* The size of a Jellyfish follows from its spec, so the spec is parsed. A Jellyfish leaves no port
+ * free except the odd ones, in each container and between containers. */
 static bool jellyfish_plausible(const struct topology *topology, const char *spec)
 {
     struct jellyfish_words words;

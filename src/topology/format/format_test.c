@@ -1,5 +1,5 @@
-/* What every format has in common: which one it is, and that a topology comes
- * back as it went. The syntax of each has its own test file. */
+/* What all formats have in common: recognising a format, and reading back a topology that was
+ * written. Each format's syntax has its own test file. */
 #include "topology/format/format.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "base/test.h"
 
-static void endings_name_the_format(void **state)
+static void the_file_ending_selects_the_format(void **state)
 {
     static const struct {
         const char *name;
@@ -34,7 +34,7 @@ static void endings_name_the_format(void **state)
     }
 }
 
-static void content_names_the_format(void **state)
+static void the_format_is_recognised_by_content(void **state)
 {
     static const struct {
         const char *data;
@@ -54,8 +54,8 @@ static void content_names_the_format(void **state)
         assert_int_equal(format_of_content(table[i].data, strlen(table[i].data)), table[i].format);
 }
 
-/* A random network with everything a topology can carry, parallel links and
- * isolated nodes included. */
+/* A random network that uses every feature of a topology, including parallel links and isolated
+ * nodes. */
 static void random_topology(struct topology *topology, struct rng *rng, bool names, bool parallel)
 {
     enum { NODES = 12, LINKS = 30 };
@@ -123,7 +123,7 @@ static void assert_same_topology(const struct topology *one, const struct topolo
         assert_memory_equal(&one->graph.links[e], &other->graph.links[e], sizeof *one->graph.links);
 }
 
-static void every_topology_comes_back_from_every_format(void **state)
+static void every_topology_is_read_back_from_every_format(void **state)
 {
     enum { SEED = 7, ROUNDS = 40 };
     for (uint32_t round = 0; round < ROUNDS; round++) {
@@ -149,7 +149,7 @@ static void every_topology_comes_back_from_every_format(void **state)
     }
 }
 
-static void a_spec_counts_only_if_it_builds_the_same(void **state)
+static void a_spec_is_kept_only_if_it_builds_the_same(void **state)
 {
     struct topology torus, back;
     struct text text = {0};
@@ -165,16 +165,16 @@ static void a_spec_counts_only_if_it_builds_the_same(void **state)
         assert_int_equal(format_read(&back, FORMAT_JSON, "x", text.data, text.size, &why), OK);
         assert_int_equal(back.kind, broken ? TOPOLOGY_OTHER : TOPOLOGY_TORUS);
         assert_string_equal(back.spec, broken ? "" : "torus:4x3");
-        assert_int_equal(back.axis_count, 2); /* as the file says; 12 nodes agree */
+        assert_int_equal(back.axis_count,
+                         2); /* as in the file; their product is 12, the number of nodes */
         topology_fini(&back);
     }
     text_fini(&text);
     topology_fini(&torus);
 }
 
-/* A file that holds `nodes` nodes and no links but says, in the spec and of
- * its first box, that it is far more. */
-static void assert_not_believed(uint32_t nodes, const char *spec)
+/* A file with `nodes` nodes and no links, whose spec and first node claim a far larger network. */
+static void assert_spec_is_ignored(uint32_t nodes, const char *spec)
 {
     struct text file = {0};
     struct topology topology;
@@ -191,20 +191,20 @@ static void assert_not_believed(uint32_t nodes, const char *spec)
     text_fini(&file);
 }
 
-/* Whoever believes these needs gigabytes, or minutes. */
+/* A reader that builds these specs needs gigabytes, or minutes. */
 static void a_small_file_does_not_make_us_build_a_large_network(void **state)
 {
-    assert_not_believed(1, "torus:10000x10000");
-    assert_not_believed(1, "swdc-torus2d:1000x1000");
-    assert_not_believed(1, "fattree:k=512");
-    assert_not_believed(1, "jellyfish:n=1000000,degree=20");
-    assert_not_believed(20000, "jellyfish:n=20000,degree=19998");
-    assert_not_believed(20000, "jellyfish:servers=9,switches=20000,ports=19998");
-    assert_not_believed(20000, "jellyfish:servers=9,ports=19999x19998+1x9");
-    assert_not_believed(20000, "jellyfish:servers=4294967295,ports=19999x100000000+1x9");
+    assert_spec_is_ignored(1, "torus:10000x10000");
+    assert_spec_is_ignored(1, "swdc-torus2d:1000x1000");
+    assert_spec_is_ignored(1, "fattree:k=512");
+    assert_spec_is_ignored(1, "jellyfish:n=1000000,degree=20");
+    assert_spec_is_ignored(20000, "jellyfish:n=20000,degree=19998");
+    assert_spec_is_ignored(20000, "jellyfish:servers=9,switches=20000,ports=19998");
+    assert_spec_is_ignored(20000, "jellyfish:servers=9,ports=19999x19998+1x9");
+    assert_spec_is_ignored(20000, "jellyfish:servers=4294967295,ports=19999x100000000+1x9");
 }
 
-static void every_generator_is_known_by_its_file(void **state)
+static void the_spec_of_every_generator_survives_a_file(void **state)
 {
     static const char *const specs[] = {
         "torus:3x4x5",
@@ -239,8 +239,8 @@ static void every_generator_is_known_by_its_file(void **state)
     }
 }
 
-TEST_MAIN(TEST(endings_name_the_format), TEST(content_names_the_format),
-          TEST(every_topology_comes_back_from_every_format),
-          TEST(a_spec_counts_only_if_it_builds_the_same),
+TEST_MAIN(TEST(the_file_ending_selects_the_format), TEST(the_format_is_recognised_by_content),
+          TEST(every_topology_is_read_back_from_every_format),
+          TEST(a_spec_is_kept_only_if_it_builds_the_same),
           TEST(a_small_file_does_not_make_us_build_a_large_network),
-          TEST(every_generator_is_known_by_its_file))
+          TEST(the_spec_of_every_generator_survives_a_file))

@@ -1,9 +1,8 @@
-/* format_topology: a draft becomes a topology.
+/* format_topology: turns a draft into a topology.
  *
- * In order: every node a link names must exist; names that are exactly the
- * numbers 0 .. N-1 become the ids; two arcs become one cable and repeats are
- * judged; the graph is made; sites are filled in and held against it. Each
- * refusal finds the line that is to blame. */
+ * In this order: every node that a link names must exist; names that are exactly the numbers 0 ..
+ * N-1 become the ids; two arcs become one cable and repeated links are checked; the graph is made;
+ * sites are filled in and checked against the graph. Each error names the line at fault. */
 #include "topology/format/format_impl.h"
 
 #include <stdlib.h>
@@ -12,8 +11,8 @@
 #include "base/array.h"
 #include "base/check.h"
 
-/* A link as an unordered pair, for sorting: equal pairs stand together, in
- * the order of the file. */
+/* A link as an unordered pair, for sorting: equal pairs become consecutive, in the order of the
+ * file. */
 struct pair {
     uint32_t low, high;
     uint32_t index;
@@ -37,7 +36,7 @@ static const char *node_text(const struct draft *draft, uint32_t node)
 static enum err declared_check(const struct draft *draft, uint32_t line)
 {
     if (draft->names.count == 0)
-        return draft_fail(draft, line, "there are no nodes");
+        return draft_fail(draft, line, "the file has no nodes");
     for (uint32_t v = 0; draft->declare && v < draft->names.count; v++)
         if (!draft->nodes[v].declared)
             return draft_fail(draft, draft->nodes[v].named,
@@ -62,8 +61,8 @@ static uint32_t name_number(const char *name, uint32_t bound)
     return (uint32_t)value;
 }
 
-/* ids[v] is where the v-th name ends up. True if the names say it themselves:
- * names differ, so N numbers below N are all of them. */
+/* ids[v] is the id of the v-th name. Returns true if the names are the ids themselves: all names
+ * differ, so N numbers below N are all of them. */
 static bool ids_assign(const struct draft *draft, uint32_t *ids)
 {
     uint32_t count = draft->names.count;
@@ -78,19 +77,19 @@ static bool ids_assign(const struct draft *draft, uint32_t *ids)
     return true;
 }
 
-/* Judges repeats within one run of links between the same two nodes. */
+/* Checks repeated links within one run of links between the same two nodes. */
 static enum err repeats_judge(const struct draft *draft, const struct pair *run, uint32_t size,
                               uint8_t *dropped)
 {
-    bool seen[2] = {false, false}; /* each way */
+    bool seen[2] = {false, false}; /* per direction */
     for (uint32_t i = 0; i < size; i++) {
         const struct draft_link *at = &draft->links[run[i].index];
         bool backward = draft->directed && at->link.a > at->link.b;
         if (seen[backward] && draft->repeat == REPEAT_REFUSED)
-            return draft_fail(draft, at->line,
-                              "'%.60s' and '%.60s' are linked again, in a file that says it is no "
-                              "multigraph",
-                              node_text(draft, at->link.a), node_text(draft, at->link.b));
+            return draft_fail(
+                draft, at->line,
+                "'%.60s' and '%.60s' are linked twice, but the file is not a multigraph",
+                node_text(draft, at->link.a), node_text(draft, at->link.b));
         dropped[run[i].index] = seen[backward] && draft->repeat == REPEAT_SAME;
         seen[backward] = true;
     }
@@ -109,8 +108,8 @@ static uint32_t arc_next(const struct draft *draft, const struct pair *run, uint
     return i;
 }
 
-/* The i-th arc one way and the i-th arc back are one cable; it stays where its
- * first arc stood, and the other one is dropped. */
+/* The i-th arc one way and the i-th arc back are one cable. It keeps the position of its first arc,
+ * and the other arc is dropped. */
 static enum err arcs_join(struct draft *draft, const struct pair *run, uint32_t size,
                           uint8_t *dropped)
 {
@@ -121,9 +120,10 @@ static enum err arcs_join(struct draft *draft, const struct pair *run, uint32_t 
             return OK;
         if (ahead == size || back == size) {
             const struct draft_link *lone = &draft->links[run[ahead == size ? back : ahead].index];
-            return draft_fail(draft, lone->line,
-                              "the file is directed and the arc '%.60s' to '%.60s' has no reverse",
-                              node_text(draft, lone->link.a), node_text(draft, lone->link.b));
+            return draft_fail(
+                draft, lone->line,
+                "the file is directed, but the arc from '%.60s' to '%.60s' has no reverse",
+                node_text(draft, lone->link.a), node_text(draft, lone->link.b));
         }
         uint32_t second = run[ahead < back ? back : ahead].index;
         struct link *kept = &draft->links[run[ahead < back ? ahead : back].index].link;
@@ -136,7 +136,7 @@ static enum err arcs_join(struct draft *draft, const struct pair *run, uint32_t 
     }
 }
 
-/* Judges repeated pairs and joins arcs; removes what is dropped. */
+/* Checks repeated pairs and joins arcs; removes the links that are dropped. */
 static enum err links_settle(struct draft *draft)
 {
     uint32_t count = draft->link_count, kept = 0;
@@ -169,7 +169,7 @@ static enum err links_settle(struct draft *draft)
     return err;
 }
 
-/* graph_make has refused a port used twice: on which line was the second? */
+/* graph_make has found a port that is used twice; finds the line of its second use. */
 static enum err port_blame(const struct draft *draft)
 {
     uint32_t count = draft->link_count;
@@ -212,8 +212,8 @@ static enum err graph_draft(const struct draft *draft, const uint32_t *ids, bool
     return err == ERR_INPUT ? port_blame(draft) : err;
 }
 
-/* Without a word about it, a network is direct unless some node has another
- * number of servers than one. */
+/* If the file does not say it, a network is direct unless some node has a number of servers other
+ * than one. */
 static bool direct_decide(const struct draft *draft)
 {
     if (draft->direct_said)
@@ -240,16 +240,18 @@ static enum err sites_fill(const struct draft *draft, const uint32_t *ids, struc
         if (!node->site.has_servers)
             site->servers = out->direct;
         if (out->direct && site->servers != 1)
-            return draft_fail(draft, line,
-                              "node '%.60s' has %u servers; in a direct network it is one itself",
-                              node_text(draft, v), site->servers);
+            return draft_fail(
+                draft, line,
+                "node '%.60s' has %u servers; in a direct network every node is one server",
+                node_text(draft, v), site->servers);
         uint64_t used = topology_used_ports(out, ids[v]);
         if (site->ports && used > site->ports)
-            return draft_fail(draft, line, "node '%.60s' has %u ports and uses %llu",
+            return draft_fail(draft, line, "node '%.60s' has %u ports, but uses %llu",
                               node_text(draft, v), site->ports, (unsigned long long)used);
         servers += site->servers;
         if (servers > UINT32_MAX)
-            return draft_fail(draft, line, "more than %u servers", UINT32_MAX);
+            return draft_fail(draft, line, "there are more than %u servers, the maximum",
+                              UINT32_MAX);
     }
     topology_count_servers(out);
     return OK;
@@ -262,10 +264,11 @@ static enum err port_fits(const struct draft *draft, const struct topology *out,
     if (port == PORT_ANY)
         return OK;
     if (ports && port >= ports)
-        return draft_fail(draft, line, "port %u of node '%.60s', which has %u ports", port,
+        return draft_fail(draft, line,
+                          "there is no port %u: node '%.60s' has %u ports, numbered from 0", port,
                           node_text(draft, node), ports);
     if (port > DRAFT_PORT_MAX && port >= graph_degree(&out->graph, id))
-        return draft_fail(draft, line, "port %u of node '%.60s' is above %u", port,
+        return draft_fail(draft, line, "port %u of node '%.60s' is above the maximum, %u", port,
                           node_text(draft, node), DRAFT_PORT_MAX);
     return OK;
 }

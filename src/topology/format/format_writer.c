@@ -1,4 +1,4 @@
-/* format_writer: what the writers of several formats ask of a topology. */
+/* format_writer: properties of a topology that the writers of several formats need. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,13 +1,12 @@
-/* connect: parts are joined by crossing a cable that its part can do without.
+/* connect: joins two parts by crossing a cable that its part does not need.
  *
- * A breadth-first forest tells the cables a part needs (its tree) from the
- * spare ones. Let e = (a, b) be spare in one part and f = (c, d) any cable of
- * another; (a, c) and (b, d) instead join the two parts: the first part hangs
- * together without e, and whatever f held together now does so through the
- * first part. If f was spare too, one of the new cables is spare; so each join
- * costs exactly one spare cable, and with at least nodes - 1 cables in all and
- * none of the nodes bare there are enough. Parts with spares come first, as
- * they pay for themselves. */
+ * A breadth-first forest separates the cables that a part needs (its tree) from the spare ones. Let
+ * e = (a, b) be spare in one part and f = (c, d) any cable of another part. Replacing them by (a,
+ * c) and (b, d) joins the two parts: the first part is connected without e, and nodes that f
+ * connected are now connected through the first part. If f was spare too, one of the new cables is
+ * spare. So each join costs exactly one spare cable, and there are enough if there are at least
+ * nodes - 1 cables in total and every node has a port. Parts with spare cables come first, because
+ * they bring the spare cable for their own join. */
 #include "topology/generate/connect.h"
 
 #include <stdlib.h>
@@ -24,10 +23,10 @@ struct parts {
     uint32_t *part;        /* per node */
     uint32_t *root;        /* per part: a node of it */
     uint8_t *tree;         /* per cable: its part needs it */
-    uint32_t *first;       /* count + 1: cables of part i are own[first[i]] .. */
-    uint32_t *own;         /* ... the spare ones first */
+    uint32_t *first;       /* count + 1: the cables of part i are own[first[i]] .. */
+    uint32_t *own;         /* the cables by part, spare ones first */
     uint32_t *spare_count; /* per part */
-    uint32_t *stock;       /* spare cables of the network joined so far */
+    uint32_t *stock;       /* spare cables of the parts joined so far */
     uint32_t stock_count;
 };
 
@@ -42,7 +41,7 @@ static void parts_fini(struct parts *parts)
     free(parts->stock);
 }
 
-/* Marks the part of `root`, and its tree. */
+/* Marks the part of `root` and its tree. */
 static void part_search(struct parts *parts, uint32_t root, struct bfs *bfs)
 {
     const struct wiring *wiring = parts->wiring;
@@ -78,7 +77,7 @@ static enum err parts_find(struct parts *parts, struct why *why)
     return OK;
 }
 
-/* Every part's cables, the spare ones first. */
+/* Lists the cables of every part, the spare ones first. */
 static enum err parts_sort_cables(struct parts *parts, struct why *why)
 {
     const struct wiring *wiring = parts->wiring;
@@ -114,8 +113,8 @@ static bool between(const uint32_t *group, uint32_t a, uint32_t b)
     return group[a] != group[b];
 }
 
-/* May (a, b) and (c, d) become (a, c) and (b, d)? They are of different parts,
- * so nothing but the groups can forbid it. */
+/* May (a, b) and (c, d) become (a, c) and (b, d)? They belong to different parts, so only the
+ * groups can forbid it. */
 static bool crossing_allowed(const struct parts *parts, const struct link *one,
                              const struct link *other)
 {
@@ -128,8 +127,8 @@ static bool crossing_allowed(const struct parts *parts, const struct link *one,
     return !between(group, other->a, other->b) && !between(group, one->a, other->a);
 }
 
-/* Crosses f with some cable of the stock, which it replaces there if f was
- * spare. False if the groups allow none. */
+/* Crosses f with some cable of the stock; if f was spare, it replaces that cable in the stock.
+ * Returns false if the groups allow no crossing. */
 static bool part_cross(struct parts *parts, uint32_t f, bool spare)
 {
     struct wiring *wiring = parts->wiring;
@@ -140,7 +139,7 @@ static bool part_cross(struct parts *parts, uint32_t f, bool spare)
         uint32_t at = (uint32_t)(((uint64_t)start + i) % parts->stock_count);
         uint32_t e = parts->stock[at];
         if (i == parts->stock_count)
-            wiring_turn(wiring, f); /* once round: try the other way */
+            wiring_turn(wiring, f); /* after one round, try the other direction */
         if (!crossing_allowed(parts, &wiring->cables[e], &wiring->cables[f]))
             continue;
         wiring_cross(wiring, e, f);
@@ -150,7 +149,7 @@ static bool part_cross(struct parts *parts, uint32_t f, bool spare)
     return false;
 }
 
-/* A node without cables: a spare cable's end moves to its free port. */
+/* Attaches a node without cables: one end of a spare cable moves to its free port. */
 static bool node_attach(struct parts *parts, uint32_t node)
 {
     struct wiring *wiring = parts->wiring;
@@ -171,7 +170,7 @@ static bool node_attach(struct parts *parts, uint32_t node)
     return false;
 }
 
-/* Joins part i to the network so far. */
+/* Joins part i to the parts joined so far. */
 static bool part_join(struct parts *parts, uint32_t i)
 {
     uint32_t cables = parts->first[i + 1] - parts->first[i], spares = parts->spare_count[i];

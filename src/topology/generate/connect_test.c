@@ -38,9 +38,9 @@ static void rings_become_one_ring(void **state)
     }
 }
 
-/* One ring with three chords has four spares: enough for three pairs and a
- * lonely node, and then for nothing more. */
-static void spares_pay_for_trees(void **state)
+/* One ring with three chords has four spare cables: enough for three pairs and an isolated node,
+ * and then for nothing more. */
+static void spare_cables_join_trees(void **state)
 {
     uint32_t ports[14] = {3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
     for (uint64_t seed = 0; seed < 50; seed++) {
@@ -63,8 +63,8 @@ static void spares_pay_for_trees(void **state)
     }
 }
 
-/* Two pairs of triangles, each pair joined by one cable between groups: only
- * cables inside a group are spare, and those may cross within it. */
+/* Two pairs of triangles, each pair joined by one cable between groups: only cables inside a group
+ * are spare, and they may cross only within it. */
 static void groups_keep_their_cables(void **state)
 {
     static const uint32_t group[12] = {0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1};
@@ -88,7 +88,7 @@ static void groups_keep_their_cables(void **state)
     }
 }
 
-static void groups_without_a_cable_between_stay_apart(void **state)
+static void groups_without_a_cable_between_stay_disconnected(void **state)
 {
     static const uint32_t group[6] = {0, 0, 0, 1, 1, 1};
     struct wiring wiring;
@@ -102,8 +102,8 @@ static void groups_without_a_cable_between_stay_apart(void **state)
     wiring_fini(&wiring);
 }
 
-/* A lonely node takes the end of a cable between groups, if one is spare. */
-static void a_lonely_node_is_given_a_cable_between_groups(void **state)
+/* An isolated node takes the end of a cable between groups, if one is spare. */
+static void an_isolated_node_gets_a_cable_between_groups(void **state)
 {
     static const uint32_t group[5] = {0, 0, 1, 1, 2};
     struct wiring wiring;
@@ -122,6 +122,6 @@ static void a_lonely_node_is_given_a_cable_between_groups(void **state)
     wiring_fini(&wiring);
 }
 
-TEST_MAIN(TEST(rings_become_one_ring), TEST(spares_pay_for_trees), TEST(groups_keep_their_cables),
-          TEST(groups_without_a_cable_between_stay_apart),
-          TEST(a_lonely_node_is_given_a_cable_between_groups))
+TEST_MAIN(TEST(rings_become_one_ring), TEST(spare_cables_join_trees),
+          TEST(groups_keep_their_cables), TEST(groups_without_a_cable_between_stay_disconnected),
+          TEST(an_isolated_node_gets_a_cable_between_groups))

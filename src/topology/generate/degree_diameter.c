@@ -1,6 +1,5 @@
-/* degree_diameter: from the words to a graph of the list, which is in
- * degree_diameter_list.c. The two families that are too plain for a list,
- * complete graphs and odd cycles, are made here. */
+/* degree_diameter: builds a graph of the list in degree_diameter_list.c. Complete graphs and odd
+ * cycles, which need no list, are made here. */
 #include "topology/generate/degree_diameter.h"
 
 #include <stdio.h>
@@ -47,8 +46,7 @@ static bool is_cycle(const struct degree_diameter *size)
            size->nodes / 2 == size->diameter && size->nodes <= DEGREE_DIAMETER_CYCLE_MAX;
 }
 
-/* The refusal names the graphs there are of the same degree, or else of the
- * same diameter. */
+/* The error names graphs of the same degree or, if there is none, of the same diameter. */
 static enum err refuse(const char *spec, const struct degree_diameter *size, struct why *why)
 {
     char known[160] = "";
@@ -63,8 +61,8 @@ static enum err refuse(const char *spec, const struct degree_diameter *size, str
                                          have->nodes, have->degree, have->diameter);
         }
     }
-    return why_fail(why, ERR_USAGE, "%s: not a graph of the list in weft-topology(7)%s%s", spec,
-                    known[0] ? ", which has" : "", known);
+    return why_fail(why, ERR_USAGE, "%s: weft has no such graph; weft-topology(7) lists all%s%s",
+                    spec, known[0] ? ", for example" : "", known);
 }
 
 static void complete_add(struct link_list *list, uint32_t nodes)
@@ -83,7 +81,7 @@ static void cycle_add(struct link_list *list, uint32_t nodes)
 static enum err entry_add(const struct degree_diameter_entry *entry, struct link_list *list,
                           struct why *why)
 {
-    switch (entry->from) { /* no default: the compiler names a forgotten one */
+    switch (entry->from) { /* no default: the compiler reports a missing one */
     case FROM_PLANE:
         return field_graph_plane(list, entry->q, why);
     case FROM_QUADRANGLE:

@@ -1,5 +1,5 @@
 #pragma once
-/* The list of graphs, shared by the files of degree_diameter only. */
+/* The list of graphs; only the files of degree_diameter share it. */
 
 #include "topology/generate/degree_diameter.h"
 #include "topology/generate/lift_graph.h"

@@ -1,9 +1,8 @@
 /* degree_diameter_list: the graphs, in order of diameter, then degree.
  *
- * Voltages and generators were found by random search: for a lift, annealing
- * on the number of pairs farther apart than the diameter (the trivial group
- * gives a graph without symmetry); for a Cayley graph, generators at random.
- * Those of 19,383 nodes are Loz's. */
+ * Voltages and generators were found by random search: for a lift, annealing on the number of pairs
+ * whose distance exceeds the diameter (the trivial group gives a graph without symmetry); for a
+ * Cayley graph, random generators. The generators for 19,383 nodes are Loz's. */
 #include "topology/generate/degree_diameter_impl.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

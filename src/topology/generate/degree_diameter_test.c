@@ -4,11 +4,11 @@
 
 #include "topology/generate/reach_test.h"
 
-/* Above this a graph is searched from some nodes only. All that large are
- * Cayley graphs, which look the same from every node. */
+/* A larger graph is searched from some nodes only. All larger graphs are Cayley graphs, which look
+ * the same from every node. */
 #define SEARCHED_MAX 1500
 
-static void every_graph_of_the_list_is_what_it_says(void **state)
+static void every_listed_graph_has_its_degree_and_diameter(void **state)
 {
     for (size_t i = 0; i < degree_diameter_count(); i++) {
         struct degree_diameter size = degree_diameter_at(i);
@@ -30,7 +30,7 @@ static void every_graph_of_the_list_is_what_it_says(void **state)
     }
 }
 
-/* The most nodes of degree d within distance D. */
+/* The largest possible number of nodes within distance D at degree d. */
 static uint64_t moore_bound(const struct degree_diameter *size)
 {
     uint64_t bound = 1, shell = size->degree;
@@ -60,7 +60,7 @@ static void the_list_is_in_order(void **state)
     }
 }
 
-static void complete_graphs_and_odd_cycles_are_plain(void **state)
+static void complete_graphs_and_odd_cycles_are_built(void **state)
 {
     struct topology complete = reach_build("degree-diameter:9,8,1"),
                     cycle = reach_build("degree-diameter:11,2,5"),
@@ -76,7 +76,7 @@ static void complete_graphs_and_odd_cycles_are_plain(void **state)
     topology_fini(&triangle);
 }
 
-static void what_is_not_offered_is_refused(void **state)
+static void unknown_graphs_are_refused(void **state)
 {
     static const char *const specs[] = {
         "degree-diameter:51,7,2",
@@ -100,7 +100,7 @@ static void what_is_not_offered_is_refused(void **state)
     struct topology topology;
     struct why why;
     assert_int_equal(topology_build(&topology, "degree-diameter:51,7,2", &why), ERR_USAGE);
-    assert_non_null(strstr(why.text, " 50,7,2")); /* what there is of that degree */
+    assert_non_null(strstr(why.text, " 50,7,2")); /* the graphs of that degree */
 }
 
 static void servers_make_it_switched(void **state)
@@ -112,7 +112,7 @@ static void servers_make_it_switched(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(every_graph_of_the_list_is_what_it_says),
+TEST_MAIN(TEST(every_listed_graph_has_its_degree_and_diameter),
           TEST(no_graph_passes_the_moore_bound_and_two_meet_it), TEST(the_list_is_in_order),
-          TEST(complete_graphs_and_odd_cycles_are_plain), TEST(what_is_not_offered_is_refused),
+          TEST(complete_graphs_and_odd_cycles_are_built), TEST(unknown_graphs_are_refused),
           TEST(servers_make_it_switched))

@@ -1,10 +1,9 @@
-/* degree_sequence: the criterion of Erdős and Gallai (1960), the construction
- * of Havel (1955) and Hakimi (1962).
+/* degree_sequence: the criterion of Erdős and Gallai (1960), the construction of Havel (1955) and
+ * Hakimi (1962).
  *
- * Both want the vertices by falling degree. Where the sum is odd one port must
- * stay free: it is taken from the first vertex in that order, because of all
- * sequences one port shorter that is the most level one, and levelling never
- * makes a possible sequence impossible. */
+ * Both need the vertices in order of decreasing degree. If the sum is odd, one port must stay free.
+ * It is taken from the first vertex in that order: of all sequences with one port less, this is the
+ * most even one, and making a sequence more even never makes a possible one impossible. */
 #include "topology/generate/degree_sequence.h"
 
 #include <stdlib.h>
@@ -12,14 +11,14 @@
 #include "base/array.h"
 #include "base/check.h"
 
-/* One vertex while the graph is made. */
+/* One vertex during the construction. */
 struct want {
     uint32_t vertex;
-    uint32_t left; /* neighbours still wanted */
+    uint32_t left; /* neighbours that are still missing */
 };
 
-/* The vertices by falling degree, then number, with an even sum; NULL if
- * memory is short. Degrees are below count. */
+/* The vertices by decreasing degree, then number, with an even sum; NULL if memory is short.
+ * Degrees are below count. */
 static struct want *wants_make(const uint32_t *degree, uint32_t count)
 {
     struct want *wants = array_new(count, sizeof *wants);
@@ -41,7 +40,8 @@ static struct want *wants_make(const uint32_t *degree, uint32_t count)
         wants[start[count - degree[i] - 1]++] = (struct want){.vertex = i, .left = degree[i]};
     free(start);
     if (sum % 2) {
-        uint32_t last = 0; /* of the highest degree: shortening it keeps the order */
+        uint32_t last =
+            0; /* the last vertex of the highest degree: shortening it keeps the order */
         while (last + 1 < count && wants[last + 1].left == wants[0].left)
             last++;
         wants[last].left--;
@@ -59,10 +59,10 @@ enum err degree_sequence_possible(const uint32_t *degree, uint32_t count, bool *
     struct want *wants = wants_make(degree, count);
     if (!wants)
         return why_memory(why);
-    /* The k most wanting can be joined among themselves k(k-1)/2 times; each
-     * other vertex takes at most k of the rest. */
-    uint64_t head = 0, tail = 0; /* sums of the first k, and of those that want less than k */
-    uint32_t many = count;       /* how many want k or more */
+    /* The first k vertices can have k(k-1)/2 edges among themselves; each other vertex takes at
+     * most k of the rest. */
+    uint64_t head = 0, tail = 0; /* sums of the first k degrees, and of the degrees below k */
+    uint32_t many = count;       /* how many vertices have degree k or more */
     *possible = true;
     for (uint32_t k = 1; k <= count && *possible; k++) {
         head += wants[k - 1].left;
@@ -76,9 +76,9 @@ enum err degree_sequence_possible(const uint32_t *degree, uint32_t count, bool *
     return OK;
 }
 
-/* Joins the first of the wants to the next `first.left` ones, taking, of those
- * that tie with the last one taken, the ones at the end of the tie: then the
- * order by falling want survives without sorting. */
+/* Joins the first vertex to the next `first.left` ones. Of those that tie with the last one taken,
+ * it takes the ones at the end of the tie: this keeps the order by decreasing degree without
+ * sorting. */
 static uint32_t want_serve(struct want *wants, uint32_t count, struct link *links)
 {
     uint32_t take = wants[0].left, made = 0;
@@ -90,7 +90,7 @@ static uint32_t want_serve(struct want *wants, uint32_t count, struct link *link
         begin--;
     while (end < count && wants[end].left == level)
         end++;
-    uint32_t tied = take + 1 - begin; /* how many of the tie are taken */
+    uint32_t tied = take + 1 - begin; /* how many vertices of the tie are taken */
     for (uint32_t i = 1; i < end; i++) {
         if (i >= begin && i < end - tied)
             continue;

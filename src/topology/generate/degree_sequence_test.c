@@ -16,8 +16,9 @@ static uint32_t code_of(const uint32_t degree[SMALL])
     return code;
 }
 
-/* Against all 32,768 graphs of six vertices; a free port is one fewer anywhere. */
-static void the_criterion_knows_every_graph_of_six_vertices(void **state)
+/* Compared with all 32,768 graphs of six vertices; with an odd sum, any one degree is one
+ * smaller. */
+static void the_criterion_is_right_for_six_vertices(void **state)
 {
     static bool exists[CODES];
     for (uint32_t graph = 0; graph < 1u << PAIRS; graph++) {
@@ -45,7 +46,7 @@ static void the_criterion_knows_every_graph_of_six_vertices(void **state)
     }
 }
 
-static void degrees_beyond_the_others_are_impossible(void **state)
+static void degrees_above_the_number_of_others_are_impossible(void **state)
 {
     bool possible;
     assert_int_equal(degree_sequence_possible((uint32_t[]){4, 1, 1, 1}, 4, &possible, NULL), OK);
@@ -54,7 +55,7 @@ static void degrees_beyond_the_others_are_impossible(void **state)
     assert_true(possible);
 }
 
-/* Degrees of random graphs are possible, and the graph made of them has them. */
+/* Degrees of random graphs are possible, and the constructed graph has these degrees. */
 static void the_links_have_the_degrees_asked_for(void **state)
 {
     enum { NODES = 30 };
@@ -87,6 +88,6 @@ static void the_links_have_the_degrees_asked_for(void **state)
     }
 }
 
-TEST_MAIN(TEST(the_criterion_knows_every_graph_of_six_vertices),
-          TEST(degrees_beyond_the_others_are_impossible),
+TEST_MAIN(TEST(the_criterion_is_right_for_six_vertices),
+          TEST(degrees_above_the_number_of_others_are_impossible),
           TEST(the_links_have_the_degrees_asked_for))

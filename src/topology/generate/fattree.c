@@ -1,4 +1,4 @@
-/* fattree: every port of every switch is used, so all ports are named. */
+/* fattree: every port of every switch is used, so every end gets its port number here. */
 #include "topology/generate/fattree.h"
 
 #include <stdio.h>

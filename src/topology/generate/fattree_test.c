@@ -23,8 +23,8 @@ static void counts_are_the_papers(void **state)
     }
 }
 
-/* Cables join a level to the next, edge to aggregation within a pod only, and
- * every core switch meets every pod once, on the port of its number. */
+/* Cables join a level to the next, edge to aggregation only within a pod, and every core switch is
+ * joined to every pod once, on the port with the pod's number. */
 static void levels_and_pods_are_kept(void **state)
 {
     struct topology tree = reach_build("fattree:k=6");
@@ -52,7 +52,7 @@ static void levels_and_pods_are_kept(void **state)
     topology_fini(&tree);
 }
 
-/* From any edge switch to any other, one path by each core switch. */
+/* From any edge switch to any other there is one path through each core switch. */
 static void paths_are_as_many_as_core_switches(void **state)
 {
     struct topology tree = reach_build("fattree:k=6");

@@ -1,13 +1,13 @@
-/* field_graph: nodes are the points of a geometry, and a polarity, which swaps
- * points and lines, tells which points are neighbours: those on the line that
- * belongs to a point. A point on its own line has one neighbour less. */
+/* field_graph: nodes are the points of a geometry. A polarity, which swaps points and lines,
+ * defines the neighbours of a point: the points on the line that the polarity assigns to it. A
+ * point on its own line has one neighbour less. */
 #include "topology/generate/field_graph.h"
 
 #include "topology/generate/finite_field.h"
 
 #define POLYGON_COORDINATES_MAX 5
 
-/* Each pair is met from both ends. */
+/* Each pair is visited from both ends. */
 static void meet(struct link_list *list, uint32_t point, uint32_t other)
 {
     if (point < other)
@@ -68,9 +68,9 @@ enum err field_graph_plane(struct link_list *list, uint32_t q, struct why *why)
     return OK;
 }
 
-/* Points of a generalized polygon have 0 to `most` coordinates; those with
- * fewer come first. Hanssens and Van Maldeghem's coordinates: consecutive
- * ones of a flag, alternately of a point and of a line. */
+/* Points of a generalized polygon have 0 to `most` coordinates; those with fewer coordinates come
+ * first. These are Hanssens and Van Maldeghem's coordinates: consecutive elements of a flag,
+ * alternately of a point and of a line. */
 static uint32_t polygon_point(uint32_t q, const uint32_t *at, uint32_t count)
 {
     uint32_t first = 0, power = 1, number = 0;
@@ -92,9 +92,9 @@ static uint32_t polygon_coordinates(uint32_t q, uint32_t point, uint32_t *at)
     return count;
 }
 
-/* What all polygons share: a line with fewer coordinates than the most has on
- * it the points that have one coordinate more, of which the last is free, and
- * the point with all but the last (of none: the point at infinity). */
+/* Common to all polygons: a line with fewer coordinates than the maximum contains the points that
+ * have one coordinate more, of which the last is free, and the point with all coordinates but the
+ * last (if there are none: the point at infinity). */
 static void polygon_short_line(uint32_t q, const uint32_t *line, uint32_t count, uint32_t *on_line)
 {
     uint32_t at[POLYGON_COORDINATES_MAX];
@@ -106,10 +106,10 @@ static void polygon_short_line(uint32_t q, const uint32_t *line, uint32_t count,
     on_line[q] = polygon_point(q, line, count > 0 ? count - 1 : 0);
 }
 
-/* W(q) in characteristic 2: point (a,l,a') is on line [k,b,k'] if and only if
- * k' = a^2 k + l and b = a k + a'. With s such that s(s(x)) = x^2, the polarity
- * takes a point's coordinates to a line's by s, and its inverse on every
- * second. Writes the q + 1 points on the line of a point. */
+/* W(q) in characteristic 2: point (a,l,a') is on line [k,b,k'] if and only if k' = a^2 k + l and b
+ * = a k + a'. With s such that s(s(x)) = x^2, the polarity maps the coordinates of a point to those
+ * of a line by s, and every second one by the inverse of s. Writes the q + 1 points on the line of
+ * a point. */
 static void quadrangle_line(const struct finite_field *field, uint32_t point, uint32_t *on_line)
 {
     uint32_t up = 1u << (field->degree + 1) / 2, down = 1u << field->degree / 2;
@@ -155,10 +155,9 @@ enum err field_graph_quadrangle(struct link_list *list, uint32_t q, uint32_t cop
     return OK;
 }
 
-/* H(3): point (a,l,a',l',a'') is on line [k,b,k',b',k''] if and only if
- * b = a'' - a k, k'' = a^3 k + l, b' = a^2 k + a' + a a'' and
- * k' = a^3 k^2 + l' - k l (De Smet and Van Maldeghem, in characteristic 3).
- * Over GF(3) the polarity keeps the coordinates as they are. */
+/* H(3): point (a,l,a',l',a'') is on line [k,b,k',b',k''] if and only if b = a'' - a k, k'' = a^3 k
+ * + l, b' = a^2 k + a' + a a'' and k' = a^3 k^2 + l' - k l (De Smet and Van Maldeghem, in
+ * characteristic 3). Over GF(3) the polarity does not change the coordinates. */
 static void hexagon_line(uint32_t point, uint32_t on_line[4])
 {
     uint32_t line[POLYGON_COORDINATES_MAX], count = polygon_coordinates(3, point, line);
@@ -188,9 +187,9 @@ void field_graph_hexagon(struct link_list *list)
     }
 }
 
-/* Nodes (0,x,y) and (1,m,c), as Hafner writes them: two of one half and column
- * are joined if their difference is an even power of the primitive element, in
- * the other half an odd one; (0,x,y) and (1,m,c) are if y = m x + c. */
+/* Nodes (0,x,y) and (1,m,c), in Hafner's notation: two nodes of the first half in the same column
+ * are joined if their difference is an even power of the primitive element, in the second half if
+ * it is an odd power; (0,x,y) and (1,m,c) are joined if y = m x + c. */
 enum err field_graph_mms(struct link_list *list, uint32_t q, struct why *why)
 {
     struct finite_field field;
@@ -198,7 +197,8 @@ enum err field_graph_mms(struct link_list *list, uint32_t q, struct why *why)
     if (err)
         return err;
     if (q < 4 || q % 4 > 1)
-        return why_fail(why, ERR_USAGE, "no such graph over GF(%u): q must be 0 or 1 mod 4", q);
+        return why_fail(why, ERR_USAGE,
+                        "there is no such graph over GF(%u): q must be 0 or 1 mod 4", q);
     for (uint32_t half = 0; half < 2; half++) {
         for (uint32_t node = half * q * q; node < (half + 1) * q * q; node++) {
             uint32_t column = node - node % q;

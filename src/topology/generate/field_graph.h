@@ -1,7 +1,6 @@
 #pragma once
-/* field_graph: large graphs of small diameter from the geometry of a finite
- * field. Each adds its cables to the list, which must have room for
- * degree * nodes / 2. */
+/* field_graph: large graphs of small diameter from the geometry of a finite field. Each function
+ * adds its cables to the list, which must have room for degree * nodes / 2. */
 
 #include "base/err.h"
 #include "topology/generate/link_list.h"
@@ -12,10 +11,9 @@
  * one more node is joined to the absolute points (Delorme). */
 MUST_CHECK enum err field_graph_plane(struct link_list *list, uint32_t q, struct why *why);
 
-/* The polarity graph of the generalized quadrangle W(q), q = 2^(2e+1)
- * (Delorme). q^3 + q^2 + q + 1 nodes, degree q + 1, diameter 3. Every line
- * holds one of its q^2 + 1 absolute points, so that each copy of those adds as
- * many nodes and only one to the degree. */
+/* The polarity graph of the generalized quadrangle W(q), q = 2^(2e+1) (Delorme). q^3 + q^2 + q + 1
+ * nodes, degree q + 1, diameter 3. Every line contains one of its q^2 + 1 absolute points, so each
+ * copy of these points adds q^2 + 1 nodes and only one to the degree. */
 MUST_CHECK enum err field_graph_quadrangle(struct link_list *list, uint32_t q, uint32_t copies,
                                            struct why *why);
 

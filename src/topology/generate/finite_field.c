@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 
-/* Sets order, characteristic and degree; false if q is no prime power. */
+/* Sets order, characteristic and degree; false if the order is not a prime power. */
 static bool order_split(struct finite_field *field, uint32_t order)
 {
     if (order < 2 || order > FINITE_FIELD_ORDER_MAX)
@@ -28,8 +28,8 @@ static uint32_t combine(const struct finite_field *field, uint32_t a, uint32_t b
     return sum;
 }
 
-/* x times a, where x to the degree equals `tail`: the digit that leaves at the
- * top comes back as that many tails. */
+/* x times a, where x to the power of the degree equals `tail`: a digit that overflows at the top is
+ * replaced by that many tails. */
 static uint32_t times_x(const struct finite_field *field, uint32_t a, uint32_t tail)
 {
     uint32_t top = field->order / field->characteristic;
@@ -53,8 +53,10 @@ static bool tables_fill(struct finite_field *field, uint32_t tail)
 enum err finite_field_init(struct finite_field *field, uint32_t order, struct why *why)
 {
     if (!order_split(field, order))
-        return why_fail(why, ERR_USAGE, "no finite field of order %u here: a prime power up to %u",
-                        order, FINITE_FIELD_ORDER_MAX);
+        return why_fail(
+            why, ERR_USAGE,
+            "there is no finite field of order %u: the order must be a prime power up to %u", order,
+            FINITE_FIELD_ORDER_MAX);
     for (uint32_t tail = 1; tail < order; tail++)
         if (tables_fill(field, tail))
             return OK;

@@ -1,9 +1,9 @@
 #pragma once
 /* finite_field: arithmetic in GF(q), for the graphs that come from geometry.
  *
- * An element is a number below q whose digits in base p are the coefficients
- * of a polynomial over Z_p; 0 and 1 are themselves. Multiplication goes by
- * logarithms to the base of x, a primitive element. */
+ * An element is a number below q whose digits in base p are the coefficients of a polynomial over
+ * Z_p; the numbers 0 and 1 are the elements 0 and 1. Multiplication uses logarithms to the base x,
+ * a primitive element. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,10 +17,10 @@ struct finite_field {
     uint32_t characteristic; /* p */
     uint32_t degree;
     uint16_t power[FINITE_FIELD_ORDER_MAX];     /* [i]: x to the i, for i below q - 1 */
-    uint16_t logarithm[FINITE_FIELD_ORDER_MAX]; /* its inverse; [0] is not used */
+    uint16_t logarithm[FINITE_FIELD_ORDER_MAX]; /* inverse of power; [0] is not used */
 };
 
-/* Refuses an order that is no prime power from 2 to FINITE_FIELD_ORDER_MAX. */
+/* Refuses an order that is not a prime power from 2 to FINITE_FIELD_ORDER_MAX. */
 MUST_CHECK enum err finite_field_init(struct finite_field *field, uint32_t order, struct why *why);
 
 uint32_t finite_field_add(const struct finite_field *field, uint32_t a, uint32_t b);

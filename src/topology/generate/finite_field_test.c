@@ -4,8 +4,8 @@
 
 static const uint32_t orders[] = {2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 25, 27, 32};
 
-/* All laws of a field, for all elements, or for all with a few. */
-static void it_is_a_field(void **state)
+/* Checks the field axioms for all elements, or for all elements with a few others. */
+static void the_field_axioms_hold(void **state)
 {
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         uint32_t q = orders[i];
@@ -38,7 +38,7 @@ static void it_is_a_field(void **state)
     }
 }
 
-static void a_prime_field_is_counting_modulo(void **state)
+static void a_prime_field_is_arithmetic_modulo_p(void **state)
 {
     struct finite_field f;
     assert_int_equal(finite_field_init(&f, 13, NULL), OK);
@@ -49,7 +49,7 @@ static void a_prime_field_is_counting_modulo(void **state)
         }
 }
 
-static void raising_multiplies_again_and_again(void **state)
+static void a_power_is_repeated_multiplication(void **state)
 {
     struct finite_field f;
     assert_int_equal(finite_field_init(&f, 27, NULL), OK);
@@ -70,5 +70,5 @@ static void other_orders_have_no_field(void **state)
         assert_int_equal(finite_field_init(&f, none[i], NULL), ERR_USAGE);
 }
 
-TEST_MAIN(TEST(it_is_a_field), TEST(a_prime_field_is_counting_modulo),
-          TEST(raising_multiplies_again_and_again), TEST(other_orders_have_no_field))
+TEST_MAIN(TEST(the_field_axioms_hold), TEST(a_prime_field_is_arithmetic_modulo_p),
+          TEST(a_power_is_repeated_multiplication), TEST(other_orders_have_no_field))

@@ -1,9 +1,8 @@
 /* jellyfish: from numbers of ports to cables.
  *
- * jellyfish_words.c reads the words; equip() says what stands at every node;
- * cables_make() makes the cables, by random_graph.c or two_layer.c, and connect.c
- * joins the parts. Everything is integers, so that a seed gives the same graph
- * everywhere. */
+ * jellyfish_words.c reads the spec; equip() decides the ports and servers of every node;
+ * cables_make() makes the cables with random_graph.c or two_layer.c, and connect.c joins the parts.
+ * All arithmetic is on integers, so that a seed gives the same graph on every machine. */
 #include "topology/generate/jellyfish.h"
 
 #include <stdlib.h>
@@ -16,9 +15,9 @@
 #include "topology/generate/two_layer.h"
 #include "topology/wiring.h"
 
-/* Random streams: a block for every attempt to get a connected network; in it
- * RANDOM_GRAPH_STREAMS for the whole graph, or for the layer between containers
- * and for every container, and one for joining the parts. */
+/* Random streams: one block for every attempt to get a connected network. A block has
+ * RANDOM_GRAPH_STREAMS for the whole graph, or for the layer between containers and for every
+ * container, and one stream for joining the parts. */
 #define STREAM_JELLYFISH   (UINT64_C(0x4a46) << 48) /* "JF" */
 #define STREAM_ATTEMPT     (UINT64_C(1) << 40)
 #define STREAM_CONNECT     (UINT64_C(1) << 39)
@@ -27,12 +26,12 @@
 static_assert((GRAPH_NODE_MAX + UINT64_C(1)) * RANDOM_GRAPH_STREAMS < STREAM_CONNECT,
               "every container has its streams below the one for joining");
 
-/* What stands at every node. */
+/* Ports and servers of every node. */
 struct equipment {
-    uint32_t *ports;   /* all of the box */
-    uint32_t *servers; /* on ports of their own; none in the direct form */
-    uint32_t *links;   /* link ports: all the others */
-    uint32_t *kind;    /* never falls; equal for nodes of the same equipment */
+    uint32_t *ports;   /* all ports of the node */
+    uint32_t *servers; /* attached servers; none in the direct form */
+    uint32_t *links;   /* link ports: all remaining ports */
+    uint32_t *kind;    /* does not decrease; equal for nodes with the same equipment */
 };
 
 static void equipment_fini(struct equipment *equipment)
@@ -43,8 +42,8 @@ static void equipment_fini(struct equipment *equipment)
     free(equipment->kind);
 }
 
-/* The most servers a switch can take: with others beside it, one port must be
- * left to reach them. */
+/* The largest number of servers that a switch can take: if there are other switches, one port must
+ * be left for a link. */
 static uint32_t server_room(const struct jellyfish_words *words, uint32_t ports)
 {
     return words->node_count > 1 ? ports - 1 : ports;
@@ -69,27 +68,28 @@ static enum err totals_validate(const struct jellyfish_words *words, struct why 
     for (uint32_t r = 0; r < words->run_count; r++)
         ports += (unsigned long long)words->runs[r].count * words->runs[r].ports;
     if (servers > ports)
-        return why_fail(why, ERR_USAGE, "%s: %llu servers are more than the %llu ports",
-                        words->spec, servers, ports);
+        return why_fail(why, ERR_USAGE, "%s: %llu servers do not fit on %llu ports", words->spec,
+                        servers, ports);
     if (servers > 0 && words->bare == words->node_count)
-        return why_fail(why, ERR_USAGE, "%s: all switches are bare, so no server has a port",
+        return why_fail(why, ERR_USAGE,
+                        "%s: all switches are bare, so there is no switch for the servers",
                         words->spec);
     if (servers > servers_at_level(words, UINT64_MAX))
         return why_fail(why, ERR_USAGE,
                         "%s: %llu servers would leave a switch without a port for a link",
                         words->spec, servers);
     if ((ports - servers) / 2 > GRAPH_LINK_MAX)
-        return why_fail(why, ERR_USAGE, "%s: more than the %u links that fit", words->spec,
-                        GRAPH_LINK_MAX);
+        return why_fail(why, ERR_USAGE, "%s: there are more than %u links, the maximum",
+                        words->spec, GRAPH_LINK_MAX);
     return OK;
 }
 
-/* Fills the switches like vessels, to the highest level at which the servers
- * suffice for all; what remains goes, evenly spaced, to those with room. */
+/* Spreads the servers: raises all switches to the highest level of servers that is possible for
+ * all, limited by their ports; the remaining servers go, evenly spaced, to switches with room. */
 static void servers_spread(const struct jellyfish_words *words, struct equipment *equipment)
 {
     uint32_t carrying = words->node_count - words->bare;
-    uint64_t level = 0, beyond = (uint64_t)GRAPH_NODE_MAX + 1; /* no switch is as big */
+    uint64_t level = 0, beyond = (uint64_t)GRAPH_NODE_MAX + 1; /* larger than any switch */
     while (beyond - level > 1) {
         uint64_t middle = (level + beyond) / 2;
         if (servers_at_level(words, middle) <= words->server_count)
@@ -99,7 +99,7 @@ static void servers_spread(const struct jellyfish_words *words, struct equipment
     }
     uint64_t rest = words->server_count - servers_at_level(words, level);
     uint64_t above = servers_at_level(words, level + 1) - servers_at_level(words, level);
-    uint64_t rank = 0; /* among those with room above the level */
+    uint64_t rank = 0; /* among the switches with room above the level */
     for (uint32_t v = 0; v < carrying; v++) {
         uint64_t room = server_room(words, equipment->ports[v]);
         if (room <= level) {
@@ -112,8 +112,8 @@ static void servers_spread(const struct jellyfish_words *words, struct equipment
     }
 }
 
-/* Refuses what these numbers already show to be impossible; whether parallel
- * links can be avoided is found out while wiring. */
+/* Refuses numbers that are impossible without further search; wiring finds out whether parallel
+ * links can be avoided. */
 static enum err links_validate(const struct jellyfish_words *words,
                                const struct equipment *equipment, struct why *why)
 {
@@ -184,8 +184,8 @@ static enum err plug_plain(const struct jellyfish_words *words, const uint32_t *
     return err;
 }
 
-/* Plugs the cables and joins the parts. Containers may stand in the way of
- * that; then another draw may be luckier. Without them the first is enough. */
+/* Plugs the cables and joins the parts. Containers may prevent that; then further attempts with
+ * other random streams may succeed. Without containers the first attempt is enough. */
 static enum err cables_make(const struct jellyfish_words *words, const struct equipment *equipment,
                             const struct two_layer *plan, struct wiring *wiring, struct why *why)
 {
@@ -208,14 +208,15 @@ static enum err cables_make(const struct jellyfish_words *words, const struct eq
     }
     if (!connected)
         return why_fail(why, ERR_USAGE,
-                        "%s: found no connected wiring with this share of local links",
+                        "%s: found no connected wiring with this share of local links; try another "
+                        "seed or share",
                         words->spec);
     return OK;
 }
 
-/* The wiring's cables by lower, then higher end, ports open: graph_make then
- * numbers every node's ports by neighbour. Going through the higher ends in
- * order fills every lower end's stretch in order. */
+/* The cables of the wiring by lower, then higher end, without port numbers: graph_make then numbers
+ * every node's ports by neighbour. Visiting the higher ends in order fills every lower end's range
+ * in order. */
 static struct link *links_sorted(const struct wiring *wiring)
 {
     uint32_t nodes = wiring->node_count;
@@ -235,7 +236,7 @@ static struct link *links_sorted(const struct wiring *wiring)
     for (uint32_t b = 0; b < nodes; b++) {
         for (uint64_t at = wiring->first[b]; at < wiring->first[b + 1]; at++) {
             uint32_t a = wiring->peer_at[at];
-            if (a < b) /* which NODE_NONE is not */
+            if (a < b) /* which excludes NODE_NONE */
                 links[next[a]++] =
                     (struct link){.a = a, .b = b, .a_port = PORT_ANY, .b_port = PORT_ANY};
         }

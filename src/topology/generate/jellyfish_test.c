@@ -30,10 +30,11 @@ static void assert_simple(const struct graph *graph)
 {
     for (uint32_t v = 0; v < graph->node_count; v++)
         for (uint32_t slot = graph->first[v] + 1; slot < graph->first[v + 1]; slot++)
-            assert_true(graph->to[slot - 1] < graph->to[slot]); /* ports count up with peers */
+            assert_true(graph->to[slot - 1] <
+                        graph->to[slot]); /* ports increase with the neighbours */
 }
 
-/* What every Jellyfish promises, switched or not. */
+/* Checks what every Jellyfish guarantees, switched or not. */
 static void assert_jellyfish(const struct topology *topology)
 {
     uint64_t spare = 0;
@@ -44,7 +45,7 @@ static void assert_jellyfish(const struct topology *topology)
     assert_true(spare <= (topology->direct ? 0 : 1));
 }
 
-static void every_small_pair_is_built_if_it_can_be(void **state)
+static void every_possible_small_network_is_built(void **state)
 {
     for (uint32_t n = 1; n <= 12; n++) {
         for (uint32_t degree = 0; degree <= n + 1; degree++) {
@@ -69,7 +70,7 @@ static void every_small_pair_is_built_if_it_can_be(void **state)
     }
 }
 
-static void dense_ones_are_filled_to_the_last_pair(void **state)
+static void dense_networks_use_every_pair(void **state)
 {
     const struct {
         const char *spec;
@@ -89,7 +90,7 @@ static void dense_ones_are_filled_to_the_last_pair(void **state)
     }
 }
 
-static void sparse_ones_are_joined_into_one(void **state)
+static void sparse_networks_are_connected(void **state)
 {
     const char *specs[] = {
         "jellyfish:n=5000,degree=2", "jellyfish:n=3000,degree=3",
@@ -103,9 +104,9 @@ static void sparse_ones_are_joined_into_one(void **state)
     }
 }
 
-/* The only free port may not be the only port of a switch: [1, 3, 3, 3, 3]
- * could leave a complete graph of four and a lonely switch. */
-static void an_odd_port_never_cuts_a_switch_off(void **state)
+/* The free port must not be the only port of a switch: [1, 3, 3, 3, 3] could leave a complete graph
+ * of four switches and an isolated switch. */
+static void an_odd_port_never_isolates_a_switch(void **state)
 {
     for (uint32_t seed = 0; seed < 200; seed++) {
         struct topology topology;
@@ -137,8 +138,8 @@ static void servers_are_spread_evenly(void **state)
     topology_fini(&topology);
 }
 
-/* Random equipment: if it is built, everything the header says must hold. */
-static void mixed_sizes_are_filled_like_vessels(void **state)
+/* Random equipment: if the network is built, everything in the header's comment must hold. */
+static void mixed_sizes_share_the_servers_evenly(void **state)
 {
     struct rng rng = rng_make(21, 0);
     uint32_t built = 0;
@@ -153,7 +154,7 @@ static void mixed_sizes_are_filled_like_vessels(void **state)
         snprintf(spec, sizeof spec, "jellyfish:servers=%u,ports=%ux%u+%ux%u,bare=%u,seed=%d",
                  servers, small, ports, big, more, bare, round);
         if (topology_build(&topology, spec, NULL))
-            continue; /* refusals have tests of their own */
+            continue; /* errors have tests of their own */
         built++;
         topology_check(&topology);
         assert_jellyfish(&topology);
@@ -163,7 +164,8 @@ static void mixed_sizes_are_filled_like_vessels(void **state)
             assert_int_equal(site->ports, u < small ? ports : more);
             assert_true(u < nodes - bare || site->servers == 0);
             assert_true(site->servers < site->ports);
-            for (uint32_t v = 0; v < nodes - bare; v++) /* none has two more than one with room */
+            for (uint32_t v = 0; v < nodes - bare;
+                 v++) /* no switch has two servers more than a switch with room */
                 assert_true(site->servers <= topology.sites[v].servers + 1 ||
                             topology.sites[v].servers == topology.sites[v].ports - 1);
         }
@@ -177,7 +179,7 @@ static uint64_t difference(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* Shares in hundredths: ten thousand keeps all sums whole. */
+/* Shares in hundredths: a factor of ten thousand keeps all sums whole. */
 static void verify_shares(const struct topology *topology, uint32_t containers, uint32_t percent)
 {
     uint64_t ports[64] = {0}, local[64] = {0}, all_ports = 0, all_local = 0;
@@ -194,7 +196,7 @@ static void verify_shares(const struct topology *topology, uint32_t containers, 
         local[site->group] += at_home;
         all_ports += links;
         all_local += at_home;
-        /* Within one port of its part, which is itself within one pair of the container's. */
+        /* Within one port of its part, which is within one pair of the container's part. */
         assert_true(difference(100ull * at_home, (uint64_t)percent * links) <= 300);
     }
     assert_true(difference(100 * all_local, percent * all_ports) <= 100);
@@ -204,7 +206,7 @@ static void verify_shares(const struct topology *topology, uint32_t containers, 
     }
 }
 
-static void containers_keep_their_share_at_home(void **state)
+static void containers_keep_their_local_share(void **state)
 {
     struct rng rng = rng_make(22, 0);
     uint32_t built = 0;
@@ -260,7 +262,7 @@ static void one_container_is_a_plain_network(void **state)
     topology_fini(&topology);
 }
 
-static void the_canonical_words_build_it_again(void **state)
+static void the_canonical_spec_builds_the_same_network(void **state)
 {
     const struct {
         const char *given, *canonical;
@@ -306,8 +308,8 @@ static uint64_t hash(const char *spec)
     return sum;
 }
 
-/* Whoever changes these numbers changes every graph people have written down. */
-static void a_seed_is_the_same_graph_for_ever(void **state)
+/* Changing these numbers changes every graph that anyone has recorded by its seed. */
+static void the_graph_of_a_seed_never_changes(void **state)
 {
     const struct {
         const char *spec;
@@ -350,10 +352,10 @@ static bool has_triangle(const struct graph *graph)
     return false;
 }
 
-/* Of the 70 cubic graphs on six labelled nodes 10 are K(3,3), the others
- * prisms, which have triangles. The construction is close to uniform, not
- * exactly. All 15 pairs must be links equally often: 3 of 5 times. */
-static void small_cubic_graphs_come_in_fair_numbers(void **state)
+/* Of the 70 cubic graphs on six labelled nodes, 10 are K(3,3); the others are prisms, which have
+ * triangles. The construction is close to uniform, but not exactly. All 15 pairs must be links
+ * equally often: 3 of 5 times. */
+static void small_cubic_graphs_are_nearly_uniform(void **state)
 {
     enum { ROUNDS = 4000 };
     uint32_t bipartite = 0, pairs[6][6] = {{0}};
@@ -384,27 +386,27 @@ static void impossible_requests_are_refused(void **state)
     refuse("jellyfish:n=2,degree=0", "0 links cannot connect 2 nodes");
     refuse("jellyfish:n=0,degree=0", "n must be a whole number from 1");
     refuse("jellyfish:n=1000000000000,degree=4", "n must be a whole number from 1");
-    refuse("jellyfish:n=100000000,degree=99", "links that fit");
+    refuse("jellyfish:n=100000000,degree=99", "links, the maximum");
     refuse("jellyfish:n=10", "degree is missing");
     refuse("jellyfish:degree=3", "n is missing");
-    refuse("jellyfish:n=10,degree=3,servers=4", "do not go with servers");
+    refuse("jellyfish:n=10,degree=3,servers=4", "cannot be combined with servers");
     refuse("jellyfish:servers=10,switches=5", "ports is missing");
     refuse("jellyfish:servers=10,ports=5", "switches is missing");
     refuse("jellyfish:switches=10,ports=5", "servers is missing");
-    refuse("jellyfish:servers=101,switches=10,ports=10", "more than the 100 ports");
+    refuse("jellyfish:servers=101,switches=10,ports=10", "do not fit on 100 ports");
     refuse("jellyfish:servers=91,switches=10,ports=10", "without a port for a link");
     refuse("jellyfish:servers=90,switches=10,ports=10", "5 links cannot connect 10 switches");
     refuse("jellyfish:servers=0,switches=10,ports=10", "only 9 others");
     refuse("jellyfish:servers=3,switches=1,ports=4", "only 0 others");
     refuse("jellyfish:servers=9,switches=10,ports=10,bare=10", "all switches are bare");
     refuse("jellyfish:servers=9,switches=10,ports=10,bare=11", "from 0 to 10");
-    refuse("jellyfish:servers=0,ports=2x2+2x3,switches=5", "ports names 4");
+    refuse("jellyfish:servers=0,ports=2x2+2x3,switches=5", "ports lists 4");
     refuse("jellyfish:servers=0,ports=4x1+3x6", "cannot all be used without parallel links");
     refuse("jellyfish:servers=0,ports=4x", "10x24+5x48");
     refuse("jellyfish:servers=0,ports=0x4", "10x24+5x48");
     refuse("jellyfish:servers=0,ports=4x4+", "10x24+5x48");
     refuse("jellyfish:servers=0,ports=4x4+4", "10x24+5x48");
-    refuse("jellyfish:servers=0,ports=99999999x4+99999999x5", "switches that fit");
+    refuse("jellyfish:servers=0,ports=99999999x4+99999999x5", "switches, the maximum");
     refuse("jellyfish:n=10,degree=3,seed=18446744073709551616", "seed must be");
     refuse("jellyfish:n=10,degree=3,seed=-1", "seed must be");
 }
@@ -428,11 +430,11 @@ static void impossible_containers_are_refused(void **state)
     }
 }
 
-TEST_MAIN(TEST(every_small_pair_is_built_if_it_can_be),
-          TEST(dense_ones_are_filled_to_the_last_pair), TEST(sparse_ones_are_joined_into_one),
-          TEST(an_odd_port_never_cuts_a_switch_off), TEST(servers_are_spread_evenly),
-          TEST(mixed_sizes_are_filled_like_vessels), TEST(containers_keep_their_share_at_home),
-          TEST(kinds_are_dealt_to_all_containers), TEST(one_container_is_a_plain_network),
-          TEST(the_canonical_words_build_it_again), TEST(a_seed_is_the_same_graph_for_ever),
-          TEST(another_seed_is_another_graph), TEST(small_cubic_graphs_come_in_fair_numbers),
-          TEST(impossible_requests_are_refused), TEST(impossible_containers_are_refused))
+TEST_MAIN(TEST(every_possible_small_network_is_built), TEST(dense_networks_use_every_pair),
+          TEST(sparse_networks_are_connected), TEST(an_odd_port_never_isolates_a_switch),
+          TEST(servers_are_spread_evenly), TEST(mixed_sizes_share_the_servers_evenly),
+          TEST(containers_keep_their_local_share), TEST(kinds_are_dealt_to_all_containers),
+          TEST(one_container_is_a_plain_network), TEST(the_canonical_spec_builds_the_same_network),
+          TEST(the_graph_of_a_seed_never_changes), TEST(another_seed_is_another_graph),
+          TEST(small_cubic_graphs_are_nearly_uniform), TEST(impossible_requests_are_refused),
+          TEST(impossible_containers_are_refused))

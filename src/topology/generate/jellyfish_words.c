@@ -23,7 +23,7 @@ enum field {
     FIELD_COUNT,
 };
 
-/* Reads digits up to the limit; false if there are none or they are too many. */
+/* Reads digits up to the limit; false if there are none or the number is too large. */
 static bool digits_read(const char **at, uint64_t most, uint64_t *value)
 {
     const char *begin = *at;
@@ -82,7 +82,7 @@ static enum err direct_read(struct jellyfish_words *words, const struct spec_fie
     uint64_t n = 0, degree = 0;
     for (enum field field = FIELD_SERVERS; field <= FIELD_BARE; field++)
         if (fields[field].given)
-            return why_fail(why, ERR_USAGE, "%s: n and degree do not go with %s", spec,
+            return why_fail(why, ERR_USAGE, "%s: n and degree cannot be combined with %s", spec,
                             fields[field].key);
     enum err err = spec_required(spec, &fields[FIELD_N], why);
     if (!err)
@@ -96,8 +96,7 @@ static enum err direct_read(struct jellyfish_words *words, const struct spec_fie
     if (degree >= n)
         return why_fail(why, ERR_USAGE, "%s: degree must be less than n", spec);
     if (n % 2 && degree % 2)
-        return why_fail(why, ERR_USAGE, "%s: n times degree is odd, so one port would stay free",
-                        spec);
+        return why_fail(why, ERR_USAGE, "%s: n times degree is odd, but it must be even", spec);
     words->direct = true;
     words->node_count = (uint32_t)n;
     words->runs[0] = (struct jellyfish_run){.count = (uint32_t)n, .ports = (uint32_t)degree};
@@ -105,7 +104,7 @@ static enum err direct_read(struct jellyfish_words *words, const struct spec_fie
     return OK;
 }
 
-/* "10x24+5x48"; equal neighbours become one run. */
+/* Reads "10x24+5x48"; consecutive equal sizes become one run. */
 static enum err runs_read(struct jellyfish_words *words, const char *text, struct why *why)
 {
     uint64_t nodes = 0;
@@ -119,8 +118,8 @@ static enum err runs_read(struct jellyfish_words *words, const char *text, struc
                             words->spec);
         nodes += count;
         if (nodes > GRAPH_NODE_MAX)
-            return why_fail(why, ERR_USAGE, "%s: more than the %u switches that fit", words->spec,
-                            GRAPH_NODE_MAX);
+            return why_fail(why, ERR_USAGE, "%s: there are more than %u switches, the maximum",
+                            words->spec, GRAPH_NODE_MAX);
         struct jellyfish_run *last = &words->runs[words->run_count];
         if (words->run_count > 0 && last[-1].ports == ports)
             last[-1].count += (uint32_t)count;
@@ -128,8 +127,9 @@ static enum err runs_read(struct jellyfish_words *words, const char *text, struc
             words->runs[words->run_count++] =
                 (struct jellyfish_run){.count = (uint32_t)count, .ports = (uint32_t)ports};
         else
-            return why_fail(why, ERR_USAGE, "%s: more than %d sizes of switches", words->spec,
-                            JELLYFISH_RUN_MAX);
+            return why_fail(why, ERR_USAGE,
+                            "%s: there are more than %d sizes of switches, the maximum",
+                            words->spec, JELLYFISH_RUN_MAX);
         if (!*at)
             break;
     }
@@ -153,8 +153,8 @@ static enum err switches_read(struct jellyfish_words *words, const struct spec_f
         if (err)
             return err;
         if (switches->given && count != words->node_count)
-            return why_fail(why, ERR_USAGE, "%s: switches=%llu, but ports names %u", spec,
-                            (unsigned long long)count, words->node_count);
+            return why_fail(why, ERR_USAGE, "%s: switches is %llu, but ports lists %u switches",
+                            spec, (unsigned long long)count, words->node_count);
         return OK;
     }
     err = spec_required(spec, switches, why);
@@ -254,7 +254,8 @@ enum err jellyfish_words_write(const struct jellyfish_words *words, char spec[SP
     text_printf(&out, ",seed=%llu", (unsigned long long)words->seed);
     enum err err = text_ok(&out) ? OK : why_memory(why);
     if (!err) {
-        assert(out.size < SPEC_SIZE); /* ports= has SPEC_VALUE_SIZE letters, the rest is numbers */
+        assert(out.size <
+               SPEC_SIZE); /* ports= has SPEC_VALUE_SIZE letters; all other fields are numbers */
         memcpy(spec, out.data, out.size + 1);
     }
     text_fini(&out);

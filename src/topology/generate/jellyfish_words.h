@@ -1,6 +1,6 @@
 #pragma once
-/* jellyfish_words: the parameters of a Jellyfish as they are written; their
- * grammar is in topology/generate/jellyfish.h. */
+/* jellyfish_words: the parameters of a Jellyfish as they are written in a spec; the grammar is in
+ * topology/generate/jellyfish.h. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,17 +10,17 @@
 
 #define JELLYFISH_RUN_MAX 32
 
-/* Consecutive nodes with equally many ports. */
+/* Consecutive nodes with the same number of ports. */
 struct jellyfish_run {
     uint32_t count;
     uint32_t ports;
 };
 
 struct jellyfish_words {
-    const char *spec; /* borrowed; begins every refusal */
-    bool direct;      /* one server per node; ports are all for links */
+    const char *spec; /* borrowed; begins every error */
+    bool direct;      /* one server per node; all ports are for links */
     uint32_t node_count;
-    struct jellyfish_run runs[JELLYFISH_RUN_MAX]; /* neighbours differ in ports */
+    struct jellyfish_run runs[JELLYFISH_RUN_MAX]; /* consecutive runs differ in ports */
     uint32_t run_count;
     uint64_t server_count; /* switched form only */
     uint32_t bare;
@@ -33,6 +33,6 @@ struct jellyfish_words {
 MUST_CHECK enum err jellyfish_words_read(struct jellyfish_words *words, const char *spec,
                                          struct why *why);
 
-/* Writes the canonical spec, with every choice spelled out. */
+/* Writes the canonical spec, which includes every parameter. */
 MUST_CHECK enum err jellyfish_words_write(const struct jellyfish_words *words, char spec[SPEC_SIZE],
                                           struct why *why);

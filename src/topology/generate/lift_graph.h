@@ -1,13 +1,13 @@
 #pragma once
-/* lift_graph: graphs that a group makes from a few numbers. */
+/* lift_graph: graphs that a group and a few numbers define. */
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "topology/generate/link_list.h"
 
-/* One edge of the base graph. A loop whose voltage is its own inverse is a
- * half-edge: it makes one cable per pair, not per node. */
+/* One edge of the base graph. A loop whose voltage is its own inverse is a half-edge: it makes one
+ * cable per pair of nodes, not one per node. */
 struct lift_edge {
     uint16_t from, to;
     uint16_t voltage;

@@ -1,6 +1,6 @@
 #pragma once
-/* link_list: cables as a generator finds them, all at whatever port is free.
- * The caller owns the room and knows how many there can be. */
+/* link_list: the cables that a generator has found so far, without port numbers. The caller owns
+ * the array and makes it large enough. */
 
 #include <stdint.h>
 

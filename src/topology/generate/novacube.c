@@ -1,5 +1,5 @@
-/* novacube: the cables of the torus, then one jump cable per pair. The jump
- * is an involution, so each pair is met twice and plugged at its lower node. */
+/* novacube: the cables of the torus, then one jump cable per pair. The jump is an involution, so
+ * each pair is visited twice; its cable is plugged when its lower node is visited. */
 #include "topology/generate/novacube.h"
 
 #include "topology/generate/torus.h"

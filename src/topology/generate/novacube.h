@@ -1,7 +1,7 @@
 #pragma once
-/* novacube: a torus whose farthest pairs are joined by one more cable.
- * Wang, Su, Xia, Qin and Hamdi, "NovaCube: A Low Latency Torus-Based Network
- * Architecture for Data Centers" (GLOBECOM 2014), section IV. */
+/* novacube: a torus with one more cable between each node and the farthest one. Wang, Su, Xia, Qin
+ * and Hamdi, "NovaCube: A Low Latency Torus-Based Network Architecture for Data Centers" (GLOBECOM
+ * 2014), section IV. */
 
 #include "topology/topology.h"
 

@@ -2,7 +2,7 @@
 
 #include "topology/generate/reach_test.h"
 
-/* How many neighbours two nodes share. */
+/* The number of neighbours that two nodes share. */
 static uint32_t shared(const struct graph *graph, uint32_t a, uint32_t b)
 {
     uint32_t count = 0;
@@ -11,8 +11,8 @@ static uint32_t shared(const struct graph *graph, uint32_t a, uint32_t b)
     return count;
 }
 
-/* Strongly regular (16,5,0,2): neighbours share none, others two. There is one
- * such graph. */
+/* Strongly regular (16,5,0,2): neighbours share none, other nodes two. There is only one such
+ * graph. */
 static void the_4_ary_2_novacube_is_the_clebsch_graph(void **state)
 {
     struct topology nova = reach_build("novacube:4x4");
@@ -72,8 +72,8 @@ static uint32_t power(uint32_t base, uint32_t exponent)
     return product;
 }
 
-/* The paper's counts: k^n / 2 jumps for even k, (k-1)^n / 2 for odd k; degree
- * 2n + 1 where there is a jump. Jumps join antipodes. */
+/* The paper's counts: k^n / 2 jumps for even k, (k-1)^n / 2 for odd k; the degree is 2n + 1 at a
+ * node with a jump. Jumps join antipodes. */
 static void every_k_has_the_papers_jumps(void **state)
 {
     for (uint32_t k = 2; k <= 9; k++) {
@@ -90,7 +90,7 @@ static void every_k_has_the_papers_jumps(void **state)
     }
 }
 
-static void a_jump_is_its_own_way_back_and_turns_every_axis_half_way(void **state)
+static void a_jump_is_its_own_inverse_and_goes_half_way_round_every_axis(void **state)
 {
     const uint32_t size[] = {6, 5, 1, 2, 3};
     uint32_t jumping = 0;
@@ -108,7 +108,7 @@ static void a_jump_is_its_own_way_back_and_turns_every_axis_half_way(void **stat
     assert_int_equal(jumping, 6 * 4 * 2 * 2);
 }
 
-static void the_smallest_follow_the_rule(void **state)
+static void the_smallest_novacubes_follow_the_rule(void **state)
 {
     struct topology one = reach_build("novacube:1x1"), two = reach_build("novacube:2"),
                     three = reach_build("novacube:3"), ladder = reach_build("novacube:1x6");
@@ -125,5 +125,5 @@ static void the_smallest_follow_the_rule(void **state)
 
 TEST_MAIN(TEST(the_4_ary_2_novacube_is_the_clebsch_graph),
           TEST(the_4_ary_n_novacube_is_the_folded_2n_cube), TEST(every_k_has_the_papers_jumps),
-          TEST(a_jump_is_its_own_way_back_and_turns_every_axis_half_way),
-          TEST(the_smallest_follow_the_rule))
+          TEST(a_jump_is_its_own_inverse_and_goes_half_way_round_every_axis),
+          TEST(the_smallest_novacubes_follow_the_rule))

@@ -1,17 +1,15 @@
-/* random_graph: the paper's construction, made exact and made to end.
+/* random_graph: the paper's construction, made exact and guaranteed to end.
  *
- * An attempt has three steps. *Draw*: uniform pairs of open nodes, those that
- * cannot be joined being drawn again; after many misses in a row the pairs
- * that can still be joined are listed once and drawn from the list, so the
- * choice stays uniform over the possible pairs to the very end. *Repair*: the
- * paper's, for a node with two ports left or two nodes with one each; where no
- * cable can be broken for any of them, two are. If that fails too, the next
- * attempt starts with another stream. Degrees that hardly any graph has may
- * fail every time; then, if there are no groups, Havel and Hakimi's graph is
- * shuffled by random crossings, which keep all degrees.
+ * An attempt has three steps. *Draw*: draws uniform pairs of open nodes and redraws pairs that
+ * cannot be joined. After many misses in a row, it lists the pairs that can still be joined once
+ * and draws from this list, so the choice stays uniform over the possible pairs to the end.
+ * *Repair*: the paper's repair, for a node with two ports left or two nodes with one each; if no
+ * single cable can be broken for any of them, it breaks two. If that fails too, the next attempt
+ * uses another stream. Degrees that hardly any graph has may fail every time; then, if there are no
+ * groups, Havel and Hakimi's graph is *shuffled* by random crossings, which keep all degrees.
  *
- * Invariants: cables of this call have indexes from `base` on; open[] holds
- * the nodes with left > 0; total is the sum of left over them. */
+ * Invariants: cables of this call have indexes from `base` on; open[] holds the nodes with left >
+ * 0; total is the sum of left over them. */
 #include "topology/generate/random_graph.h"
 
 #include <stdlib.h>
@@ -21,8 +19,8 @@
 #include "base/rng.h"
 #include "topology/generate/degree_sequence.h"
 
-#define ATTEMPT_MAX         (RANDOM_GRAPH_STREAMS - 1) /* the last stream is the shuffle's */
-#define MISS_MAX            64                         /* draws in a row before looking closely */
+#define ATTEMPT_MAX         (RANDOM_GRAPH_STREAMS - 1) /* the last stream is for the shuffle */
+#define MISS_MAX            64 /* misses in a row before the pairs are listed */
 #define CROSSINGS_PER_CABLE 10
 
 struct pair {
@@ -33,7 +31,7 @@ struct attempt {
     struct wiring *wiring;           /* borrowed */
     const struct random_graph *want; /* borrowed */
     uint32_t base;
-    uint32_t *left; /* per node of the wiring: ports still to use */
+    uint32_t *left; /* per node of the wiring: ports that are still to be used */
     uint32_t *open;
     uint32_t open_count;
     uint64_t total;
@@ -103,14 +101,15 @@ static void draw_freely(struct attempt *attempt)
         }
         misses = 0;
         join(attempt, a, b);
-        open_close(attempt, i > j ? i : j); /* the higher first: closing moves the last one */
+        open_close(attempt,
+                   i > j ? i : j); /* the higher index first: closing moves the last node */
         open_close(attempt, i > j ? j : i);
     }
 }
 
-/* Lists the pairs that can be joined and uses them up in random order. A pair
- * can only stop being possible, so the list never misses one. Few are left:
- * either few nodes are open, or most of their pairs are cables already. */
+/* Lists the pairs that can be joined and uses them in random order. A pair that cannot be joined
+ * never becomes possible again, so the list misses none. The list is short: either few nodes are
+ * open, or most of their pairs are cables already. */
 static enum err draw_listed(struct attempt *attempt, struct why *why)
 {
     struct pair *pairs = NULL;
@@ -139,7 +138,7 @@ static enum err draw_listed(struct attempt *attempt, struct why *why)
     return OK;
 }
 
-/* Breaks the cable (x, y) in favour of (p, x) and (q, y). */
+/* Replaces the cable (x, y) by (p, x) and (q, y). */
 static void cable_break(struct attempt *attempt, uint32_t cable, uint32_t p, uint32_t x, uint32_t q,
                         uint32_t y)
 {
@@ -165,7 +164,7 @@ static void mark_unjoinable(struct attempt *attempt, uint32_t node, uint8_t bit)
             attempt->marks[want->nodes[i]] |= bit;
 }
 
-/* Bit 1 of a node's mark: it cannot be joined to p; bit 2: nor to q. */
+/* Bit 1 of a node's mark: it cannot be joined to p; bit 2: it cannot be joined to q. */
 static void marks_set(struct attempt *attempt, uint32_t p, uint32_t q)
 {
     for (uint32_t i = 0; i < attempt->want->node_count; i++)
@@ -174,8 +173,8 @@ static void marks_set(struct attempt *attempt, uint32_t p, uint32_t q)
     mark_unjoinable(attempt, q, 2);
 }
 
-/* Walks all cables (x, y) that could be broken for p and q, and breaks the one
- * with this number; returns how many there are. */
+/* Visits all cables (x, y) that can be broken for p and q, and breaks the one with this number;
+ * returns the number of such cables. */
 static uint64_t breakable_visit(struct attempt *attempt, uint32_t p, uint32_t q, uint64_t number)
 {
     const struct random_graph *want = attempt->want;
@@ -198,8 +197,8 @@ static uint64_t breakable_visit(struct attempt *attempt, uint32_t p, uint32_t q,
     return seen;
 }
 
-/* Uses one port of p and one of q, which may be the same node, by breaking a
- * uniformly random cable among those that allow it; false if none does. */
+/* Uses one port of p and one of q, which may be the same node, by breaking a uniformly random cable
+ * among those that allow it; false if there is none. */
 static bool repair_by_one(struct attempt *attempt, uint32_t p, uint32_t q)
 {
     const struct wiring *wiring = attempt->wiring;
@@ -222,7 +221,7 @@ static bool repair_by_one(struct attempt *attempt, uint32_t p, uint32_t q)
     return true;
 }
 
-/* A random node without that mark, or NODE_NONE. */
+/* A random node without this bit in its mark, or NODE_NONE. */
 static uint32_t unmarked_pick(struct attempt *attempt, uint8_t bit)
 {
     const struct random_graph *want = attempt->want;
@@ -237,7 +236,7 @@ static uint32_t unmarked_pick(struct attempt *attempt, uint8_t bit)
             return want->nodes[i];
 }
 
-/* A random cable of the node, of this call, or CABLE_NONE. */
+/* A random cable of the node that this call has plugged, or CABLE_NONE. */
 static uint32_t cable_pick(struct attempt *attempt, uint32_t node)
 {
     const struct wiring *wiring = attempt->wiring;
@@ -250,8 +249,8 @@ static uint32_t cable_pick(struct attempt *attempt, uint32_t node)
     return chosen;
 }
 
-/* Where no cable joins the nodes that p and q could be joined to, two cables
- * (u, x) and (w, y) make way for (p, u), (q, w) and (x, y). */
+/* If no cable joins the nodes that p and q can be joined to, replaces two cables (u, x) and (w, y)
+ * by (p, u), (q, w) and (x, y). */
 static bool repair_by_two(struct attempt *attempt, uint32_t p, uint32_t q)
 {
     struct wiring *wiring = attempt->wiring;
@@ -267,7 +266,9 @@ static bool repair_by_two(struct attempt *attempt, uint32_t p, uint32_t q)
         uint32_t x = left.a == u ? left.b : left.a, y = right.a == w ? right.b : right.a;
         if (!can_join(attempt, x, y))
             continue;
-        wiring_unplug(wiring, one > other ? one : other); /* the higher first: it may be last */
+        wiring_unplug(wiring, one > other
+                                  ? one
+                                  : other); /* the higher index first: it may be the last cable */
         wiring_unplug(wiring, one > other ? other : one);
         attempt->left[u]++, attempt->left[x]++, attempt->left[w]++, attempt->left[y]++;
         attempt->total += 4;
@@ -280,7 +281,7 @@ static bool repair_by_two(struct attempt *attempt, uint32_t p, uint32_t q)
     return false;
 }
 
-/* Some pair of open ports that can be used, tried in order. */
+/* Repairs the first pair of open ports, in order, for which that is possible. */
 static bool repair_any(struct attempt *attempt,
                        bool (*use)(struct attempt *attempt, uint32_t p, uint32_t q))
 {
@@ -296,8 +297,8 @@ static bool repair_any(struct attempt *attempt,
     return false;
 }
 
-/* Brings the ports left down to at most one; false if that is impossible from
- * here. Every round uses two. */
+/* Reduces the number of ports left to at most one; false if that is impossible from here. Every
+ * round uses two ports. */
 static bool repair(struct attempt *attempt)
 {
     while (attempt->total > 1) {
@@ -314,7 +315,7 @@ static bool repair(struct attempt *attempt)
     return true;
 }
 
-/* Random crossings of two cables, which change neither degrees nor ports. */
+/* Crosses random pairs of cables, which changes neither degrees nor ports. */
 static void shuffle(struct attempt *attempt)
 {
     struct wiring *wiring = attempt->wiring;
@@ -332,7 +333,7 @@ static void shuffle(struct attempt *attempt)
     }
 }
 
-/* The way that cannot fail: a known graph of these degrees, shuffled. */
+/* The method that cannot fail: a known graph of these degrees, shuffled. */
 static enum err fall_back(struct attempt *attempt, struct why *why)
 {
     const struct random_graph *want = attempt->want;
@@ -375,7 +376,7 @@ static enum err attempts_run(struct attempt *attempt, bool *done, struct why *wh
     return *done ? fall_back(attempt, why) : OK;
 }
 
-/* Without groups, whether it can be done at all is known beforehand. */
+/* Without groups, finds out beforehand whether such a graph exists. */
 static enum err possible(const struct random_graph *want, bool *possible, struct why *why)
 {
     uint32_t *degree = array_new(want->node_count, sizeof *degree);

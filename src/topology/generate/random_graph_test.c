@@ -44,7 +44,7 @@ static void assert_plugged(const struct wiring *wiring, const uint32_t *group)
     }
 }
 
-/* Whether six nodes of these degrees were joined, checked if so. */
+/* Joins six nodes of these degrees and checks the result; returns whether it was possible. */
 static bool plug_small(const uint32_t degree[SMALL], const uint32_t *group, uint64_t seed)
 {
     struct wiring wiring;
@@ -72,7 +72,7 @@ static void every_possible_sequence_of_six_is_found(void **state)
     }
 }
 
-/* Against all graphs of six nodes whose links keep to the groups. */
+/* Compared with all graphs of six nodes whose links respect the groups. */
 static void verify_groups(const uint32_t group[SMALL])
 {
     static bool exists[CODES];
@@ -99,7 +99,7 @@ static void verify_groups(const uint32_t group[SMALL])
             expected |= exists[code_of(degree)];
             degree[i]++;
         }
-        if (expected || code % 251 == 0) /* a no takes all attempts: a sample is enough */
+        if (expected || code % 251 == 0) /* a failure takes all attempts: a sample is enough */
             assert_int_equal(plug_small(degree, group, code), expected);
     }
 }
@@ -111,9 +111,9 @@ static void every_possible_sequence_with_groups_is_found(void **state)
     verify_groups((uint32_t[]){0, 0, 0, 1, 2, 2});
 }
 
-/* A threshold graph, built of nodes that are joined to all before them or to
- * none, is the only graph with its degrees, so luck hardly ever finds it. With
- * every odd seed some links are left out, which allows a few graphs more. */
+/* A threshold graph is built of nodes that are joined to all previous nodes or to none. It is the
+ * only graph with its degrees, so random draws hardly ever find it. With every odd seed some links
+ * are left out, which allows a few more graphs. */
 static void degrees_that_hardly_any_graph_has_are_found(void **state)
 {
     enum { NODES = 40 };

@@ -1,6 +1,6 @@
 #pragma once
-/* reach_test: what a small graph looks like, by the plainest search there is.
- * For tests only: the code under test must not be its own oracle. */
+/* reach_test: measures a small graph with a plain search. For tests only: the code under test must
+ * not be its own oracle. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct reach {
     bool simple;    /* no two cables between the same two nodes */
 };
 
-/* Builds a topology that must be possible. */
+/* Builds a topology; the test fails if that is impossible. */
 static inline struct topology reach_build(const char *spec)
 {
     struct topology topology;
@@ -38,7 +38,7 @@ static inline const char *reach_cube(char text[SPEC_SIZE], const char *name, uin
     return text;
 }
 
-/* distance[] of all nodes from one; UINT32_MAX where there is no path. */
+/* distance[] from one node to all others; UINT32_MAX if there is no path. */
 static inline void reach_search(const struct graph *graph, uint32_t from, uint32_t *distance,
                                 uint32_t *queue)
 {
@@ -68,7 +68,7 @@ static inline bool reach_simple(const struct graph *graph)
     return true;
 }
 
-/* From the first `sources` nodes; all of them is the whole truth. */
+/* Measures from the first `sources` nodes; exact if these are all nodes. */
 static inline struct reach reach_measure(const struct graph *graph, uint32_t sources)
 {
     struct reach reach = {.degree_min = UINT32_MAX, .simple = reach_simple(graph)};

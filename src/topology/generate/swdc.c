@@ -1,12 +1,12 @@
-/* swdc: a lattice, the odds of a random cable by distance, and the cables.
+/* swdc: a lattice, the weights of random cables by distance, and the cables.
  *
- * All places of a lattice look alike, or, in a honeycomb, come in two kinds
- * that alternate along axis 0. So the odds are tabled once per parity, for the
- * offsets from the first place of that parity, and a draw is a binary search.
+ * All positions of a lattice look alike or, in a honeycomb, are of two kinds that alternate along
+ * axis 0. So the weights are tabulated once per parity, for the offsets from the first position of
+ * that parity, and a draw is a binary search.
  *
- * Invariants: cables 0 .. lattice.link_count - 1 of the wiring are the
- * lattice's and are never unplugged; the sums of the odds are made in node
- * order, so that a seed gives the same network on every machine. */
+ * Invariants: cables 0 .. lattice.link_count - 1 of the wiring are those of the lattice and are
+ * never unplugged; the sums of the weights are computed in node order, so that a seed gives the
+ * same network on every machine. */
 #include "topology/generate/swdc.h"
 
 #include <stdio.h>
@@ -21,9 +21,9 @@
 #include "topology/wiring.h"
 
 #define PARITIES_MAX 2
-#define DRAWS_MAX    32  /* before a node waits for what the others leave over */
-#define BREAKS_MAX   256 /* random cables looked at before all are */
-#define BUILDS_MAX   100 /* fresh starts; only the smallest networks need one */
+#define DRAWS_MAX    32  /* draws of a node before it waits for the leftover step */
+#define BREAKS_MAX   256 /* random cables tried before all are visited */
+#define BUILDS_MAX   100 /* new starts; only the smallest networks need one */
 
 struct lattice {
     enum topology_kind kind;
@@ -33,8 +33,8 @@ struct lattice {
     uint32_t node_count;
     uint32_t link_count;
     struct link *links; /* owned */
-    /* Per parity, by offset: hops through the lattice, and the running sum of
-     * the odds. Owned. */
+    /* Per parity, by offset: hops through the lattice, and the running sum of the weights.
+     * Owned. */
     struct bfs search[PARITIES_MAX];
     double *odds[PARITIES_MAX];
 };
@@ -52,7 +52,8 @@ static enum err lattice_validate(const struct lattice *lattice, const char *spec
 {
     const uint32_t *size = lattice->axis_size;
     if (lattice->node_count > SWDC_NODE_MAX)
-        return why_fail(why, ERR_USAGE, "%s: more than %u nodes", spec, SWDC_NODE_MAX);
+        return why_fail(why, ERR_USAGE, "%s: there are more than %u nodes, the maximum", spec,
+                        SWDC_NODE_MAX);
     if (lattice->kind == TOPOLOGY_SWDC_RING && size[0] <= SWDC_DEGREE)
         return why_fail(why, ERR_USAGE, "%s: degree 6 needs 7 nodes or more", spec);
     if (lattice->kind == TOPOLOGY_SWDC_TORUS2D &&
@@ -98,7 +99,7 @@ static enum err lattice_links(struct lattice *lattice, struct why *why)
     return OK;
 }
 
-/* No cable to itself, nor beside one of the lattice. */
+/* The weight is 0 for the node itself and for its lattice neighbours. */
 static double lattice_weight(const struct lattice *lattice, uint32_t distance)
 {
     if (distance < 2)
@@ -140,8 +141,8 @@ static uint32_t lattice_parity(const struct lattice *lattice, uint32_t node)
     return node % lattice->axis_size[0] % lattice->parities;
 }
 
-/* Moves `node` by what it takes to bring `by` to the first place of its parity,
- * or, backwards, the first place of its parity to `by`. */
+/* Translates `node` by the offset from `by` to the first position of its parity or, backwards, from
+ * that first position to `by`. */
 static uint32_t lattice_shift(const struct lattice *lattice, uint32_t node, uint32_t by,
                               bool backwards)
 {
@@ -157,12 +158,13 @@ static uint32_t lattice_shift(const struct lattice *lattice, uint32_t node, uint
     return out;
 }
 
-/* A partner by the odds, or NODE_NONE if rounding led beyond the last. */
+/* Draws a partner by the weights; NODE_NONE if rounding led beyond the last node. */
 static uint32_t lattice_draw(const struct lattice *lattice, uint32_t node, struct rng *rng)
 {
     const double *odds = lattice->odds[lattice_parity(lattice, node)];
     double aim = rng_unit(rng) * odds[lattice->node_count - 1];
-    uint32_t low = 0, high = lattice->node_count; /* the first with odds above the aim */
+    uint32_t low = 0, high = lattice->node_count; /* finds the first node whose running sum exceeds
+                                                     the drawn value */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (odds[middle] > aim)
@@ -201,7 +203,7 @@ static void cables_by_draw(const struct lattice *lattice, struct wiring *wiring,
     }
 }
 
-/* A partner among the left-over nodes by the same odds, or NODE_NONE. */
+/* Draws a partner among the leftover nodes by the same weights, or NODE_NONE. */
 static uint32_t leftover_draw(const struct lattice *lattice, const struct wiring *wiring,
                               uint32_t node, const uint32_t *left, uint32_t count, double *sums,
                               struct rng *rng)
@@ -221,8 +223,8 @@ static uint32_t leftover_draw(const struct lattice *lattice, const struct wiring
     return NODE_NONE;
 }
 
-/* Pairs what the draws left over, as far as it goes. `left` and `sums` have
- * room for all nodes. */
+/* Pairs the nodes that the draws left over, as far as possible. `left` and `sums` have room for all
+ * nodes. */
 static void cables_leftover(const struct lattice *lattice, struct wiring *wiring,
                             const uint32_t *order, uint32_t *left, double *sums, struct rng *rng)
 {
@@ -237,7 +239,7 @@ static void cables_leftover(const struct lattice *lattice, struct wiring *wiring
             join(wiring, node, to);
         if (to == NODE_NONE || wiring->free[node] == 0)
             count--;
-        uint32_t kept = 0; /* the served leave, the others keep their order */
+        uint32_t kept = 0; /* finished nodes leave, the others keep their order */
         for (uint32_t i = 0; i < count; i++)
             if (wiring->free[left[i]] > 0)
                 left[kept++] = left[i];
@@ -245,8 +247,8 @@ static void cables_leftover(const struct lattice *lattice, struct wiring *wiring
     }
 }
 
-/* Puts nodes x and y, each with a free port, into a random cable u-v: x-u and
- * y-v. x and y may be one node with two free ports. */
+/* Replaces a random cable u-v by x-u and y-v, where x and y have a free port each. x and y may be
+ * one node with two free ports. */
 static bool break_cable(struct wiring *wiring, uint32_t cable, uint32_t x, uint32_t y)
 {
     for (int turn = 0; turn < 2; turn++) {
@@ -275,7 +277,7 @@ static bool break_some_cable(const struct lattice *lattice, struct wiring *wirin
     return false;
 }
 
-/* Serves the last free ports, two at a time; false if that cannot be. */
+/* Uses the last free ports, two at a time; false if that is impossible. */
 static bool cables_repair(const struct lattice *lattice, struct wiring *wiring, struct rng *rng)
 {
     uint32_t waiting = NODE_NONE;
@@ -370,7 +372,7 @@ static enum err lattice_read(struct lattice *lattice, const char *spec, struct s
     return lattice_validate(lattice, spec, why);
 }
 
-/* What stands at the nodes, and the canonical words. */
+/* Sets sites and the canonical spec. */
 static void swdc_finish(struct topology *topology, const struct lattice *lattice, uint64_t seed,
                         uint64_t servers)
 {

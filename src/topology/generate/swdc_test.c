@@ -40,7 +40,7 @@ static void every_node_has_six_neighbours(void **state)
     check_degree_6("swdc-hex3d:4x2x3");
 }
 
-static void a_seed_is_a_network(void **state)
+static void a_seed_determines_the_network(void **state)
 {
     struct topology one = reach_build("swdc-ring:100"), again = reach_build("swdc-ring:100,seed=1"),
                     other = reach_build("swdc-ring:100,seed=2");
@@ -52,7 +52,7 @@ static void a_seed_is_a_network(void **state)
     topology_fini(&other);
 }
 
-/* The same cables on every machine: a sum over the network of this seed. */
+/* The same cables on every machine: a checksum over the network of this seed. */
 static void the_network_of_a_seed_never_changes(void **state)
 {
     static const struct {
@@ -72,8 +72,8 @@ static void the_network_of_a_seed_never_changes(void **state)
     }
 }
 
-/* The lattice of a honeycomb: ports 0 to 2 within the layer, 3 and 4 across.
- * Its shortest cycle has six nodes, as it must. */
+/* The lattice of a honeycomb: ports 0 to 2 within the layer, 3 and 4 between layers. Its shortest
+ * cycle has six nodes. */
 static void the_hex_lattice_is_a_honeycomb(void **state)
 {
     struct topology topology = reach_build("swdc-hex3d:12x7x5");
@@ -96,7 +96,7 @@ static void the_hex_lattice_is_a_honeycomb(void **state)
     assert_int_equal(graph_make(&layers, graph->node_count, links, count, NULL), OK);
     uint32_t *distance = array_new(graph->node_count, sizeof *distance);
     uint32_t *queue = array_new(graph->node_count, sizeof *queue);
-    for (uint32_t v = 0; v < 84; v++) { /* 3, 6, 9 nodes at 1, 2, 3: the honeycomb's shells */
+    for (uint32_t v = 0; v < 84; v++) { /* 3, 6, 9 nodes at distance 1, 2, 3, as in a honeycomb */
         uint32_t shell[4] = {0};
         reach_search(&layers, v, distance, queue);
         for (uint32_t w = 0; w < graph->node_count; w++)
@@ -113,10 +113,10 @@ static void the_hex_lattice_is_a_honeycomb(void **state)
     topology_fini(&topology);
 }
 
-/* Shares of the random cables of a ring by the decade of their length. By 1/d
- * from 2 on, the decades to 10, 100 and 1000 weigh 1.93, 2.26 and 2.30; ports
- * that run out nearby push some cables farther. */
-static void near_nodes_are_favoured_by_their_distance(void **state)
+/* The random cables of a ring by the decade of their length. With weights 1/d from 2 on, the
+ * decades to 10, 100 and 1000 weigh 1.93, 2.26 and 2.30. Nearby nodes without free ports push some
+ * cables farther. */
+static void near_nodes_are_preferred(void **state)
 {
     struct topology topology = reach_build("swdc-ring:2001,seed=7");
     double share[3] = {0};
@@ -149,6 +149,6 @@ static void servers_make_it_switched(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(every_node_has_six_neighbours), TEST(a_seed_is_a_network),
+TEST_MAIN(TEST(every_node_has_six_neighbours), TEST(a_seed_determines_the_network),
           TEST(the_network_of_a_seed_never_changes), TEST(the_hex_lattice_is_a_honeycomb),
-          TEST(near_nodes_are_favoured_by_their_distance), TEST(servers_make_it_switched))
+          TEST(near_nodes_are_preferred), TEST(servers_make_it_switched))

@@ -8,7 +8,7 @@
  * to the down port of coordinate 1; an axis of size 1 has none. */
 MUST_CHECK enum err torus_build(struct topology *topology, const char *spec, struct why *why);
 
-/* A torus in the making: its cables can still be added to, as NovaCube does. */
+/* A torus under construction: cables can still be added, as NovaCube does. */
 struct torus {
     uint32_t axis_size[AXIS_MAX];
     uint32_t axis_count;
@@ -17,15 +17,15 @@ struct torus {
     uint32_t link_count;
 };
 
-/* Reads the sizes and writes the cables; refuses more links than fit before
- * it asks for their memory. */
+/* Reads the sizes and writes the cables; refuses too many links before it allocates their
+ * memory. */
 MUST_CHECK enum err torus_begin(struct torus *torus, const char *spec, uint32_t more,
                                 struct why *why);
 
-/* Makes it a topology and gives up the links, also on failure. */
+/* Makes a topology of the torus and frees the links, also on failure. */
 MUST_CHECK enum err torus_finish(struct torus *torus, enum topology_kind kind,
                                  struct topology *topology, struct why *why);
 
-/* Writes a torus's cables to links, in order of axis, then node, and returns
- * how many; `links` has room for axis_count * nodes. */
+/* Writes the cables of a torus to `links`, in order of axis, then node, and returns their number.
+ * `links` has room for axis_count * nodes. */
 uint32_t torus_links(const uint32_t *axis_size, uint32_t axis_count, struct link *links);

@@ -59,8 +59,8 @@ static void an_axis_of_one_has_none(void **state)
     topology_fini(&ring);
 }
 
-/* Degree and link count of every small box, by hand. */
-static void every_small_box_has_its_degrees(void **state)
+/* Degree and link count of every small torus, computed separately. */
+static void every_small_torus_has_its_degrees(void **state)
 {
     for (uint32_t x = 1; x <= 5; x++) {
         for (uint32_t y = 1; y <= 5; y++) {
@@ -80,15 +80,16 @@ static void every_small_box_has_its_degrees(void **state)
     }
 }
 
-static void more_links_than_fit_are_refused_before_memory_is_asked(void **state)
+static void too_many_links_are_refused_before_memory_is_allocated(void **state)
 {
     struct topology torus;
     struct why why;
     assert_int_equal(topology_build(&torus, "torus:100x100x100x100", &why), ERR_USAGE);
-    assert_string_equal(why.text, "torus:100x100x100x100: more than the 200000000 links that fit");
+    assert_string_equal(why.text,
+                        "torus:100x100x100x100: there are more than 200000000 links, the maximum");
     assert_int_equal(topology_build(&torus, "novacube:100x100x100x100", &why), ERR_USAGE);
 }
 
 TEST_MAIN(TEST(ports_lead_up_and_down_every_axis), TEST(an_axis_of_two_has_one_cable),
-          TEST(an_axis_of_one_has_none), TEST(every_small_box_has_its_degrees),
-          TEST(more_links_than_fit_are_refused_before_memory_is_asked))
+          TEST(an_axis_of_one_has_none), TEST(every_small_torus_has_its_degrees),
+          TEST(too_many_links_are_refused_before_memory_is_allocated))

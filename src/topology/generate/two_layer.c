@@ -16,7 +16,7 @@ void two_layer_fini(struct two_layer *plan)
     *plan = (struct two_layer){0};
 }
 
-/* How many of the first `count` cards of a deal container c is given. */
+/* The number of cards that container c gets when `count` cards are dealt. */
 static uint32_t dealt(uint32_t count, uint32_t c, uint32_t containers)
 {
     return (uint32_t)(((uint64_t)count + containers - 1 - c) / containers);
@@ -51,15 +51,15 @@ static void containers_fill(struct two_layer *plan, const uint32_t *kind)
     first[0] = 0;
 }
 
-/* Half the share of so many ports, to the nearest whole number. */
+/* Half the share of this many ports, rounded to the nearest whole number. */
 static uint64_t share_pairs(uint64_t ports, uint32_t share)
 {
     return (ports * share + SHARE_ONE) / (2 * (uint64_t)SHARE_ONE);
 }
 
-/* Rounding the running sums, not each container's own, keeps the error of the
- * whole below one cable; an even number for each container leaves no port of
- * it free. Likewise a switch gets the difference of two running sums. */
+/* Rounds the running sums, not each container's own share: this keeps the total error below one
+ * cable. An even number for each container leaves none of its ports free. In the same way a switch
+ * gets the difference of two running sums. */
 static void shares_split(struct two_layer *plan, const uint32_t *ports, uint32_t share)
 {
     uint64_t before = 0;
@@ -69,7 +69,7 @@ static void shares_split(struct two_layer *plan, const uint32_t *ports, uint32_t
             sum += ports[plan->members[i]];
         uint64_t local = 2 * (share_pairs(before + sum, share) - share_pairs(before, share));
         if (local > sum)
-            local = sum - 1; /* an odd sum, and nearly all of it wanted */
+            local = sum - 1; /* the sum is odd, and nearly all of it is wanted */
         if (share == SHARE_ONE && plan->container_count == 1)
             local = sum;
         before += sum;
@@ -83,7 +83,7 @@ static void shares_split(struct two_layer *plan, const uint32_t *ports, uint32_t
     }
 }
 
-/* What must hold for the layer between containers, said in numbers. */
+/* Checks the conditions for the layer between containers. */
 static enum err global_validate(const struct two_layer *plan, const char *spec, struct why *why)
 {
     uint64_t total = 0;
@@ -123,12 +123,13 @@ enum err two_layer_plan(struct two_layer *plan, uint32_t node_count, const uint3
 {
     assert(share <= SHARE_ONE && container_count > 0);
     if (container_count > node_count)
-        return why_fail(why, ERR_USAGE, "%s: more containers than the %u switches", spec,
+        return why_fail(why, ERR_USAGE, "%s: there are more containers than the %u switches", spec,
                         node_count);
     if (container_count == 1 && share < SHARE_ONE)
-        return why_fail(why, ERR_USAGE,
-                        "%s: local must be 1: a single container has no other to be joined to",
-                        spec);
+        return why_fail(
+            why, ERR_USAGE,
+            "%s: local must be 1, because a single container has no other container to link to",
+            spec);
     *plan = (struct two_layer){
         .node_count = node_count,
         .container_count = container_count,
@@ -194,7 +195,9 @@ enum err two_layer_plug(const struct two_layer *plan, struct wiring *wiring, uin
     bool done;
     enum err err = random_graph_plug(wiring, &between, &done, why);
     if (!err && !done)
-        err = why_fail(why, ERR_USAGE, "%s: found no wiring that uses all ports between containers",
-                       spec);
+        err = why_fail(
+            why, ERR_USAGE,
+            "%s: found no wiring that uses all ports between containers; try another seed or share",
+            spec);
     return err;
 }

@@ -1,20 +1,18 @@
 /* closed_form: distances counted from those along one axis.
  *
- * Torus: the distances from one coordinate of a ring of k to all others add up
- * to floor(k^2/4), every axis adds its own, and the farthest is floor(k/2).
+ * Torus: the distances from one coordinate of a ring of k to all others add up to floor(k^2/4),
+ * every axis contributes its own distance, and the largest on one axis is floor(k/2).
  *
- * NovaCube, even k: a jump is a translation by half a turn on every axis, so
- * two of them cancel and a shortest path has one or none. The antipode of x is
- * nk/2 - |x| steps from the origin when x is |x| steps away: the distance is
- * min(|x|, nk/2 - |x| + 1), and the number of x with a given |x| comes from
- * convolving the distances of n rings.
+ * NovaCube, even k: a jump is a translation by half a turn on every axis, so two jumps cancel and a
+ * shortest path has one or none. If x is |x| steps from the origin, the antipode of x is nk/2 - |x|
+ * steps from it: the distance is min(|x|, nk/2 - |x| + 1), and the number of x with a given |x|
+ * comes from convolving the distances of n rings.
  *
- * NovaCube, odd k: no such formula is known, as the jump is no symmetry of the
- * torus. But which steps a path makes on one axis between its jumps is nobody
- * else's business, so the distance is the least, over the number j of jumps,
- * of j plus the sum over the axes of the fewest steps on that axis when j jumps
- * have to be taken on the way. That vector of step counts is tabled for all
- * pairs of coordinates of one axis; the pairs of nodes by vector are again a
+ * NovaCube, odd k: no such formula is known, because the jump is not a symmetry of the torus. But
+ * the steps of a path on one axis between its jumps do not depend on the other axes. So the
+ * distance is the minimum, over the number j of jumps, of j plus the sum over the axes of the
+ * fewest steps on that axis with j jumps on the way. That vector of step counts is tabulated for
+ * all pairs of coordinates of one axis; the number of pairs of nodes with each vector is again a
  * convolution. */
 #include "topology/measure/closed_form.h"
 
@@ -30,11 +28,12 @@ static enum err node_count(uint32_t k, uint32_t n, uint64_t *nodes, struct why *
 {
     *nodes = 1;
     if (k == 0 || n == 0)
-        return why_fail(why, ERR_USAGE, "a %u-ary %u-cube: both start at 1", k, n);
+        return why_fail(why, ERR_USAGE,
+                        "there is no %u-ary %u-cube: both numbers must be at least 1", k, n);
     for (uint32_t axis = 0; axis < n && k > 1; axis++) {
         *nodes *= k;
         if (*nodes > GRAPH_NODE_MAX)
-            return why_fail(why, ERR_USAGE, "a %u-ary %u-cube has more than the %u nodes that fit",
+            return why_fail(why, ERR_USAGE, "a %u-ary %u-cube has more than %u nodes, the maximum",
                             k, n, GRAPH_NODE_MAX);
     }
     return OK;
@@ -46,7 +45,7 @@ enum err closed_form_torus(uint32_t k, uint32_t n, struct closed_form *form, str
     enum err err = node_count(k, n, &nodes, why);
     if (err)
         return err;
-    uint64_t ring = (uint64_t)k * k / 4; /* the sum of one node's distances on an axis */
+    uint64_t ring = (uint64_t)k * k / 4; /* the sum of a node's distances on one axis */
     uint64_t rings = nodes / k;
     form->diameter = k == 1 ? 0 : n * (k / 2);
     form->mean_path = nodes == 1 ? NAN : n * (double)ring * (double)rings / (double)(nodes - 1);
@@ -94,14 +93,14 @@ done:
     return err;
 }
 
-/* Jumps a shortest path of an odd NovaCube may take. Between two of them an
- * axis can win one step across the seam at coordinate k - 1, so from three
- * axes on a pair of jumps may pay; more than two were never seen to. */
+/* The most jumps that a shortest path of an odd NovaCube may take. Between two jumps an axis can
+ * gain one step across the seam at coordinate k - 1, so with three or more axes a pair of jumps may
+ * pay off; more than two were never observed. */
 #define JUMPS_MAX 4
 
 struct state {
     uint32_t steps[JUMPS_MAX + 1]; /* [j]: steps, with j jumps on the way */
-    uint64_t pairs;                /* of nodes, or of coordinates, with these */
+    uint64_t pairs; /* the number of pairs of nodes, or of coordinates, with this vector */
 };
 
 struct state_list {
@@ -118,7 +117,7 @@ static int state_order(const void *left, const void *right)
     return 0;
 }
 
-/* Equal vectors become one. */
+/* Merges equal vectors. */
 static void states_merge(struct state_list *list)
 {
     qsort(list->states, list->count, sizeof *list->states, state_order);
@@ -138,14 +137,14 @@ static uint32_t ring_distance(uint32_t k, uint32_t a, uint32_t b)
     return gap < k - gap ? gap : k - gap;
 }
 
-/* All pairs of coordinates of one axis. */
+/* The states of all pairs of coordinates of one axis. */
 static enum err axis_states(uint32_t k, struct state_list *list, struct why *why)
 {
     list->count = (size_t)k * k;
     list->states = array_new(list->count, sizeof *list->states);
     if (!list->states)
         return why_memory(why);
-    uint32_t ring = k - 1; /* the coordinates that jump */
+    uint32_t ring = k - 1; /* the coordinates that have a jump */
     for (uint32_t a = 0; a < k; a++) {
         struct state *row = list->states + (size_t)a * k;
         for (uint32_t b = 0; b < k; b++) {
@@ -212,7 +211,8 @@ static enum err novacube_odd(uint32_t k, uint32_t n, uint64_t nodes, struct clos
                              struct why *why)
 {
     if (k > CLOSED_FORM_ODD_MAX)
-        return why_fail(why, ERR_USAGE, "a %u-ary NovaCube: odd k is counted up to %u", k,
+        return why_fail(why, ERR_USAGE,
+                        "a %u-ary NovaCube is too large: for odd k the maximum is %u", k,
                         CLOSED_FORM_ODD_MAX);
     struct state_list axis = {0}, all = {0};
     enum err err = axis_states(k, &axis, why);

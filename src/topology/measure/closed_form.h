@@ -1,7 +1,7 @@
 #pragma once
-/* closed_form: mean path and diameter of the regular networks by counting, not
- * by searching a graph. They are the oracle of the distance code, and what a
- * paper's formula is held against. */
+/* closed_form: mean path and diameter of the regular networks by counting, not by searching a
+ * graph. They are the oracle of the distance code, and the formulas of papers are compared with
+ * them. */
 
 #include <stdint.h>
 
@@ -15,11 +15,10 @@ struct closed_form {
     uint32_t diameter;
 };
 
-/* Of the k-ary n-torus, k and n at least 1; k^n at most GRAPH_NODE_MAX. */
+/* For the k-ary n-torus; k and n are at least 1, k^n is at most GRAPH_NODE_MAX. */
 MUST_CHECK enum err closed_form_torus(uint32_t k, uint32_t n, struct closed_form *form,
                                       struct why *why);
 
-/* Of the k-ary n-NovaCube as novacube.h builds it; an odd k is at most
- * CLOSED_FORM_ODD_MAX. */
+/* For the k-ary n-NovaCube as novacube.h builds it; an odd k is at most CLOSED_FORM_ODD_MAX. */
 MUST_CHECK enum err closed_form_novacube(uint32_t k, uint32_t n, struct closed_form *form,
                                          struct why *why);

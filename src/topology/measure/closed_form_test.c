@@ -5,8 +5,8 @@
 
 #include "topology/generate/reach_test.h"
 
-/* Builds the network and holds the form against a search from every node; an
- * even one looks the same from all, so one source will do. */
+/* Builds the network and compares the closed form with a search from every node; an even one looks
+ * the same from all nodes, so one source is enough. */
 static void compare(const char *name, uint32_t k, uint32_t n, const struct closed_form *form,
                     bool symmetric)
 {
@@ -46,7 +46,7 @@ static void the_novacube_agrees_with_a_search(void **state)
     }
 }
 
-/* More axes give pairs of jumps more to win. */
+/* With more axes, pairs of jumps can gain more. */
 static void many_axes_agree_with_a_search(void **state)
 {
     static const uint32_t cases[][2] = {{2, 9}, {3, 5}, {3, 6}, {3, 7}, {4, 5}, {5, 4}, {5, 5}};
@@ -59,7 +59,7 @@ static void many_axes_agree_with_a_search(void **state)
 
 /* The paper's diameter, ceil(floor(k/2) n / 2), equation 3, and its mean path
  * for n = 2, equation 10, hold for even k. */
-static void the_paper_is_right_for_even_k(void **state)
+static void the_papers_formulas_hold_for_even_k(void **state)
 {
     for (uint32_t k = 2; k <= 64; k += 2) {
         for (uint32_t n = 1; n <= 3; n++) {
@@ -73,7 +73,7 @@ static void the_paper_is_right_for_even_k(void **state)
     }
 }
 
-/* For odd k the diameter is larger, but on a single ring with k = 3 mod 4. */
+/* For odd k the diameter is larger, except on a single ring with k = 3 mod 4. */
 static void the_papers_diameter_is_too_small_for_odd_k(void **state)
 {
     for (uint32_t k = 3; k <= 15; k += 2) {
@@ -89,7 +89,7 @@ static void the_papers_diameter_is_too_small_for_odd_k(void **state)
     }
 }
 
-static void what_cannot_be_counted_is_refused(void **state)
+static void networks_that_are_too_large_are_refused(void **state)
 {
     struct closed_form form;
     struct why why = {0};
@@ -102,5 +102,6 @@ static void what_cannot_be_counted_is_refused(void **state)
 }
 
 TEST_MAIN(TEST(the_torus_agrees_with_a_search), TEST(the_novacube_agrees_with_a_search),
-          TEST(many_axes_agree_with_a_search), TEST(the_paper_is_right_for_even_k),
-          TEST(the_papers_diameter_is_too_small_for_odd_k), TEST(what_cannot_be_counted_is_refused))
+          TEST(many_axes_agree_with_a_search), TEST(the_papers_formulas_hold_for_even_k),
+          TEST(the_papers_diameter_is_too_small_for_odd_k),
+          TEST(networks_that_are_too_large_are_refused))

@@ -1,21 +1,18 @@
 /* connectivity: minimum cuts as maximum flows of unit capacity.
  *
- * A graph is its own residual network: channel c can carry what room[c] says,
- * and sending over it makes room on c ^ 1, its way back. For edge
- * connectivity every channel starts with room for one. For vertex connectivity
- * a graph of twice the nodes is made, node v split into an entrance and an exit
- * that are joined by a link with room for one, so that a flow passes v once.
+ * A graph is its own residual network: channel c can still carry room[c], and a flow over c adds
+ * room on c ^ 1, its reverse. For edge connectivity every channel starts with room for one. For
+ * vertex connectivity a graph with twice the nodes is made: node v is split into an entrance and an
+ * exit that are joined by a link with room for one, so that a flow passes v once.
  *
- * Flows are Dinic's, and stop as soon as they reach the smallest cut known:
- * more would change nothing. Which flows are needed:
- *   edge    between the nodes of a dominating set (Matula, FOCS 1987): a cut
- *           smaller than every degree has such a node on either side. That
- *           argument needs simple graphs; with parallel links, from one node
- *           to all others.
- *   vertex  from a node of least degree to all that are not its neighbours,
- *           and between its neighbours (Esfahanian and Hakimi, Networks 1984):
- *           either the node is outside some smallest cut, or it belongs to
- *           one and then has neighbours on both sides. */
+ * Flows are Dinic's, and stop as soon as they reach the smallest known cut: a larger flow would
+ * change nothing. These flows are needed:
+ *   edge    between the nodes of a dominating set (Matula, FOCS 1987): a cut smaller than every
+ *           degree has such a node on either side. That argument needs simple graphs; with
+ *           parallel links, from one node to all others.
+ *   vertex  from a node of least degree to all that are not its neighbours, and between its
+ *           neighbours (Esfahanian and Hakimi, Networks 1984): either the node is outside some
+ *           smallest cut, or it belongs to one and then has neighbours on both sides. */
 #include "topology/measure/connectivity.h"
 
 #include <stdbool.h>
@@ -32,7 +29,7 @@ enum err connectivity_components(const struct graph *graph, uint32_t *count, str
     enum err err = parts_label(graph, &label, why);
     *count = 0;
     for (uint32_t v = 0; !err && v < graph->node_count; v++)
-        *count += label[v] == v; /* the lowest of its part */
+        *count += label[v] == v; /* the lowest node of its part */
     free(label);
     return err;
 }
@@ -40,10 +37,10 @@ enum err connectivity_components(const struct graph *graph, uint32_t *count, str
 struct flow {
     const struct graph *graph; /* borrowed; the residual network */
     const uint8_t *capacity;   /* borrowed; per channel, before any flow */
-    uint8_t *room;             /* per channel, now */
+    uint8_t *room;             /* per channel, at present */
     struct bfs bfs;            /* from the sink backwards over channels with room */
-    uint32_t *slot;            /* per node: the next of its slots to try */
-    uint32_t *path;            /* channels from the source on */
+    uint32_t *slot;            /* per node: its next slot to try */
+    uint32_t *path;            /* channels of the path, from the source on */
 };
 
 static void flow_fini(struct flow *flow)
@@ -68,7 +65,7 @@ static enum err flow_init(struct flow *flow, const struct graph *graph, const ui
     return why_memory(why);
 }
 
-/* Levels from the sink backwards, until the source has one. */
+/* Computes levels from the sink backwards, until the source has one. */
 static bool flow_levels(struct flow *flow, uint32_t source, uint32_t sink)
 {
     const struct graph *graph = flow->graph;
@@ -86,8 +83,7 @@ static bool flow_levels(struct flow *flow, uint32_t source, uint32_t sink)
     return false;
 }
 
-/* Follows channels that lead one level down; false when no path is left at
- * these levels. */
+/* Follows channels that lead one level down; false if no path is left at these levels. */
 static bool flow_augment(struct flow *flow, uint32_t source, uint32_t sink)
 {
     const struct graph *graph = flow->graph;
@@ -98,11 +94,11 @@ static bool flow_augment(struct flow *flow, uint32_t source, uint32_t sink)
             if (v == source)
                 return false;
             v = graph_channel_from(graph, path[--length]);
-            flow->slot[v]++; /* a dead end: never try that way again */
+            flow->slot[v]++; /* a dead end: never try this channel again */
             continue;
         }
         uint32_t channel = graph->channel[flow->slot[v]], w = graph->to[flow->slot[v]];
-        /* A node that was not met has the largest number for a level. */
+        /* The level of an unvisited node is the largest number. */
         if (flow->room[channel] && level[w] < level[v]) {
             path[length++] = channel;
             v = w;
@@ -117,7 +113,7 @@ static bool flow_augment(struct flow *flow, uint32_t source, uint32_t sink)
     return true;
 }
 
-/* The maximum flow, or `limit` if it is at least that. */
+/* The maximum flow, or `limit` if the flow is at least that. */
 static uint32_t flow_run(struct flow *flow, uint32_t source, uint32_t sink, uint32_t limit)
 {
     const struct graph *graph = flow->graph;
@@ -152,8 +148,8 @@ static bool has_parallel_links(const struct graph *graph, uint32_t *seen)
     return false;
 }
 
-/* Nodes among which every smallest cut (below the least degree) shows: a
- * greedy dominating set, or all. Returns how many. */
+/* Finds nodes such that every smallest cut (below the least degree) separates two of them: a greedy
+ * dominating set, or all nodes. Returns their number. */
 static uint32_t edge_terminals(const struct graph *graph, uint32_t *terminals, uint32_t *scratch)
 {
     bool all = has_parallel_links(graph, scratch);
@@ -213,8 +209,8 @@ static uint32_t leaving(uint32_t node)
     return 2 * node + 1;
 }
 
-/* Nodes in two halves; every link of them one way only, the way back has no
- * room until something was sent. Of parallel links one is enough. */
+/* Splits each node in two. Every link goes one way only; its reverse has no room until a flow was
+ * sent. Of parallel links one is enough. */
 static enum err graph_split(struct graph *split, uint8_t **capacity, const struct graph *graph,
                             struct why *why)
 {
@@ -253,8 +249,7 @@ done:
     return err;
 }
 
-/* Smallest cut between the pairs that Esfahanian and Hakimi name, below the
- * given bound. */
+/* The smallest cut below the given bound between the pairs that Esfahanian and Hakimi use. */
 static uint32_t vertex_cut(struct flow *flow, const struct graph *graph, uint32_t from,
                            uint32_t bound, struct observer progress)
 {

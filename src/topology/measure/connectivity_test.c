@@ -1,4 +1,4 @@
-/* connectivity: against the definition, tried over all subsets. */
+/* connectivity: compared with the definition, tried over all subsets. */
 #include "topology/measure/connectivity.h"
 
 #include <stdlib.h>
@@ -28,7 +28,8 @@ static void random_graph(struct graph *graph, uint32_t nodes, uint32_t links, bo
     assert_int_equal(graph_make(graph, nodes, list, count, NULL), OK);
 }
 
-/* Links with exactly one end in the set, over all sets that hold node 0. */
+/* The smallest number of links with exactly one end in the set, over all sets that contain node
+ * 0. */
 static uint32_t edge_by_definition(const struct graph *graph)
 {
     uint32_t best = UINT32_MAX, all = (1u << graph->node_count) - 1;
@@ -41,7 +42,7 @@ static uint32_t edge_by_definition(const struct graph *graph)
     return best;
 }
 
-/* Are the nodes of the set one component? */
+/* Are the nodes of the set connected with each other? */
 static bool set_connected(const struct graph *graph, uint32_t set)
 {
     uint32_t reached = set & (0u - set), last;
@@ -86,11 +87,11 @@ static void both_agree_with_their_definitions(void **state)
         graph_fini(&graph);
     }
     for (int kappa = 0; kappa <= 5; kappa++)
-        assert_true(histogram[kappa] > 0); /* the cases are worth something */
+        assert_true(histogram[kappa] > 0); /* every value occurs in the cases */
 }
 
-/* Two dense halves and few cables between them: the cut is below all degrees,
- * which random graphs hardly ever show. */
+/* Two dense halves with few cables between them: the cut is smaller than all degrees, which is rare
+ * in random graphs. */
 static void a_weak_middle_is_found(void **state)
 {
     for (uint32_t bridges = 0; bridges <= 4; bridges++) {
@@ -112,10 +113,9 @@ static void a_weak_middle_is_found(void **state)
     }
 }
 
-/* Nodes 1 and 2 hold together by ten parallel cables and to node 0 by one
- * each; every node is a neighbour of 0, so a set that dominates is {0} alone
- * and would miss the cut. */
-static void a_pair_with_many_cables_is_cut_off(void **state)
+/* Ten parallel cables join nodes 1 and 2, and one cable joins each of them to node 0. Every node is
+ * a neighbour of 0, so {0} alone is a dominating set and would miss the cut. */
+static void a_pair_with_many_parallel_cables_is_a_cut(void **state)
 {
     struct link links[LINKS_MAX];
     struct graph graph;
@@ -195,5 +195,6 @@ static void components_are_counted(void **state)
 }
 
 TEST_MAIN(TEST(both_agree_with_their_definitions), TEST(a_weak_middle_is_found),
-          TEST(a_pair_with_many_cables_is_cut_off), TEST(a_torus_is_as_connected_as_its_degree),
-          TEST(few_nodes_need_no_flow), TEST(components_are_counted))
+          TEST(a_pair_with_many_parallel_cables_is_a_cut),
+          TEST(a_torus_is_as_connected_as_its_degree), TEST(few_nodes_need_no_flow),
+          TEST(components_are_counted))

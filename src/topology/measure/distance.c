@@ -1,17 +1,16 @@
 /* distance: breadth-first search from 512 sources at once.
  *
- * A node holds one bit per source, a cache line in all: "this source has
- * reached me within d hops". One level is then an OR of lines: into a node
- * from its neighbours (pull), or from a node into its neighbours (push). Pull
- * reads every node's neighbours but may stop at a node whose line is full;
- * push walks only the nodes that changed at the level before. Random graphs
- * spread to all nodes within two levels and are pulled, a wave front in a
- * torus touches few nodes and is pushed; each level takes the cheaper one.
+ * A node holds one bit per source, a cache line in all: "this source has reached the node within d
+ * hops". One level is then an OR of lines: into a node from its neighbours (pull), or from a node
+ * into its neighbours (push). Pull reads every node's neighbours but may stop at a node whose line
+ * is full; push visits only the nodes that changed at the previous level. Random graphs spread to
+ * all nodes within two levels and are pulled; a wave front in a torus touches few nodes and is
+ * pushed. Each level takes the cheaper way.
  *
- * Invariants between levels: reach[v] is what v has been reached by within d
- * hops; next[v] is a subset of reach[v]; `active` lists the nodes whose line
- * changed at level d; `full` counts the nodes whose line is all ones. Bits
- * beyond the last source of a short batch are set from the start. */
+ * Invariants between levels: reach[v] are the sources that have reached v within d hops; next[v] is
+ * a subset of reach[v]; `active` lists the nodes whose line changed at level d; `full` counts the
+ * nodes whose line is all ones. Bits beyond the last source of a short batch are set from the
+ * start. */
 #include "topology/measure/distance.h"
 
 #include <math.h>
@@ -30,10 +29,10 @@
 #define LANE_COUNT     4  /* of 16 bytes: the widest register every machine has */
 #define WORD_COUNT     8  /* of 64 bits */
 #define PLANE_MAX      32 /* binary digits of a number of servers */
-#define PREFETCH_SLOTS 24 /* how many neighbours ahead a line is asked for */
+#define PREFETCH_SLOTS 24 /* how many neighbours ahead a line is prefetched */
 
-/* Two copies of the pull loop, each on its own: inlined into one caller they
- * run out of registers. */
+/* Two separate copies of the pull loop: if both are inlined into one caller, it runs out of
+ * registers. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define NEVER_INLINE  __attribute__((noinline))
 
@@ -54,12 +53,12 @@ struct search {
     uint32_t active_count;
     uint32_t full;
 
-    /* Servers: source s weighs base + unit * (its digits in the planes). When
-     * all nodes weigh the same, node pairs tell all and there is no plane. */
+    /* Servers: source s weighs base + unit * (its digits in the planes). If all nodes weigh the
+     * same, the node pairs give the server pairs, and there is no plane. */
     bool uniform;
     uint32_t base, unit, plane_count;
     struct line planes[PLANE_MAX];
-    uint64_t node_pairs, server_pairs; /* found at this level */
+    uint64_t node_pairs, server_pairs; /* pairs found at this level */
 };
 
 static inline struct line line_or(struct line a, const struct line *b)
@@ -75,7 +74,7 @@ static inline bool line_full(const struct line *line)
     return (all[0] & all[1]) == UINT64_MAX;
 }
 
-/* Bits of a that b lacks. */
+/* The bits of a that are not in b. */
 static inline struct line line_minus(const struct line *a, const struct line *b)
 {
     struct line rest;
@@ -130,9 +129,9 @@ static inline void search_count(struct search *search, uint32_t node, const stru
         search->topology->sites[node].servers * (search->base * count + search->unit * digits);
 }
 
-/* reach[node], and whatever its neighbours have been reached by. Once lines
- * are mostly ones (`dense`) a few neighbours fill it and the rest need not be
- * read; before, asking costs more than it saves. */
+/* Returns reach[node] combined with the lines of its neighbours. When lines are mostly ones
+ * (`dense`), a few neighbours fill the line and the rest need not be read; earlier, the check costs
+ * more than it saves. */
 static ALWAYS_INLINE struct line pull_node(const struct graph *graph, const struct line *reach,
                                            uint32_t node, bool dense)
 {
@@ -221,8 +220,7 @@ static void search_level(struct search *search, uint64_t found)
     for (uint32_t i = 0; i < search->active_count; i++)
         slots += graph_degree(graph, search->active[i]);
     search->node_pairs = search->server_pairs = 0;
-    /* A push reads and writes a line where a pull only reads one, and a pull
-     * looks at all nodes. */
+    /* A push reads and writes a line where a pull only reads one, but a pull visits all nodes. */
     if (2 * slots + search->active_count < 2 * (uint64_t)graph->link_count + graph->node_count)
         push(search);
     else if (found < (uint64_t)graph->node_count * (DISTANCE_BATCH / 2))
@@ -231,8 +229,8 @@ static void search_level(struct search *search, uint64_t found)
         pull_dense(search);
 }
 
-/* Servers per node as base + unit * something small: in a fat-tree 0 and one
- * unit, in a Jellyfish with servers spread evenly base and base + 1. */
+/* Expresses the servers per node as base + unit * (a small number): in a fat-tree 0 and one unit,
+ * in a Jellyfish with evenly spread servers base and base + 1. */
 static void search_weigh(struct search *search)
 {
     const struct topology *topology = search->topology;
@@ -269,7 +267,8 @@ static enum err search_init(struct search *search, const struct topology *topolo
     search->reach = aligned_alloc(sizeof(struct line), nodes * sizeof(struct line));
     search->next = aligned_alloc(sizeof(struct line), nodes * sizeof(struct line));
     search->active = array_new(nodes, sizeof *search->active);
-    search->touched = array_new(nodes + 1, sizeof *search->touched); /* push writes one ahead */
+    search->touched =
+        array_new(nodes + 1, sizeof *search->touched); /* push writes one entry ahead */
     search->marked = array_new(nodes, sizeof *search->marked);
     if (!search->reach || !search->next || !search->active || !search->touched || !search->marked) {
         search_fini(search);
@@ -300,10 +299,10 @@ static void search_start(struct search *search, uint32_t first, uint32_t count)
                 line_set(&search->planes[digit], i);
     }
     search->active_count = count;
-    search->full = count == 1; /* the only source's own node */
+    search->full = count == 1; /* the node of the only source */
 }
 
-/* Makes room for distances below `length`. */
+/* Reserves room for distances below `length`. */
 static bool tally_extend(struct distance_tally *tally, uint32_t length)
 {
     if (!array_reserve(&tally->nodes, &tally->nodes_capacity, length, sizeof *tally->nodes) ||
@@ -378,8 +377,8 @@ enum err distance_tally_merge(struct distance_tally *into, const struct distance
     return OK;
 }
 
-/* A step along an axis, and a jump by half of every axis, is the same for all
- * nodes; only the jumps of an odd size leave some nodes out. */
+/* Does the network look the same from every node? A step along an axis, and a jump by half of every
+ * axis, are the same for all nodes; only with an odd size some nodes have no jump. */
 static bool looks_alike_everywhere(const struct topology *topology)
 {
     if (topology->kind != TOPOLOGY_TORUS && topology->kind != TOPOLOGY_NOVACUBE)

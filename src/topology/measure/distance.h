@@ -1,9 +1,8 @@
 #pragma once
-/* distance: how many pairs of nodes, and of servers, are how far apart.
+/* distance: the number of pairs of nodes, and of servers, at each distance.
  *
- * A tally is added up over ranges of sources, so that a caller can spread the
- * ranges over threads and show progress; the sum does not depend on how the
- * ranges were cut. No matrix is ever stored. */
+ * A tally is a sum over ranges of sources, so that a caller can spread the ranges over threads and
+ * show progress; the sum does not depend on how the ranges are chosen. No matrix is ever stored. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,8 +10,7 @@
 #include "base/err.h"
 #include "topology/topology.h"
 
-/* Sources that are searched from at once: ranges that are multiples of it
- * waste nothing. */
+/* The number of sources per search: ranges that are multiples of it waste no work. */
 #define DISTANCE_BATCH 512u
 
 struct distance_tally {
@@ -31,18 +29,18 @@ void distance_tally_fini(struct distance_tally *tally);
 MUST_CHECK enum err distance_tally_add(struct distance_tally *tally,
                                        const struct topology *topology, uint32_t first,
                                        uint32_t count, struct why *why);
-/* How many sources tell all: one for a network that looks the same from every
- * node (a torus, a NovaCube of even sizes), else all nodes. The tally of the
- * first is then multiplied. */
+/* The number of sources that need to be searched: one for a network that looks the same from every
+ * node (a torus, a NovaCube of even sizes), else all nodes. With one source, multiply the tally by
+ * the number of nodes. */
 uint32_t distance_sources(const struct topology *topology);
 void distance_tally_multiply(struct distance_tally *tally, uint64_t factor);
 
 MUST_CHECK enum err distance_tally_merge(struct distance_tally *into,
                                          const struct distance_tally *from, struct why *why);
 
-/* Over pairs that have a path; where there is no such pair, a diameter is 0
- * and a mean NaN. A switched server path counts the two cables between the
- * servers and their switches. */
+/* Over pairs that have a path; if there is no such pair, a diameter is 0 and a mean NaN. The length
+ * of a path between servers of a switched network includes the two cables between the servers and
+ * their switches. */
 uint32_t distance_diameter(const struct distance_tally *tally);
 uint32_t distance_server_diameter(const struct distance_tally *tally,
                                   const struct topology *topology);

@@ -1,4 +1,4 @@
-/* distance: against a plain search from every node, and closed forms. */
+/* distance: compared with a plain search from every node, and with closed forms. */
 #include "topology/measure/distance.h"
 
 #include <math.h>
@@ -89,7 +89,7 @@ static void add_range(struct distance_tally *tally, const struct topology *topol
     assert_int_equal(distance_tally_add(tally, topology, first, count, NULL), OK);
 }
 
-/* Sparse ones are disconnected and pushed, dense ones are pulled. */
+/* Sparse graphs are disconnected and searched by push, dense ones by pull. */
 static void tallies_agree_with_a_plain_search(void **state)
 {
     const uint32_t sizes[] = {1, 2, 63, 64, 65, 511, 512, 513, 700};
@@ -134,8 +134,8 @@ static void ranges_and_merging_give_the_same_sums(void **state)
     topology_fini(&topology);
 }
 
-/* A ring of k has mean distance k/4 to all nodes if k is even, (k - 1/k)/4 if
- * odd; axes add up, and leaving out the node itself scales by n/(n-1). */
+/* A ring of k has mean distance k/4 to all nodes if k is even, (k - 1/k)/4 if it is odd; the axes
+ * add up, and excluding the node itself scales by n/(n-1). */
 static void tori_have_their_closed_form(void **state)
 {
     const char *const specs[] = {"torus:1x2x7", "torus:5x5x5", "torus:16x16", "torus:8x9x10"};
@@ -177,8 +177,8 @@ static void servers_of_one_switch_are_two_cables_apart(void **state)
     topology_fini(&topology);
 }
 
-/* Where one source is said to be enough, its multiple is the whole tally. */
-static void one_source_tells_all_of_a_symmetric_network(void **state)
+/* If one source is enough, its tally times the number of nodes is the whole tally. */
+static void one_source_is_enough_in_a_symmetric_network(void **state)
 {
     static const struct {
         const char *spec;
@@ -202,7 +202,7 @@ static void one_source_tells_all_of_a_symmetric_network(void **state)
     }
 }
 
-static void nothing_has_no_mean(void **state)
+static void an_empty_network_has_no_mean(void **state)
 {
     for (uint32_t nodes = 0; nodes < 2; nodes++) {
         struct topology topology;
@@ -221,4 +221,4 @@ static void nothing_has_no_mean(void **state)
 
 TEST_MAIN(TEST(tallies_agree_with_a_plain_search), TEST(ranges_and_merging_give_the_same_sums),
           TEST(tori_have_their_closed_form), TEST(servers_of_one_switch_are_two_cables_apart),
-          TEST(one_source_tells_all_of_a_symmetric_network), TEST(nothing_has_no_mean))
+          TEST(one_source_is_enough_in_a_symmetric_network), TEST(an_empty_network_has_no_mean))

@@ -1,6 +1,6 @@
-/* failure: links and nodes are each shuffled once, by streams of their own,
- * and the first so many fail. Hence shares nest, and the links that fail do
- * not depend on how many nodes do. */
+/* failure: links and nodes are each shuffled once, with a random stream of their own, and the first
+ * ones fail. So a higher share includes a lower one, and the links that fail do not depend on how
+ * many nodes fail. */
 #include "topology/measure/failure.h"
 
 #include <math.h>
@@ -11,11 +11,11 @@
 #include "base/check.h"
 #include "base/rng.h"
 
-/* "faillink" and "failnode": apart from the streams of the generators. */
+/* "faillink" and "failnode": different from the streams of the generators. */
 #define STREAM_LINKS UINT64_C(0x6661696c6c696e6b)
 #define STREAM_NODES UINT64_C(0x6661696c6e6f6465)
 
-/* One byte per item: 0 where it failed. NULL without memory. */
+/* One byte per item: 0 if it failed. NULL if memory is short. */
 static uint8_t *survivors(uint32_t count, double share, uint64_t seed, uint64_t stream)
 {
     uint8_t *keep = array_new(count, sizeof *keep);
@@ -36,7 +36,7 @@ static uint8_t *survivors(uint32_t count, double share, uint64_t seed, uint64_t 
     return keep;
 }
 
-/* Old to new number; NODE_NONE where the node failed. */
+/* Maps old numbers to new ones; NODE_NONE if the node failed. */
 static uint32_t number(uint32_t *renumbered, const uint8_t *keep, uint32_t count)
 {
     uint32_t next = 0;
@@ -45,7 +45,7 @@ static uint32_t number(uint32_t *renumbered, const uint8_t *keep, uint32_t count
     return next;
 }
 
-/* What stands at the surviving nodes: their sites and names. */
+/* Copies the sites and names of the remaining nodes. */
 static enum err carry_over(struct topology *out, const struct topology *topology,
                            const uint32_t *renumbered, struct why *why)
 {

@@ -26,7 +26,7 @@ static bool has_link(const struct topology *topology, const struct link *link,
     return from != NODE_NONE && to != NODE_NONE && graph_adjacent(&topology->graph, from, to);
 }
 
-static void as_many_fail_as_were_asked_for(void **state)
+static void the_requested_number_fails(void **state)
 {
     struct topology torus, less;
     build(&torus, "torus:5x6x7"); /* 210 nodes, 630 links */
@@ -51,7 +51,7 @@ static void as_many_fail_as_were_asked_for(void **state)
     topology_fini(&torus);
 }
 
-static void nothing_failed_is_a_copy(void **state)
+static void no_failure_gives_a_copy(void **state)
 {
     struct topology torus, same;
     build(&torus, "torus:3x4");
@@ -83,14 +83,16 @@ static void survivors_keep_names_sites_ports_and_cables(void **state)
     }
     for (uint32_t e = 0; e < less.graph.link_count; e++) {
         const struct link *link = &less.graph.links[e];
-        assert_int_equal(link->a_port % 2, 0); /* a torus leaves upwards, arrives below */
+        assert_int_equal(
+            link->a_port % 2,
+            0); /* a link of a torus leaves from an up port and arrives at a down port */
         assert_int_equal(link->b_port, link->a_port + 1);
     }
     topology_fini(&less);
     topology_fini(&torus);
 }
 
-/* What a higher share leaves, a lower one leaves too. */
+/* Everything that a higher share leaves, a lower share leaves too. */
 static void shares_nest_and_seeds_differ(void **state)
 {
     struct topology torus, more, less, again, other;
@@ -130,6 +132,6 @@ static void impossible_shares_are_refused(void **state)
     topology_fini(&torus);
 }
 
-TEST_MAIN(TEST(as_many_fail_as_were_asked_for), TEST(nothing_failed_is_a_copy),
+TEST_MAIN(TEST(the_requested_number_fails), TEST(no_failure_gives_a_copy),
           TEST(survivors_keep_names_sites_ports_and_cables), TEST(shares_nest_and_seeds_differ),
           TEST(impossible_shares_are_refused))

@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "topology/graph.h"
 
-/* A label for each node, which is the lowest node that it reaches: two nodes
- * reach each other if theirs are equal. The caller frees *labels; on failure
- * it is NULL. */
+/* Labels each node with the lowest node that it reaches: two nodes reach each other if their labels
+ * are equal. The caller frees *labels; on failure it is NULL. */
 MUST_CHECK enum err parts_label(const struct graph *graph, uint32_t **labels, struct why *why);

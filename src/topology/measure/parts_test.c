@@ -1,4 +1,4 @@
-/* parts: against the links themselves, on random graphs that fall apart. */
+/* parts: compared with the links themselves, on random disconnected graphs. */
 #include "topology/measure/parts.h"
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 
 enum { SEED = 5, NODES = 24, LINKS_MAX = 30 };
 
-/* Labels by the definition: the lowest wins over every link, until none does. */
+/* Labels by the definition: the lower label spreads over every link until nothing changes. */
 static void label_by_links(const struct graph *graph, uint32_t *label)
 {
     for (uint32_t v = 0; v < graph->node_count; v++)
@@ -24,7 +24,7 @@ static void label_by_links(const struct graph *graph, uint32_t *label)
     }
 }
 
-static void every_node_has_the_lowest_it_reaches(void **state)
+static void the_label_is_the_lowest_node_in_reach(void **state)
 {
     struct rng rng = rng_make(SEED, 0);
     uint32_t apart = 0;
@@ -47,7 +47,7 @@ static void every_node_has_the_lowest_it_reaches(void **state)
         free(found);
         graph_fini(&graph);
     }
-    assert_true(apart > NODES); /* they did fall apart */
+    assert_true(apart > NODES); /* the graphs were disconnected */
 }
 
 static void a_graph_without_nodes_has_no_labels(void **state)
@@ -60,4 +60,4 @@ static void a_graph_without_nodes_has_no_labels(void **state)
     graph_fini(&graph);
 }
 
-TEST_MAIN(TEST(every_node_has_the_lowest_it_reaches), TEST(a_graph_without_nodes_has_no_labels))
+TEST_MAIN(TEST(the_label_is_the_lowest_node_in_reach), TEST(a_graph_without_nodes_has_no_labels))

@@ -1,6 +1,6 @@
-/* shortest_paths: one breadth-first search. A node's paths are the sum of the
- * paths of its neighbours one level nearer, and all of those are complete
- * before the first node of its own level is taken from the queue. */
+/* shortest_paths: one breadth-first search. The number of paths to a node is the sum over its
+ * neighbours one level nearer, and these are complete before the first node of its own level is
+ * taken from the queue. */
 #include "topology/measure/shortest_paths.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static uint128 sum_saturating(uint128 a, uint128 b)
     return a > COUNT_MAX - b ? COUNT_MAX : a + b;
 }
 
-/* Stops at the level of `to`: nothing beyond it matters. */
+/* Stops at the level of `to`: deeper levels do not matter. */
 static void search(const struct graph *graph, uint32_t from, uint32_t to, struct bfs *bfs,
                    uint128 *count)
 {

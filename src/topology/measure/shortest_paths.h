@@ -1,6 +1,6 @@
 #pragma once
-/* shortest_paths: how many there are between two nodes. Paths that differ in
- * one of two parallel cables are two. */
+/* shortest_paths: the number of shortest paths between two nodes. Paths that use different cables
+ * of a parallel pair are different paths. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,12 +10,12 @@
 #include "topology/graph.h"
 
 struct shortest_paths {
-    bool connected;    /* is there any path? if not, the rest is 0 */
+    bool connected;    /* is there any path? if not, the other fields are 0 */
     uint32_t distance; /* hops */
-    uint128 count;     /* exact, unless ... */
-    bool saturated;    /* ... there are 2^128 - 1 or more: then that */
+    uint128 count;     /* exact, unless saturated */
+    bool saturated;    /* there are 2^128 - 1 paths or more; `count` is then 2^128 - 1 */
 };
 
-/* From a node to itself there is one path, of no hops. */
+/* From a node to itself there is one path, of 0 hops. */
 MUST_CHECK enum err shortest_paths_count(struct shortest_paths *paths, const struct graph *graph,
                                          uint32_t from, uint32_t to, struct why *why);

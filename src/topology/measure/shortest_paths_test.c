@@ -43,8 +43,8 @@ static void chain_of_pairs(struct graph *graph, uint32_t nodes)
     assert_int_equal(graph_make(graph, nodes, links, 2 * (nodes - 1), NULL), OK);
 }
 
-/* Two parallel cables at each of k steps: 2^k paths, up to the type's end. */
-static void counts_are_exact_until_they_are_flagged(void **state)
+/* Two parallel cables at each of k steps: 2^k paths, up to the limit of the type. */
+static void counts_are_exact_until_they_are_saturated(void **state)
 {
     struct graph chain;
     chain_of_pairs(&chain, 140);
@@ -55,7 +55,7 @@ static void counts_are_exact_until_they_are_flagged(void **state)
     graph_fini(&chain);
 }
 
-/* Enumerates by depth-first search, going only nearer to the target. */
+/* Enumerates by depth-first search; every step must lead nearer to the target. */
 static uint64_t enumerate(const struct graph *graph, uint32_t from, uint32_t to, uint32_t hops)
 {
     uint64_t sum = 0;
@@ -92,7 +92,7 @@ static void counts_agree_with_enumeration(void **state)
     }
 }
 
-static void nodes_apart_have_no_path(void **state)
+static void disconnected_nodes_have_no_path(void **state)
 {
     struct graph graph;
     assert_int_equal(graph_make(&graph, 2, NULL, 0, NULL), OK);
@@ -102,5 +102,5 @@ static void nodes_apart_have_no_path(void **state)
 }
 
 TEST_MAIN(TEST(a_torus_has_the_multinomial), TEST(half_way_round_a_ring_both_ways_count),
-          TEST(counts_are_exact_until_they_are_flagged), TEST(counts_agree_with_enumeration),
-          TEST(nodes_apart_have_no_path))
+          TEST(counts_are_exact_until_they_are_saturated), TEST(counts_agree_with_enumeration),
+          TEST(disconnected_nodes_have_no_path))
