@@ -1,22 +1,23 @@
 /* facets: the key space of a torus (CamCubeOS, section 3.2).
  *
- * A facet is the side of the home on which its keys go if it fails: up or down along each axis. An
- * order says which axis first. The walk goes breadth first: from each server of the list in turn to
- * its neighbours on the facet, in order, unless they are in the list already. As the axes are
- * wrapped it comes to every server.
+ * A facet is the side of the home to which the home's keys move if it fails: up or down along each
+ * axis. An order says which axis comes first. The walk is breadth first: it goes from each server
+ * of the list in turn to that server's neighbours on the facet, in the order of the axes, and
+ * appends those that are not in the list yet. The axes wrap around, so the walk reaches every
+ * server.
  *
- * The walk of a facet is that of facet 0 with the steps mirrored, and it looks the same from every
- * home, so the places as steps from home, once per order, are all that is kept.
+ * The walk of any facet is the walk of facet 0 with mirrored steps, and it looks the same from
+ * every home. So one table of places per order, each place given as steps from home, is enough.
  *
- * Sequence = facet * orders + order; bit a of the facet: down along axis a. Sequence 0 goes up, and
- * along x first. */
+ * Sequence = facet * orders + order. Bit a of the facet set means: down along axis a. Sequence 0
+ * goes up, and along x first. */
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/check.h"
 #include "keyspace/keyspace_impl.h"
 
-/* With two axes z is one of size 1, which leads nowhere. */
+/* With two axes, z is an axis of size 1, on which a step leads nowhere. */
 static const uint8_t orders_of_two[2][KEYSPACE_AXIS_MAX] = {{0, 1, 2}, {1, 0, 2}};
 static const uint8_t orders_of_three[6][KEYSPACE_AXIS_MAX] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                                               {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
@@ -31,7 +32,7 @@ static inline uint32_t place_step(const struct keyspace *keyspace, uint32_t plac
     return place >> keyspace->place_shift[axis] & keyspace->place_mask[axis];
 }
 
-/* One step up along an axis, round its end. */
+/* One step up along an axis; wraps around at its end. */
 static uint32_t place_next(const struct keyspace *keyspace, uint32_t place, uint32_t axis)
 {
     uint32_t step = place_step(keyspace, place, axis);
@@ -47,7 +48,7 @@ static uint32_t place_index(const struct keyspace *keyspace, uint32_t place)
            size[0] * (place_step(keyspace, place, 1) + size[1] * z);
 }
 
-/* The walk of one order on facet 0; `seen` has a byte per server, all zero. */
+/* Makes the list of one order on facet 0. `seen` has a byte per server, all zero. */
 static void walk(const struct keyspace *keyspace, const uint8_t *order, uint32_t *list,
                  uint8_t *seen)
 {
@@ -75,12 +76,13 @@ enum err facets_init(struct keyspace *keyspace, struct why *why)
         uint32_t bits = 0;
         while ((UINT32_C(1) << bits) < keyspace->axis_size[axis])
             bits++;
-        assert((UINT64_C(1) << bits) < 2 * (uint64_t)keyspace->axis_size[axis]); /* and no more */
+        assert((UINT64_C(1) << bits) <
+               2 * (uint64_t)keyspace->axis_size[axis]); /* no bit too many */
         keyspace->place_shift[axis] = shift;
         keyspace->place_mask[axis] = (UINT32_C(1) << bits) - 1;
         shift += bits;
     }
-    assert(shift < 32); /* an axis costs less than a bit more than its share: 3 over 27 in all */
+    assert(shift < 32); /* rounding up costs each axis less than one bit: at most 27 + 3 bits */
     uint32_t orders = order_count(keyspace), count = keyspace->server_count;
     keyspace->sequence_count = orders << keyspace->axis_count;
     uint32_t *places = array_new((size_t)orders * count, sizeof *places);

@@ -14,7 +14,7 @@ static node_id at(const struct space *space, uint32_t x, uint32_t y)
     return topology_node_at(&space->topology, (uint32_t[]){x, y});
 }
 
-static void the_papers_example(void **state)
+static void the_example_of_the_paper_holds(void **state)
 {
     struct space space;
     space_open(&space, "torus:5x5");
@@ -22,7 +22,7 @@ static void the_papers_example(void **state)
     static const uint32_t paper[5][2] = {{2, 2}, {3, 2}, {2, 3}, {4, 2}, {3, 3}};
     for (int i = 0; i < 5; i++)
         assert_int_equal(space.all[i], at(&space, paper[i][0], paper[i][1]));
-    /* The other order on the same facet, and the facet on the other side. */
+    /* The other order on the same facet, then the opposite facet. */
     space_list(&space, (struct place_group){at(&space, 2, 2), 1});
     assert_int_equal(space.all[1], at(&space, 2, 3));
     assert_int_equal(space.all[2], at(&space, 3, 2));
@@ -76,14 +76,14 @@ static uint32_t naive(const struct topology *topology, struct place_group group,
     return count;
 }
 
-static void lists_are_the_papers_recursion(void **state)
+static void lists_equal_the_recursion_of_the_paper(void **state)
 {
     for (size_t i = 0; i < SPEC_COUNT; i++) {
         struct space space;
         space_open(&space, specs[i]);
         assert_int_equal(space.keyspace.sequence_count, space.keyspace.axis_count == 2 ? 8 : 48);
         assert_int_equal(keyspace_scratch_size(&space.keyspace), 0);
-        uint32_t stride = space.count > 64 ? 7 : 1; /* some homes of the larger ones */
+        uint32_t stride = space.count > 64 ? 7 : 1; /* larger topologies: only some homes */
         for (node_id home = 0; home < space.count; home += stride) {
             for (uint32_t sequence = 0; sequence < space.keyspace.sequence_count; sequence++) {
                 struct place_group group = {home, sequence};
@@ -96,7 +96,7 @@ static void lists_are_the_papers_recursion(void **state)
     }
 }
 
-static void sequences_differ(void **state)
+static void sequences_of_a_home_differ(void **state)
 {
     static const char *const large[] = {"torus:4x4", "torus:3x3x3", "novacube:6x4"};
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
@@ -115,14 +115,15 @@ static void sequences_differ(void **state)
     }
 }
 
-/* How many sequences of each server's fall to each other, if it fails. */
-static void a_failed_home_splits_evenly(void **state)
+/* For each failed home: counts how many of its sequences each other server takes over. */
+static void keys_of_a_failed_home_split_evenly(void **state)
 {
     for (size_t i = 0; i < SPEC_COUNT; i++) {
         struct space space;
         space_open(&space, specs[i]);
         uint32_t sequences = space.keyspace.sequence_count, axes = space.keyspace.axis_count;
-        uint32_t long_axes = 0; /* of size 1: no neighbours; the others share evenly */
+        uint32_t long_axes =
+            0; /* an axis of size 1 has no neighbours; the other axes share evenly */
         for (uint32_t axis = 0; axis < axes; axis++)
             long_axes += space.keyspace.axis_size[axis] > 1;
         for (node_id home = 0; home < space.count; home += 3) {
@@ -137,7 +138,8 @@ static void a_failed_home_splits_evenly(void **state)
                 uint32_t where[AXIS_MAX], size = space.keyspace.axis_size[axis];
                 topology_coordinate(&space.topology, home, where);
                 where[axis] = (where[axis] + 1) % size;
-                uint32_t ways = size == 2 ? 1 : 2; /* up and down are the same server, or not */
+                uint32_t ways =
+                    size == 2 ? 1 : 2; /* with size 2 up and down lead to the same server */
                 if (size > 1)
                     assert_int_equal(share[topology_node_at(&space.topology, where)],
                                      sequences / long_axes / ways);
@@ -152,7 +154,7 @@ static void a_failed_home_splits_evenly(void **state)
     }
 }
 
-static void homes_are_equal_shares_of_all_keys(void **state)
+static void all_homes_have_equal_shares_of_the_keys(void **state)
 {
     const uint64_t seed = 11;
     static const char *const odd[] = {"torus:3x5x7", "torus:16x16x16", "torus:7x9", "torus:1x6x5",
@@ -166,7 +168,7 @@ static void homes_are_equal_shares_of_all_keys(void **state)
         for (uint32_t draw = 0; draw < 400000; draw++) {
             uint64_t route = rng_next(&rng);
             struct place_group group = keyspace_group(&space.keyspace, route);
-            /* As the coordinates of a long division, x first. */
+            /* The expected coordinates, by long division, x first. */
             uint64_t digits = (uint64_t)((uint128)route * space.count >> 64), where[3];
             for (int axis = 2; axis >= 0; axis--) {
                 where[axis] = digits % space.keyspace.axis_size[axis];
@@ -184,7 +186,7 @@ static void homes_are_equal_shares_of_all_keys(void **state)
     }
 }
 
-static void powers_of_two_are_the_bits_of_the_key(void **state)
+static void coordinates_on_axes_of_size_2_to_the_n_are_bits_of_the_key(void **state)
 {
     struct space space;
     space_open(&space, "torus:16x16x16");
@@ -200,6 +202,7 @@ static void powers_of_two_are_the_bits_of_the_key(void **state)
     space_close(&space);
 }
 
-TEST_MAIN(TEST(the_papers_example), TEST(lists_are_the_papers_recursion), TEST(sequences_differ),
-          TEST(a_failed_home_splits_evenly), TEST(homes_are_equal_shares_of_all_keys),
-          TEST(powers_of_two_are_the_bits_of_the_key))
+TEST_MAIN(TEST(the_example_of_the_paper_holds), TEST(lists_equal_the_recursion_of_the_paper),
+          TEST(sequences_of_a_home_differ), TEST(keys_of_a_failed_home_split_evenly),
+          TEST(all_homes_have_equal_shares_of_the_keys),
+          TEST(coordinates_on_axes_of_size_2_to_the_n_are_bits_of_the_key))

@@ -1,15 +1,15 @@
 /* key: names of data. */
 #include <string.h>
 
-/* The calls of OpenSSL 3 look up the algorithm and allocate each time, which takes ten times as
- * long as the hash of a name; these only work on our memory. */
+/* The calls of OpenSSL 3 look up the algorithm and allocate memory each time, which takes ten times
+ * as long as the hash of a name. The deprecated calls work on our memory only. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 
 #include "base/check.h"
 #include "keyspace/keyspace.h"
 
-static_assert(SHA_DIGEST_LENGTH == KEY_SIZE, "a key is as long as a SHA-1");
+static_assert(SHA_DIGEST_LENGTH == KEY_SIZE, "a key has the size of a SHA-1 digest");
 
 uint64_t key_route(const struct key *key)
 {
@@ -33,7 +33,7 @@ struct key key_hash(const void *name, uint32_t size)
     SHA_CTX state;
     int done =
         SHA1_Init(&state) && SHA1_Update(&state, name, size) && SHA1_Final(key.bytes, &state);
-    assert(done); /* they only work on memory */
+    assert(done); /* these calls cannot fail: they only work on memory */
     return key;
 }
 

@@ -19,7 +19,7 @@ static void the_hash_is_sha_1(void **state)
     assert_string_equal(text, "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
 }
 
-static void the_last_eight_bytes_route(void **state)
+static void the_last_eight_bytes_decide_the_route(void **state)
 {
     struct key key = key_hash("abc", 3);
     assert_true(key_route(&key) == 0x7850c26c9cd0d89du);
@@ -29,7 +29,7 @@ static void the_last_eight_bytes_route(void **state)
         assert_int_equal(made.bytes[i], 0);
 }
 
-static void texts_are_read_back(void **state)
+static void a_key_survives_text_and_parse(void **state)
 {
     struct key key, read;
     char text[2 * KEY_SIZE + 1];
@@ -49,7 +49,7 @@ static void texts_are_read_back(void **state)
     assert_true(key_route(&key) == 0);
 }
 
-static void what_is_no_key_is_refused(void **state)
+static void malformed_keys_are_rejected(void **state)
 {
     struct key key = key_make(5);
     static const char *const bad[] = {
@@ -57,8 +57,8 @@ static void what_is_no_key_is_refused(void **state)
         ":", "0x12", " 1", "1 ", "-1", "01234567890123456789012345678901234567890"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(key_parse(&key, bad[i]));
-    assert_true(key_route(&key) == 5); /* as it was */
+    assert_true(key_route(&key) == 5); /* unchanged */
 }
 
-TEST_MAIN(TEST(the_hash_is_sha_1), TEST(the_last_eight_bytes_route), TEST(texts_are_read_back),
-          TEST(what_is_no_key_is_refused))
+TEST_MAIN(TEST(the_hash_is_sha_1), TEST(the_last_eight_bytes_decide_the_route),
+          TEST(a_key_survives_text_and_parse), TEST(malformed_keys_are_rejected))

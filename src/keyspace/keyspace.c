@@ -1,4 +1,5 @@
-/* keyspace: what a topology is decides which of the two ways is taken; see facets.c, levels.c. */
+/* keyspace: the kind of the topology decides which of two algorithms makes the lists: facets.c or
+ * levels.c. */
 #include "keyspace/keyspace.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ enum err keyspace_init(struct keyspace *keyspace, const struct topology *topolog
                         "%s: has switches; keys need a topology in which each node is a server",
                         topology->spec[0] ? topology->spec : topology_kind_name(topology->kind));
     if (topology->graph.node_count == 0)
-        return why_fail(why, ERR_USAGE, "there is no server for a key");
+        return why_fail(why, ERR_USAGE, "the topology has no server; a key needs at least one");
     *keyspace = (struct keyspace){
         .server_count = topology->graph.node_count,
         .sequence_count = KEYSPACE_SEQUENCE_MAX,
@@ -43,8 +44,9 @@ void keyspace_fini(struct keyspace *keyspace)
 
 struct place_group keyspace_group(const struct keyspace *keyspace, uint64_t route)
 {
-    /* The low half alone, so that the sequence has nothing to do with the home: of up to 2^32
-     * servers the high half is what tells them apart. Constants, so that nothing is divided. */
+    /* Only the low half chooses the sequence, so that the sequence is independent of the home: with
+     * up to 2^32 servers the high half decides the home. The divisors are constants, so the
+     * compiler emits no division. */
     uint32_t w = (uint32_t)route;
     if (keyspace->axis_count == 0)
         return (struct place_group){levels_home(keyspace->server_count, route), w % 48};

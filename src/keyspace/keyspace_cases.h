@@ -1,5 +1,5 @@
 #pragma once
-/* keyspace_cases: what the tests of the key space share. For tests only. */
+/* keyspace_cases: helpers that the tests of the key space share. For tests only. */
 
 #include <math.h>
 #include <stdio.h>
@@ -11,15 +11,15 @@
 #include "keyspace/keyspace.h"
 #include "topology/build_test.h"
 
-/* A topology, its key space, and room for what is asked of it. */
+/* A topology, its key space, and buffers for results. */
 struct space {
     struct topology topology;
     struct keyspace keyspace;
     uint32_t count;
     void *scratch;
-    node_id *all;    /* a whole list */
-    node_id *found;  /* a list as it was answered */
-    uint64_t *alive; /* all are at first */
+    node_id *all;    /* one complete list */
+    node_id *found;  /* the list that the function under test returned */
+    uint64_t *alive; /* at first all servers are alive */
 };
 
 static inline void space_alive(struct space *space, node_id server, bool alive)
@@ -27,7 +27,8 @@ static inline void space_alive(struct space *space, node_id server, bool alive)
     bitset_put(space->alive, server, alive);
 }
 
-/* Takes the topology. In its place: a graph that is copied must be looked up where it lies. */
+/* Takes ownership of the topology. `space` must not move afterwards: the key space keeps a pointer
+ * to the graph inside it. */
 static inline void space_open_topology(struct space *space, struct topology topology)
 {
     struct why why = {""};
@@ -70,8 +71,9 @@ static inline void space_list(struct space *space, struct place_group group)
     assert_int_equal(space->all[0], group.home);
 }
 
-/* Whether counts of equally likely cases are as unequal as chance allows: Pearson's sum over n
- * cases has the mean n - 1 and the variance 2 (n - 1). Six deviations never happen. */
+/* Checks that the counts of equally likely cases are no more unequal than chance allows. Pearson's
+ * sum over n cases has the mean n - 1 and the variance 2 (n - 1). A sum six standard deviations
+ * above the mean does not occur by chance. */
 static inline void assert_uniform(const uint32_t *counts, uint32_t cases)
 {
     double total = 0, sum = 0;

@@ -1,14 +1,15 @@
 #pragma once
-/* keyspace_impl: the two ways to walk; only keyspace.c calls them. */
+/* keyspace_impl: the two ways to make a list of servers; only keyspace.c calls them. */
 
 #include "base/wide.h"
 #include "keyspace/keyspace.h"
 
-/* facets.c: axes. On failure there is nothing to free. */
+/* facets.c: topologies with axes. After a failure there is nothing to free. */
 MUST_CHECK enum err facets_init(struct keyspace *keyspace, struct why *why);
 
-/* A 64-bit key is a fraction of the whole. Times the size of an axis its integer is the coordinate,
- * uniform whatever the size, and what is left behind the point is a fraction again. */
+/* A 64-bit key is a fraction between 0 and 1. Multiplied by the size of an axis, its integer part
+ * is the coordinate, which is uniform for any size; its fractional part serves the next axis in the
+ * same way. */
 static inline node_id facets_home(const struct keyspace *keyspace, uint64_t route)
 {
     const uint32_t *size = keyspace->axis_size;

@@ -9,8 +9,8 @@ static bool is_alive(const void *context, node_id server)
     return bitset_has(space->alive, server);
 }
 
-/* The list as it stands, without those that are down, is what is answered: so it keeps its order
- * whatever fails and returns, and each key has exactly one root while one server is left. */
+/* The answer must be the complete list without the servers that are down. So the list keeps its
+ * order whatever fails and returns, and each key has exactly one root while one server is left. */
 static void check_group(struct space *space, struct place_group group, unsigned most)
 {
     space_list(space, group);
@@ -31,7 +31,7 @@ static void check_group(struct space *space, struct place_group group, unsigned 
                          expected ? space->all[0] : NODE_NONE);
 }
 
-static void order_survives_failures_and_returns(void **state)
+static void the_order_survives_failures_and_returns(void **state)
 {
     const uint64_t seed = 2013;
     static const char *const specs[] = {"torus:3x3x3",
@@ -46,7 +46,7 @@ static void order_survives_failures_and_returns(void **state)
         struct space space;
         space_open(&space, specs[i]);
         struct rng rng = rng_make(seed, i);
-        /* First mostly failures, down to nobody, then mostly returns. */
+        /* First mostly failures, until no server is left, then mostly returns. */
         for (uint32_t change = 0; change < 600; change++) {
             node_id server = (node_id)rng_below(&rng, space.count);
             bool falling = change < 400 ? rng_below(&rng, 8) > 0 : rng_below(&rng, 4) == 0;
@@ -58,7 +58,7 @@ static void order_survives_failures_and_returns(void **state)
     }
 }
 
-static void nobody_is_the_root_of_nothing(void **state)
+static void without_live_servers_there_is_no_root(void **state)
 {
     static const char *const specs[] = {"torus:3x4", "jellyfish:n=9,degree=4,seed=1"};
     for (size_t i = 0; i < 2; i++) {
@@ -68,7 +68,7 @@ static void nobody_is_the_root_of_nothing(void **state)
         struct place_group group = keyspace_group(&space.keyspace, 77);
         assert_int_equal(keyspace_root(&space.keyspace, group, space.alive, space.scratch),
                          NODE_NONE);
-        space_alive(&space, 5, true); /* and the last one left has every key */
+        space_alive(&space, 5, true); /* the last server left has every key */
         for (uint64_t route = 0; route < 200; route++) {
             group = keyspace_group(&space.keyspace, route << 56 | route);
             assert_int_equal(keyspace_root(&space.keyspace, group, space.alive, space.scratch), 5);
@@ -77,8 +77,8 @@ static void nobody_is_the_root_of_nothing(void **state)
     }
 }
 
-/* Random keys of a failed server: each neighbour takes a sixth, or a quarter. */
-static void keys_of_a_failed_server_spread(void **state)
+/* Takes random keys of a failed server: each of its neighbours takes over an equal share. */
+static void keys_of_a_failed_server_spread_over_its_neighbours(void **state)
 {
     const uint64_t seed = 6;
     static const struct {
@@ -86,7 +86,7 @@ static void keys_of_a_failed_server_spread(void **state)
         uint32_t neighbours;
     } cases[] = {{"torus:4x4x4", 6},
                  {"torus:5x6", 4},
-                 {"novacube:4x4", 4}, /* the torus neighbours; the jump cable plays no part */
+                 {"novacube:4x4", 4}, /* the torus neighbours; the jump cable is ignored */
                  {"jellyfish:n=64,degree=6,seed=1", 6}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct space space;
@@ -100,7 +100,7 @@ static void keys_of_a_failed_server_spread(void **state)
             if (group.home == 9)
                 share[root]++;
             else
-                assert_int_equal(root, group.home); /* nobody else's keys move */
+                assert_int_equal(root, group.home); /* keys of other homes do not move */
         }
         for (node_id server = 0; server < space.count; server++) {
             if (share[server] == 0)
@@ -114,7 +114,7 @@ static void keys_of_a_failed_server_spread(void **state)
     }
 }
 
-static void switches_have_no_keys(void **state)
+static void a_topology_with_switches_is_refused(void **state)
 {
     struct topology topology = build_test("fattree:k=4");
     struct keyspace keyspace;
@@ -125,18 +125,19 @@ static void switches_have_no_keys(void **state)
     topology_fini(&topology);
 }
 
-static void nobody_has_no_keys(void **state)
+static void an_empty_topology_is_refused(void **state)
 {
     const struct topology empty = {.direct = true};
     struct keyspace keyspace;
     struct why why;
     assert_int_equal(keyspace_init(&keyspace, &empty, &why), ERR_USAGE);
-    assert_string_equal(why.text, "there is no server for a key");
+    assert_string_equal(why.text, "the topology has no server; a key needs at least one");
 }
 
-/* What a change in the code must not move: the data of every cluster would lie elsewhere. The
- * servers of the tori, and the homes, were computed by another program, too. */
-static void homes_are_for_ever(void **state)
+/* A change of the code must not change these lists: otherwise the data of every existing cluster
+ * would be looked for on other servers. A second, independent program computed the lists of the
+ * tori and all homes, too. */
+static void homes_never_change(void **state)
 {
     static const struct {
         const char *spec;
@@ -157,6 +158,8 @@ static void homes_are_for_ever(void **state)
     }
 }
 
-TEST_MAIN(TEST(order_survives_failures_and_returns), TEST(nobody_is_the_root_of_nothing),
-          TEST(keys_of_a_failed_server_spread), TEST(switches_have_no_keys),
-          TEST(nobody_has_no_keys), TEST(homes_are_for_ever))
+TEST_MAIN(TEST(the_order_survives_failures_and_returns),
+          TEST(without_live_servers_there_is_no_root),
+          TEST(keys_of_a_failed_server_spread_over_its_neighbours),
+          TEST(a_topology_with_switches_is_refused), TEST(an_empty_topology_is_refused),
+          TEST(homes_never_change))

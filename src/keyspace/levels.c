@@ -1,15 +1,16 @@
 /* levels: the key space of any graph whose nodes are servers.
  *
- * The home is a consistent hash of the key: going from n servers to n + 1 moves 1/(n + 1) of the
- * keys, all of them to the new one. That is what jump consistent hash (Lamping and Veach, 2014)
- * promises, with a division for each of its ln(n) jumps; this takes two or three draws whatever n
- * is, since it runs once a hop. The idea is that of FlipHash (Masson and Lee, 2024): halves that
- * double.
+ * The home is a consistent hash of the key: growth from n to n + 1 servers moves 1/(n + 1) of the
+ * keys, all of them to the new server. Jump consistent hash (Lamping and Veach, 2014) guarantees
+ * the same, with a division for each of its ln(n) jumps. This hash runs at every hop, so it takes
+ * two or three draws for any n. Its idea is that of FlipHash (Masson and Lee, 2024): ranges of
+ * servers that double in size.
  *
- * Then breadth first over the cables as planned. A level is everybody at the same distance from
- * home, in order of their ids, then shuffled: who comes first takes turns from one sequence to the
- * next, so that the keys of a failed home spread evenly over its neighbours; the others are drawn.
- * Servers that no cable joins to the home are one more level, the last. */
+ * After the home the list goes breadth first over the cables as planned. A level is the set of all
+ * servers at the same distance from home. It is put in order of the ids and then shuffled. The
+ * sequences take turns at which server comes first, so that the keys of a failed home spread evenly
+ * over its neighbours; the order of the other servers is random. Servers that no path of cables
+ * joins to the home form one more level, the last. */
 #include <string.h>
 
 #include "base/bitset.h"
@@ -18,21 +19,23 @@
 #include "base/rng.h"
 #include "keyspace/keyspace_impl.h"
 
-#define DRAW_MAX 64 /* each finds its server in more than half of the cases */
+#define DRAW_MAX 64 /* each draw finds an existing server in more than half of the cases */
 
-/* Independent numbers from one key. */
+/* Returns the number `which` of a series of independent numbers that a key gives. */
 static inline uint64_t draw(uint64_t route, uint64_t which)
 {
-    return hash_mix(route + which * 0x9e3779b97f4a7c15u); /* the golden ratio */
+    return hash_mix(route + which * 0x9e3779b97f4a7c15u); /* the 64-bit golden ratio */
 }
 
-/* Half h is the servers from 2^h to 2^(h+1) - 1: as many as there were before it. */
+/* Half h is the servers from 2^h to 2^(h+1) - 1: as many as all servers below it. Returns the
+ * random bits that choose a server of that half, or, from the second try on, of all halves up to
+ * it. */
 static inline uint32_t half_place(uint64_t route, uint32_t half, uint32_t try)
 {
     return (uint32_t)draw(route, 1 + half + 32 * (uint64_t)try);
 }
 
-/* Home among 2^h servers: the last half whose coin fell for it, and a place drawn in that. */
+/* Returns the home among 2^half servers: a server drawn from the last half whose coin is set. */
 static inline node_id home_below(uint64_t route, uint64_t coins, uint32_t half)
 {
     uint64_t below = coins & ((UINT64_C(1) << half) - 1);
@@ -46,11 +49,13 @@ node_id levels_home(uint32_t server_count, uint64_t route)
 {
     assert(server_count > 0 && server_count <= GRAPH_NODE_MAX);
     uint64_t coins = draw(route, 0);
-    /* The last, maybe not full. Of one server alone, which the draws never leave, as of two. */
+    /* The last half, which may be incomplete. One server counts as two here; the draws below never
+     * leave server 0 then. */
     uint32_t half = 31 - (uint32_t)__builtin_clz((server_count - 1) | 1);
     uint32_t base = UINT32_C(1) << half;
-    /* Uniform among 2 * base servers until it is one that is there. Such draws never depend on how
-     * many there are: one more server is found by those keys that came past it, and by no other. */
+    /* Draws uniformly among 2 * base servers until the server exists. The draws do not depend on
+     * the number of servers: an added server receives exactly those keys whose draws rejected it
+     * before. */
     uint32_t at = coins & base ? base | (half_place(route, half, 0) & (base - 1)) : 0;
     for (uint32_t try = 1; at >= server_count; try++)
         at = try == DRAW_MAX ? 0 : half_place(route, half, try) & (2 * base - 1);
@@ -59,13 +64,13 @@ node_id levels_home(uint32_t server_count, uint64_t route)
     return home_below(route, coins, half);
 }
 
-/* What one walk needs; the memory is the caller's. */
+/* The state of one walk; the caller owns the memory. */
 struct levels {
-    uint64_t *seen;  /* a bit per server: in this level, or before */
+    uint64_t *seen;  /* a bit per server: in this level or an earlier one */
     uint64_t *next;  /* a bit per server: in the level that is being collected */
-    uint32_t *level; /* the level we are in */
-    size_t words;    /* of each of the two */
-    uint32_t count;  /* of the level */
+    uint32_t *level; /* the servers of the current level */
+    size_t words;    /* of `seen`, and of `next` */
+    uint32_t count;  /* of servers in `level` */
 };
 
 size_t levels_scratch_size(uint32_t server_count)
@@ -73,7 +78,7 @@ size_t levels_scratch_size(uint32_t server_count)
     return 2 * bitset_words(server_count) * sizeof(uint64_t) + server_count * sizeof(uint32_t);
 }
 
-/* Moves on to the level that `next` holds, in order of the ids; empties `next`. */
+/* Moves the servers in `next` to `level`, in order of their ids, and empties `next`. */
 static void level_take(struct levels *levels)
 {
     levels->count = 0;
@@ -97,7 +102,7 @@ static void level_collect(struct levels *levels, const struct graph *graph)
     }
 }
 
-/* Those that no cable joins to any before. */
+/* Collects the servers that no cable joins to any earlier level. */
 static void level_collect_rest(struct levels *levels, uint32_t server_count)
 {
     for (size_t word = 0; word < levels->words; word++)
@@ -118,7 +123,8 @@ static void level_collect_next(struct levels *levels, const struct keyspace *key
 
 static void level_shuffle(struct levels *levels, struct place_group group, uint32_t depth)
 {
-    /* Sequences are fewer than 256: a seed belongs to one home, and 255 to all its sequences. */
+    /* Sequences are below 255, so each home has a seed per sequence, and the seed 255 that all its
+     * sequences share. */
     struct rng turns = rng_make((uint64_t)group.home << 8 | 255, depth);
     struct rng rest = rng_make((uint64_t)group.home << 8 | group.sequence, depth);
     uint32_t turn = (uint32_t)((rng_below(&turns, levels->count) + group.sequence) % levels->count);

@@ -13,7 +13,7 @@ static const char *const specs[] = {
 };
 #define SPEC_COUNT (sizeof specs / sizeof *specs)
 
-/* Hops by relaxing all cables until nothing changes. */
+/* Counts hops by relaxing all cables until nothing changes. */
 static void distances(const struct topology *topology, node_id from, uint32_t *hops)
 {
     uint32_t nodes = topology->graph.node_count;
@@ -32,7 +32,7 @@ static void distances(const struct topology *topology, node_id from, uint32_t *h
     }
 }
 
-static void lists_hold_everybody_level_by_level(void **state)
+static void lists_hold_all_servers_level_by_level(void **state)
 {
     for (size_t i = 0; i < SPEC_COUNT; i++) {
         struct space space;
@@ -61,9 +61,9 @@ static void lists_hold_everybody_level_by_level(void **state)
     }
 }
 
-static void those_without_a_way_come_last(void **state)
+static void servers_without_a_path_to_the_home_come_last(void **state)
 {
-    /* Two triangles and a server alone. */
+    /* Two triangles and an isolated server. */
     static const struct link links[] = {{0, 1, 0, 0}, {1, 2, 1, 0}, {2, 0, 1, 1},
                                         {4, 5, 0, 0}, {5, 6, 1, 0}, {6, 4, 1, 1}};
     struct topology topology;
@@ -83,7 +83,7 @@ static void those_without_a_way_come_last(void **state)
     space_close(&space);
 }
 
-static void a_failed_home_splits_evenly_over_its_neighbours(void **state)
+static void keys_of_a_failed_home_split_evenly_over_its_neighbours(void **state)
 {
     for (size_t i = 0; i < SPEC_COUNT; i++) {
         struct space space;
@@ -103,8 +103,8 @@ static void a_failed_home_splits_evenly_over_its_neighbours(void **state)
     }
 }
 
-/* If the heir fails too, its part does not go to one server alone. */
-static void the_next_heirs_are_many(void **state)
+/* If the first heir fails too, its share goes to more than one server. */
+static void the_share_of_a_failed_heir_spreads(void **state)
 {
     struct space space;
     space_open(&space, "jellyfish:n=64,degree=6,seed=1");
@@ -117,7 +117,7 @@ static void the_next_heirs_are_many(void **state)
             if (space.all[1] == space.topology.graph.to[first])
                 different += heirs[space.all[2]]++ == 0;
         }
-        assert_in_range(different, 2, 5); /* eight draws among five */
+        assert_in_range(different, 2, 5); /* eight draws among five servers */
     }
     assert_uniform(second, 64);
     space_close(&space);
@@ -131,7 +131,8 @@ static void homes_are_uniform(void **state)
     static const uint32_t counts[] = {2, 3, 5, 27, 64, 65, 100, 1000, 1025};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         char spec[64];
-        snprintf(spec, sizeof spec, "torus:%u", counts[i]); /* a ring: the hash minds no wiring */
+        snprintf(spec, sizeof spec, "torus:%u",
+                 counts[i]); /* a ring: the hash does not depend on the wiring */
         struct space space;
         space_open(&space, spec);
         uint32_t *homes = calloc(counts[i], sizeof *homes);
@@ -149,7 +150,7 @@ static void homes_are_uniform(void **state)
         }
         assert_uniform(homes, counts[i]);
         assert_uniform(sequences, 48);
-        assert_uniform(of_home, 48); /* whatever the home */
+        assert_uniform(of_home, 48); /* for any home */
         free(homes);
         free(sequences);
         free(of_home);
@@ -157,7 +158,7 @@ static void homes_are_uniform(void **state)
     }
 }
 
-/* The same keys before and after one more server: how many moved. All went to it. */
+/* Returns how many keys move when one server is added; asserts that all of them move to it. */
 static uint32_t moved(const struct keyspace *before, const struct keyspace *after, uint32_t draws,
                       uint64_t seed)
 {
@@ -175,7 +176,7 @@ static uint32_t moved(const struct keyspace *before, const struct keyspace *afte
     return count;
 }
 
-static void growth_moves_its_share_and_no_other(void **state)
+static void a_new_server_takes_its_share_and_no_other_key_moves(void **state)
 {
     const uint64_t seed = 17;
     const uint32_t draws = 20000;
@@ -195,8 +196,9 @@ static void growth_moves_its_share_and_no_other(void **state)
     space_close(&before);
 }
 
-/* A Jellyfish that grows changes cables, too: that changes lists, and no other home. */
-static void a_jellyfish_grows(void **state)
+/* A Jellyfish that grows changes cables, too. That changes the lists, but no home except those that
+ * move to the new server. */
+static void a_grown_jellyfish_moves_keys_to_the_new_server_only(void **state)
 {
     struct space before, after;
     space_open(&before, "jellyfish:n=63,degree=6,seed=9");
@@ -214,7 +216,9 @@ static void a_jellyfish_grows(void **state)
     space_close(&before);
 }
 
-TEST_MAIN(TEST(lists_hold_everybody_level_by_level), TEST(those_without_a_way_come_last),
-          TEST(a_failed_home_splits_evenly_over_its_neighbours), TEST(the_next_heirs_are_many),
-          TEST(homes_are_uniform), TEST(growth_moves_its_share_and_no_other),
-          TEST(a_jellyfish_grows))
+TEST_MAIN(TEST(lists_hold_all_servers_level_by_level),
+          TEST(servers_without_a_path_to_the_home_come_last),
+          TEST(keys_of_a_failed_home_split_evenly_over_its_neighbours),
+          TEST(the_share_of_a_failed_heir_spreads), TEST(homes_are_uniform),
+          TEST(a_new_server_takes_its_share_and_no_other_key_moves),
+          TEST(a_grown_jellyfish_moves_keys_to_the_new_server_only))
