@@ -1,23 +1,24 @@
-/* detector: the loop that notices. A pass takes over what the keeper told, moves what does
- * not move by itself, looks at the columns, and evaluates and fires. Between passes it
- * polls, then yields, then sleeps on a bell that whoever puts rings.
+/* detector: the loop that notices changes. A pass takes over membership events, moves rows that do
+ * not move by themselves, compares the columns, evaluates predicates and fires triggers. Between
+ * passes it polls, then yields, then sleeps on a bell that every put rings.
  *
- * Over a fabric that places words without its processor's help nobody can ring when a word
- * arrives. There the sleeper first says so in its row (asleep) and waits until everybody
- * has that; and whoever writes looks at it when its write has been placed, and then sends a
- * notification. One of the two sees the other: the word was placed before asleep was
- * seen, and then the last look finds it, or after, and then it is told of. */
+ * A fabric that places words without the help of the member's processor cannot ring a bell when a
+ * word arrives. There the sleeping detector first sets `asleep` in its row and waits until all
+ * members have received it. A writer reads `asleep` after its write has been placed, and then sends
+ * a notification. One of the two always notices the other: if the word was placed before the writer
+ * could see `asleep`, the detector's last check finds the word; otherwise the writer sees `asleep`
+ * and notifies. */
 #include <errno.h>
 
 #include "base/compare.h"
 #include "sst/core/sst_impl.h"
 #include "transport/wake/wait.h"
 
-#define ASLEEP_NSEC (2 * 1000 * 1000LL) /* how long the others may take to notice */
-/* A member that does not know that we sleep, for it hangs, does not wake us: we look so often. */
+#define ASLEEP_NSEC (2 * 1000 * 1000LL) /* how long the others may take to receive it */
+/* A hung member may not know that we sleep and so does not wake us: then we check this often. */
 #define UNTOLD_NAP_NSEC (100 * 1000 * 1000LL)
-#define MANUAL_NAP_NSEC (5 * 1000 * 1000LL) /* without a keeper its messages wait so long */
-#define MEMBERS_TURNS   16                  /* busy steps between two looks for messages */
+#define MANUAL_NAP_NSEC (5 * 1000 * 1000LL) /* limit for messages without a keeper thread */
+#define MEMBERS_TURNS   16                  /* busy steps between two checks for messages */
 
 void detector_enter(struct sst *sst)
 {
@@ -31,7 +32,7 @@ void detector_leave(struct sst *sst)
         lock_drop(&sst->detect_lock);
 }
 
-/* Fetches, and sends what is owed. */
+/* Fetches rows, and sends owed ones. */
 static int detector_move(struct sst *sst)
 {
     bool carries = atomic_load_explicit(&sst->share.carries, memory_order_relaxed);
@@ -72,7 +73,7 @@ static bool detector_is_due(struct sst *sst)
     return due;
 }
 
-/* Says in the own row whether we sleep. Returns whether all others have that. */
+/* Sets `asleep` in the own row. Returns whether all others have received it. */
 static bool asleep_say(struct sst *sst, bool asleep)
 {
     nsec deadline = clock_after(ASLEEP_NSEC);
@@ -80,7 +81,7 @@ static bool asleep_say(struct sst *sst, bool asleep)
     own_set_head(&sst->share.own, ROW_ASLEEP, asleep);
     lock_drop(&sst->share.put_lock);
     if (!asleep)
-        return true; /* a member that does not know it yet wakes us needlessly */
+        return true; /* a member that does not know yet wakes us needlessly */
     while (!share_flush(&sst->share)) {
         if (clock_is_past(deadline))
             return false;
@@ -131,7 +132,7 @@ void *detector_run(void *argument)
     lock_take(&sst->share.put_lock);
     lock_favour(&sst->share.put_lock);
     lock_drop(&sst->share.put_lock);
-    bool waits = false; /* it begins when a pass finds nothing: passes come thick and fast */
+    bool waits = false; /* begins when a pass finds nothing: busy passes must be fast */
     while (!atomic_load_explicit(&sst->stopping, memory_order_relaxed)) {
         if (detector_pass(sst)) {
             waits = false;
@@ -155,7 +156,7 @@ static int step(struct sst *sst, int64_t deadline)
     for (;;) {
         uint64_t fired = sst->predicates.fires;
         int happened = detector_pass(sst);
-        /* Members come and go seldom, and looking for it costs as much as a pass. */
+        /* Members change rarely, and the check costs as much as a pass. */
         if (!happened || sst->steps++ % MEMBERS_TURNS == 0)
             happened += members_step(sst->members, RIPC_NOW) > 0;
         fired = sst->predicates.fires - fired;

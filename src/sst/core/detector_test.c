@@ -1,6 +1,6 @@
-/* Wake-ups of a detector that sleeps. Bells of this program have no safety timeout, and the
- * detectors sleep as soon as they find nothing: each test fails if the wake-up that it is about is
- * deleted. A failed test leaves its members behind, so they are static. */
+/* Wake-ups of a sleeping detector. Bells of this program have no safety timeout, and the detectors
+ * sleep as soon as they find nothing: each test fails if the wake-up that it tests is deleted. A
+ * failed test does not close its members, so they are static. */
 #include <string.h>
 
 #include "sst/core/sst_impl.h"
@@ -25,8 +25,8 @@ static void open_sleepy(unsigned count)
     open_members(members, count, &config);
 }
 
-/* Returns when that member's detector sleeps. It may have said so and still be in its last check:
- * hence several checks of ours in a row. */
+/* Waits until that member's detector sleeps. It may have announced its sleep and still be in its
+ * last check: therefore several checks in a row. */
 static void await_sleep(struct member *member)
 {
     nsec deadline = clock_after(SLEEPER_PATIENCE_NSEC);
@@ -44,7 +44,7 @@ static void wait_for_wish(void *argument)
     member->result = sst_wait(member->sst, has_value, &wish, &column, 1, RIPC_FOREVER);
 }
 
-/* By the peer, whose bell we map, and by ourselves. */
+/* The put comes once from this member itself, once from the peer, which maps our bell. */
 static void a_put_wakes_the_detectors_that_see_it(void **state)
 {
     open_sleepy(2);
@@ -62,7 +62,7 @@ static void a_put_wakes_the_detectors_that_see_it(void **state)
 static _Atomic unsigned evaluations; /* of holds_later, by several threads; relaxed */
 static _Atomic bool fired;           /* stored by the detector, with release */
 
-/* False where the waiting thread looks itself, then true. */
+/* False when the waiting thread evaluates it, true afterwards. */
 static bool holds_later(const struct sst *sst, void *argument)
 {
     return atomic_fetch_add_explicit(&evaluations, 1, memory_order_relaxed) > 0;
@@ -75,8 +75,8 @@ static void wait_for_later(void *argument)
     member->result = sst_wait(member->sst, holds_later, NULL, &column, 1, RIPC_FOREVER);
 }
 
-/* What a waiting thread wants to know may have become true before the detector knew of it. */
-static void waiting_wakes_the_detector(void **state)
+/* The condition may have become true before the detector had the predicate. */
+static void a_waiting_thread_wakes_the_detector(void **state)
 {
     open_sleepy(1);
     await_sleep(&members[0]);
@@ -135,7 +135,7 @@ static void open_second(void *argument)
     open_member(&members[1]);
 }
 
-/* The thread that knows of members first tells the detector, which installs the new view. */
+/* The keeper, which learns of members first, tells the detector, which installs the new view. */
 static void a_member_that_joins_wakes_the_detectors_of_others(void **state)
 {
     open_sleepy(1);
@@ -150,9 +150,10 @@ static void a_member_that_joins_wakes_the_detectors_of_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE(closing_wakes_the_detector), /* first, for the others close in the test's thread */
+        SCENE(closing_wakes_the_detector), /* first, because in the other tests the test's own
+                                              thread closes */
         SCENE(a_put_wakes_the_detectors_that_see_it),
-        SCENE(waiting_wakes_the_detector),
+        SCENE(a_waiting_thread_wakes_the_detector),
         SCENE(a_new_predicate_is_evaluated_at_once),
         SCENE(a_member_that_joins_wakes_the_detectors_of_others),
     };

@@ -1,6 +1,7 @@
-/* keeper: the thread that keeps the members of a table. It carries the messages of the council,
- * holds the meetings that the council wants (members/meeting.h), and watches for triggers that run
- * too long. Without threads the program's own steps do its work, but for the last. */
+/* keeper: the thread that maintains the membership of a table. It carries the messages of the
+ * council, holds the meetings that the council requests (members/meeting.h), and watches for
+ * triggers that run too long. Without threads the program's calls of sst_step do its work, except
+ * the last. */
 #include <errno.h>
 
 #include "base/check.h"
@@ -8,12 +9,12 @@
 
 #define EVENTS_NSEC   (1000 * 1000 * 1000LL) /* how long a newcomer waits for a trigger to end */
 #define EVENTS_PAUSE  (100 * 1000LL)
-#define TRIGGERS_NSEC (500 * 1000 * 1000LL) /* between two looks at running triggers */
+#define TRIGGERS_NSEC (500 * 1000 * 1000LL) /* between two checks of running triggers */
 
 /* ---- meetings ---- */
 
-/* The seat may still be the one of a row that the table shows: the detector takes over what it was
- * told first. */
+/* Waits until the detector has handled all events: until then the seat may belong to a row that the
+ * table still shows. */
 static int events_wait_for(struct sst *sst)
 {
     nsec deadline = clock_after(EVENTS_NSEC);
@@ -42,7 +43,8 @@ static int meeting_accept(struct sst *sst, uint32_t row, ripc_id member,
     assert(sst->share.seats[row].target.member == member);
     lock_take(&sst->share.put_lock);
     if (sst_epoch(sst) == 0 && from->barrier > row_load(own->row, ROW_BARRIER))
-        own_set_head(own, ROW_BARRIER, from->barrier); /* we stand where the others stand */
+        own_set_head(own, ROW_BARRIER,
+                     from->barrier); /* begin with the barrier that the others have reached */
     lock_drop(&sst->share.put_lock);
     return target_open(&sst->share, row, from, deadline);
 }
@@ -63,7 +65,7 @@ const struct meeting_ops keeper_meetings = {
 
 /* ---- the thread ---- */
 
-/* Tells of a trigger that runs for too long, once. */
+/* Reports a trigger that runs too long, once. */
 static void trigger_watch(struct sst *sst)
 {
     char name[SST_NAME_MAX];

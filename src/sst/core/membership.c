@@ -1,5 +1,6 @@
-/* membership: members come and go. Whoever learns of a change tells the detector, which changes the
- * table between two passes, so that no predicate ever sees half a view. */
+/* membership: members join, leave and fail. Any thread that learns of a change adds an event for
+ * the detector, which changes the table between two passes, so that no predicate ever sees half a
+ * view. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,9 @@
 #include "base/check.h"
 #include "sst/core/sst_impl.h"
 
-#define EVENT_PAUSE_NSEC (100 * 1000LL) /* between two tries to get memory for an event */
+#define EVENT_PAUSE_NSEC (100 * 1000LL) /* between two tries to allocate an event */
 
-/* ---- told by the keeper, or by any thread ---- */
+/* ---- by the keeper, or by any thread ---- */
 
 static void event_tell(struct sst *sst, struct membership_event *event)
 {
@@ -27,7 +28,7 @@ static void event_tell(struct sst *sst, struct membership_event *event)
 static struct membership_event *event_new(int kind, uint32_t row)
 {
     struct membership_event *event;
-    /* It must be told: there will be memory again, or no program. */
+    /* The event must not be lost, so wait for memory. */
     while (!(event = calloc(1, sizeof *event)))
         clock_nap(EVENT_PAUSE_NSEC);
     event->kind = kind;
@@ -59,7 +60,7 @@ void membership_expelled(struct sst *sst)
     event_tell(sst, event_new(MEMBERSHIP_EXPELLED, 0));
 }
 
-/* ---- done by the detector ---- */
+/* ---- by the detector ---- */
 
 static void upcall(struct sst *sst, const struct sst_news *news)
 {
@@ -74,7 +75,7 @@ static void live_set(struct sst *sst, uint32_t row, bool live)
     atomic_store_explicit(word, live ? bits | bitset_bit(row) : bits, memory_order_release);
 }
 
-/* Nobody writes it any more, and it stays as it is. */
+/* No process writes the row any more; it keeps its content. */
 static void row_freeze(struct sst *sst, uint32_t row)
 {
     struct view_member *member = &sst->view.rows[row];
@@ -102,14 +103,14 @@ static uint8_t *row_memory(struct sst *sst, const struct view *view, uint32_t ro
     return sst->share.seats[row].row;
 }
 
-/* What must be done and told while the view before still stands, whole. */
+/* Does, and reports, what must happen while the previous view is still complete. */
 static void row_clear(struct sst *sst, const struct membership_event *event, uint32_t row)
 {
     const struct view_member *before = &sst->view.rows[row];
     if (before->nonce == event->view.rows[row].nonce)
         return;
     if (!bitset_has(event->view.left, row))
-        row_freeze(sst, row); /* the others heard of it first */
+        row_freeze(sst, row); /* other members learned of the failure before us */
     if (before->id && row != sst->table.own && !sst->gone[row])
         target_close(&sst->share, row);
 }

@@ -1,4 +1,4 @@
-/* sst: what is promised where a put, a fetch, a view or a barrier is half done. */
+/* sst: what the interface guarantees while a put, a fetch, a view or a barrier is half done. */
 #include "sst/core/sst_impl.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 
 #include "sst/core/sst_scene.h"
 
-/* The owner of the row, as this member has it, is in the middle of a put. */
+/* Makes this member's copy of the row look as if its owner were in the middle of a put. */
 static void row_tear(struct sst *sst, uint32_t row)
 {
     uint8_t *memory = sst->share.seats[row].row;
@@ -15,7 +15,7 @@ static void row_tear(struct sst *sst, uint32_t row)
     row_store(memory, watch, row_load(memory, watch) | 1);
 }
 
-static void what_the_dead_left_is_told(void **state)
+static void a_row_left_in_the_middle_of_a_put_is_reported(void **state)
 {
     struct member members[2];
     struct sst_config config = config_of(SST_WRITES, 2);
@@ -61,7 +61,7 @@ static bool never(const struct sst *sst, void *argument)
     return false;
 }
 
-static void a_wait_ends_though_something_always_happens(void **state)
+static void a_wait_times_out_even_if_something_always_happens(void **state)
 {
     struct member member;
     struct sst_config config = config_of(SST_WRITES, 1);
@@ -75,8 +75,8 @@ static void a_wait_ends_though_something_always_happens(void **state)
     close_member(&member);
 }
 
-/* Who comes again to a barrier that it gave up waiting for comes to that one. */
-static void a_barrier_given_up_is_the_same_again(void **state)
+/* A member that calls again after a timeout waits at the same barrier. */
+static void a_barrier_after_a_timeout_is_the_same_one(void **state)
 {
     struct member members[2];
     struct sst_config config = config_of(SST_WRITES, 2);
@@ -86,8 +86,8 @@ static void a_barrier_given_up_is_the_same_again(void **state)
     assert_int_equal(sst_barrier(slow, RIPC_NOW), -EAGAIN);
     assert_int_equal(sst_barrier(quick, scene_deadline()), 0);
     assert_int_equal(sst_barrier(quick, RIPC_NOW), -EAGAIN);
-    assert_int_equal(sst_barrier(slow, scene_deadline()), 0); /* its first */
-    assert_int_equal(sst_barrier(quick, RIPC_NOW), -EAGAIN);  /* its second, still */
+    assert_int_equal(sst_barrier(slow, scene_deadline()), 0); /* its first barrier */
+    assert_int_equal(sst_barrier(quick, RIPC_NOW), -EAGAIN);  /* still its second barrier */
     assert_int_equal(sst_barrier(slow, scene_deadline()), 0);
     assert_int_equal(sst_barrier(quick, scene_deadline()), 0);
     close_members(members, 2);
@@ -115,15 +115,15 @@ static void who_joins_sees_rows_from_the_first_upcall_on(enum sst_design design)
     close_members(members, 2);
 }
 
-static void newcomers_see_rows(void **state)
+static void a_joiner_sees_all_rows_in_its_first_upcall(void **state)
 {
     who_joins_sees_rows_from_the_first_upcall_on(SST_WRITES);
     who_joins_sees_rows_from_the_first_upcall_on(SST_READS);
 }
 
-/* While a fetched row is being taken over no thread sees one of its columns without those that
- * were put before. */
-static void half_of_a_fetch_is_not_seen(void **state)
+/* While a fetched row is being copied, no thread sees one of its columns without those that were
+ * put before. */
+static void a_half_copied_fetch_is_not_visible(void **state)
 {
     struct member members[2];
     struct sst_config config = config_of(SST_READS, 2);
@@ -148,7 +148,7 @@ static void half_of_a_fetch_is_not_seen(void **state)
 
 struct large {
     uint64_t step;
-    uint8_t rest[1 << 16]; /* so that copying takes a while */
+    uint8_t rest[1 << 16]; /* makes copying take a while */
     uint64_t guard;
 };
 
@@ -205,7 +205,8 @@ struct writer {
     _Atomic bool stop;
 };
 
-/* Two owners: the second answers what it saw of the first before that has counted its put. */
+/* Plays two owners: the second one answers a put of the first before the first has increased its
+ * sequence. */
 static void *write_in_turn(void *argument)
 {
     struct writer *writer = argument;
@@ -225,7 +226,7 @@ static void *write_in_turn(void *argument)
     return NULL;
 }
 
-static void a_snapshot_has_no_answer_without_its_question(void **state)
+static void a_consistent_snapshot_has_no_answer_without_its_question(void **state)
 {
     struct member members[3];
     struct sst_config config = large_config(SST_WRITES, 3);
@@ -261,7 +262,8 @@ static void a_snapshot_has_no_answer_without_its_question(void **state)
     close_members(members, 3);
 }
 
-/* Upcalls of failures show the view that they belong to, whole. */
+/* Counts the members that are visible in an upcall of a failure: the view must still be
+ * complete. */
 static void note_view(struct sst *sst, const struct sst_news *news, void *argument)
 {
     struct member *member = argument;
@@ -272,7 +274,7 @@ static void note_view(struct sst *sst, const struct sst_news *news, void *argume
         member->fired += sst_member(sst, row) != 0;
 }
 
-static void failures_are_told_before_the_view_changes(void **state)
+static void failures_are_reported_before_the_view_changes(void **state)
 {
     struct member members[3];
     struct sst_config config = config_of(SST_WRITES, 3);
@@ -290,7 +292,7 @@ static void failures_are_told_before_the_view_changes(void **state)
     membership_install(sst, &view);
     uint32_t column = STEP;
     assert_int_equal(sst_wait(sst, lives_alone, NULL, &column, 1, scene_deadline()), 0);
-    detector_enter(sst); /* the pass is over */
+    detector_enter(sst); /* wait for the end of the pass */
     detector_leave(sst);
     assert_int_equal(members[0].failures, 2);
     assert_int_equal(members[0].fired, 6);
@@ -300,14 +302,14 @@ static void failures_are_told_before_the_view_changes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE(what_the_dead_left_is_told),
-        SCENE(a_wait_ends_though_something_always_happens),
-        SCENE(a_barrier_given_up_is_the_same_again),
-        SCENE(newcomers_see_rows),
-        SCENE(half_of_a_fetch_is_not_seen),
+        SCENE(a_row_left_in_the_middle_of_a_put_is_reported),
+        SCENE(a_wait_times_out_even_if_something_always_happens),
+        SCENE(a_barrier_after_a_timeout_is_the_same_one),
+        SCENE(a_joiner_sees_all_rows_in_its_first_upcall),
+        SCENE(a_half_copied_fetch_is_not_visible),
         SCENE(aggregates_keep_the_order_of_puts),
-        SCENE(a_snapshot_has_no_answer_without_its_question),
-        SCENE(failures_are_told_before_the_view_changes),
+        SCENE(a_consistent_snapshot_has_no_answer_without_its_question),
+        SCENE(failures_are_reported_before_the_view_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

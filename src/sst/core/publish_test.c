@@ -1,15 +1,15 @@
-/* What an atomic word of the table carries with it: one thread writes plain memory and then the
- * word, the other sees the word and reads the memory. ThreadSanitizer reports a race if the store
- * does not release or the load does not acquire; without it the tests see only the values. */
+/* What an atomic word of the table orders: one thread writes plain memory and then the word, the
+ * other sees the word and reads the memory. ThreadSanitizer reports a race if the store does not
+ * release or the load does not acquire; without it the tests check only the values. */
 #include <sched.h>
 
 #include "sst/core/sst_impl.h"
 #include "sst/core/sst_scene.h"
 #include "sst/table/aggregate.h"
 
-/* ---- views, by the detector ---- */
+/* ---- views, published by the detector ---- */
 
-#define OTHER 99 /* a member that is not there: only its row is shown */
+#define OTHER 99 /* a member that does not exist: only its row is shown */
 
 static struct member member;
 
@@ -61,8 +61,8 @@ static bool has_view(const struct sst *sst)
     return table_view_begin(&sst->table) == 4;
 }
 
-/* The detector installs a view with one more row; we look at nothing but the one word. `whole`: it
- * is written after the view was copied. */
+/* The detector installs a view with one more row; this thread reads only the one word. `whole`: the
+ * word is written after the view was copied. */
 static void view_is_seen(bool (*seen)(const struct sst *sst), bool whole)
 {
     struct sst_config config = config_of(SST_WRITES, 1);
@@ -73,7 +73,7 @@ static void view_is_seen(bool (*seen)(const struct sst *sst), bool whole)
     sst->share.seats[1].row = row;
     struct view view;
     detector_enter(sst);
-    sst->gone[1] = true; /* row_install writes it before anything is shown */
+    sst->gone[1] = true; /* row_install writes it before anything is published */
     view = sst->view;
     detector_leave(sst);
     view.epoch = 2;
@@ -90,7 +90,7 @@ static void view_is_seen(bool (*seen)(const struct sst *sst), bool whole)
     free(row);
 }
 
-static void a_view_that_is_seen_is_there(void **state)
+static void every_word_of_a_view_publishes_the_view(void **state)
 {
     static bool (*const parts[])(const struct sst *sst) = {has_row, has_member, has_live,
                                                            has_live_count, has_next_live};
@@ -101,14 +101,15 @@ static void a_view_that_is_seen_is_there(void **state)
         view_is_seen(ends[i], true);
 }
 
-static unsigned told; /* plain: written by the upcall, where the detector runs */
+static unsigned told; /* plain: written by the upcall in the detector's thread */
 
 static void note_expelled(struct sst *sst, const struct sst_news *news, void *argument)
 {
     told += news->kind == SST_EXPELLED;
 }
 
-/* The keeper meets nobody before the detector has done what it was told: then it sees all of it. */
+/* The keeper meets no process before the detector has handled all events: then it sees their
+ * effects. */
 static void the_keeper_sees_what_the_detector_did(void **state)
 {
     struct sst_config config = config_of(SST_WRITES, 1);
@@ -126,13 +127,13 @@ static void the_keeper_sees_what_the_detector_did(void **state)
     scene_close(ripc);
 }
 
-/* ---- a table in plain memory, by a thread of ours ---- */
+/* ---- a table in plain memory, published by a thread of this test ---- */
 
 struct stage {
-    struct sst *sst; /* as far as those who look need one */
+    struct sst *sst; /* only the fields that readers need */
     struct predicates predicates;
-    uint8_t *row; /* of nobody, all zeroes */
-    int plain;    /* what is published */
+    uint8_t *row; /* of no member, all zeroes */
+    int plain;    /* the plain memory that is published */
     _Atomic bool stop;
     void (*publish)(struct stage *stage);
     bool (*seen)(struct stage *stage);
@@ -185,7 +186,7 @@ static uint32_t step_cell(const struct stage *stage)
     return stage->sst->table.schema.columns[STEP].cell;
 }
 
-/* Plain, as whoever prepares a row does. */
+/* With plain stores, like the code that prepares a row. */
 static void row_fill(struct stage *stage)
 {
     memcpy(stage->row + step_cell(stage), &(uint64_t){5}, sizeof(uint64_t));
@@ -208,7 +209,7 @@ static bool sum_is_5(struct stage *stage)
     return aggregate_sum_u64(&stage->sst->table, STEP) == 5;
 }
 
-static void aggregates_see_rows_that_are_ready(void **state)
+static void aggregates_read_only_rows_that_are_ready(void **state)
 {
     struct stage stage;
     stage_open(&stage, SST_WRITES);
@@ -236,7 +237,7 @@ static bool word_is_7(struct stage *stage)
     return row_load(table_row(&stage->sst->table, 0), step_cell(stage)) == 7;
 }
 
-static void cells_carry_what_was_written_before_them(void **state)
+static void a_cell_publishes_what_was_written_before_it(void **state)
 {
     struct stage stage;
     stage_open(&stage, SST_WRITES);
@@ -270,7 +271,7 @@ static bool takes_snapshot(struct stage *stage)
     return result == 0;
 }
 
-static void looks_that_were_in_the_way_of_a_change_begin_after_it(void **state)
+static void reads_that_overlap_with_a_change_start_again(void **state)
 {
     struct stage stage;
     stage_open(&stage, SST_READS);
@@ -289,7 +290,7 @@ static bool holds_always(const struct sst *sst, void *argument)
     return true;
 }
 
-/* In its second run it stays until it was seen. */
+/* Its second run lasts until the test has seen it. */
 static void fire_and_stay(struct sst *sst, void *argument)
 {
     struct stage *stage = argument;
@@ -309,8 +310,8 @@ static bool runs_again(struct stage *stage)
     return predicates_running(&stage->predicates, name) == 3;
 }
 
-/* Its name stands there since the first run: the number alone says that it runs. */
-static void a_trigger_that_is_seen_running_has_begun(void **state)
+/* Its name is there since the first run: only the number shows that it runs. */
+static void a_trigger_that_is_reported_running_has_begun(void **state)
 {
     struct stage stage;
     stage_open(&stage, SST_WRITES);
@@ -328,7 +329,7 @@ static void a_trigger_that_is_seen_running_has_begun(void **state)
 
 /* ---- steps ---- */
 
-static unsigned steps; /* plain: counted by whoever steps */
+static unsigned steps; /* plain: incremented by the thread that steps */
 
 static void count_step(struct sst *sst, void *argument)
 {
@@ -346,7 +347,7 @@ static void *step_often(void *argument)
     return NULL;
 }
 
-/* One after the other: each sees what the one before it did. */
+/* Steps never overlap: each thread sees what the previous step did. */
 static void threads_step_one_at_a_time(void **state)
 {
     struct sst_config config = config_of(SST_WRITES, 1);
@@ -366,12 +367,12 @@ static void threads_step_one_at_a_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE(a_view_that_is_seen_is_there),
+        SCENE(every_word_of_a_view_publishes_the_view),
         SCENE(the_keeper_sees_what_the_detector_did),
-        SCENE(aggregates_see_rows_that_are_ready),
-        SCENE(cells_carry_what_was_written_before_them),
-        SCENE(looks_that_were_in_the_way_of_a_change_begin_after_it),
-        SCENE(a_trigger_that_is_seen_running_has_begun),
+        SCENE(aggregates_read_only_rows_that_are_ready),
+        SCENE(a_cell_publishes_what_was_written_before_it),
+        SCENE(reads_that_overlap_with_a_change_start_again),
+        SCENE(a_trigger_that_is_reported_running_has_begun),
         SCENE(threads_step_one_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

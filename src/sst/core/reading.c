@@ -1,5 +1,5 @@
-/* reading: the public calls that only look. They wait for nobody: a row whose owner stays
- * in the middle of a put is given up after a while. */
+/* reading: the public calls that only read. They never block: if the owner of a row stays in the
+ * middle of a put, they give up after a number of tries. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "sst/core/sst_impl.h"
 #include "sst/table/aggregate.h"
 
-#define READ_TRIES     1000 /* looks at words that change, ... */
-#define READ_YIELDS    200  /* ... of which the last ones yield to whoever writes */
+#define READ_TRIES     1000 /* reads that overlap with puts before we give up */
+#define READ_YIELDS    200  /* of those, the last ones yield to the writer */
 #define SNAPSHOT_TRIES 100
 
 struct sst_snapshot {
@@ -22,12 +22,12 @@ struct sst_snapshot {
     uint8_t rows[];
 };
 
-/* -EAGAIN: its owner takes too long; -EIO: it died in the middle, and the words are what
- * it left. */
+/* Returns -EAGAIN if the owner takes too long, or -EIO if the owner died in the middle of a put;
+ * then `to` has the words as the owner left them. */
 static int words_read(const struct sst *sst, uint32_t row, uint32_t watch, uint32_t offset,
                       uint32_t size, void *to)
 {
-    /* A fetched row has puts of many columns at once: none is seen without the others. */
+    /* A fetched row carries puts of many columns at once: all of them become visible together. */
     if (sst_may_tear(sst))
         watch = ROW_SEQUENCE;
     for (unsigned i = 0; i < READ_TRIES; i++) {
@@ -45,8 +45,8 @@ static int words_read(const struct sst *sst, uint32_t row, uint32_t watch, uint3
     return -EAGAIN;
 }
 
-/* The first of several elements; or a number of a row that is fetched, which is whole before
- * anybody reads of it. */
+/* Reads the first of several elements, or a number of a fetched row: such a row must be complete
+ * before a thread reads it. */
 static uint64_t number_slow(const struct sst *sst, uint32_t row, const struct schema_column *of)
 {
     uint64_t cell = 0;
@@ -110,7 +110,7 @@ int sst_get(const struct sst *sst, uint32_t row, const struct sst_range *range, 
                       to);
 }
 
-/* The struct from the row. */
+/* Converts a row to the program's struct. */
 static void row_unpack(const struct schema *schema, const uint8_t *row, uint8_t *to)
 {
     memset(to, 0, schema->struct_size);
@@ -144,7 +144,7 @@ int sst_row(const struct sst *sst, uint32_t row, void *to)
 
 /* ---- snapshots ---- */
 
-/* Copies every row, and notes the sequence under which it was taken. */
+/* Copies every row, and notes the sequence of each copy. */
 static int rows_copy(const struct sst *sst, struct sst_snapshot *snapshot, uint8_t *words,
                      uint64_t *sequences, uint32_t row_count)
 {
@@ -158,8 +158,9 @@ static int rows_copy(const struct sst *sst, struct sst_snapshot *snapshot, uint8
     return 0;
 }
 
-/* Is every row as it was copied? A number is stored before its put is counted, so that the
- * sequence alone does not tell; but under one sequence it changes only once. */
+/* Is every row unchanged since it was copied? A number is stored before the sequence of its put, so
+ * an equal sequence alone does not prove it; but under one sequence a number changes only once, so
+ * a second copy does. */
 static bool rows_rested(const struct sst *sst, const struct sst_snapshot *snapshot, uint8_t *words,
                         uint8_t *again, const uint64_t *sequences, uint32_t row_count)
 {

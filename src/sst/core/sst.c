@@ -1,5 +1,5 @@
-/* sst: opening and closing a table, and the calls that change it. What only reads is in
- * reading.c, what waits in waiting.c, the loop in detector.c. */
+/* sst: opening and closing a table, and the calls that change it. Calls that only read are in
+ * reading.c, calls that wait in waiting.c, the loop in detector.c. */
 #include <weft/sst.h>
 
 #include <errno.h>
@@ -23,17 +23,18 @@
 static int config_check(const struct sst_config *config, struct why *why)
 {
     if (config->table == 0)
-        return why_fail(why, -EINVAL, "a table needs a name that is not 0");
+        return why_fail(why, -EINVAL, "the name of a table must not be 0");
     if (config->design != SST_WRITES && config->design != SST_READS)
         return why_fail(why, -EINVAL, "design %d is neither SST_WRITES nor SST_READS",
                         (int)config->design);
     if (config->flags & ~(uint32_t)(SST_MANUAL | SST_DROP))
-        return why_fail(why, -EINVAL, "flags 0x%x are not known", config->flags);
+        return why_fail(why, -EINVAL, "flags 0x%x are unknown", config->flags);
     if (config->rows_max > SST_ROWS_MAX)
-        return why_fail(why, -EINVAL, "%u rows are more than %d", config->rows_max, SST_ROWS_MAX);
+        return why_fail(why, -EINVAL, "rows_max is %u; the limit is %d", config->rows_max,
+                        SST_ROWS_MAX);
     if (config->rows_wanted > (config->rows_max ? config->rows_max : ROWS_DEFAULT))
-        return why_fail(why, -EINVAL, "%u members are wanted, and there is room for %u",
-                        config->rows_wanted, config->rows_max ? config->rows_max : ROWS_DEFAULT);
+        return why_fail(why, -EINVAL, "rows_wanted is %u, but rows_max is %u", config->rows_wanted,
+                        config->rows_max ? config->rows_max : ROWS_DEFAULT);
     return 0;
 }
 
@@ -53,18 +54,18 @@ static void config_fill(struct sst_config *config)
         config->refresh_nsec = REFRESH_NSEC;
     if (config->trigger_nsec <= 0)
         config->trigger_nsec = TRIGGER_NSEC;
-    config->columns = NULL; /* the schema has them */
+    config->columns = NULL; /* the schema has copies */
     config->reason = NULL;
 }
 
-/* The whole table may be needed: better said now than when the last member joins. */
+/* The whole table may be needed: it is better to fail now than when the last member joins. */
 static int size_check(const struct sst *sst, struct why *why)
 {
     size_t need = (size_t)sst->config.rows_max * sst->table.schema.row_size;
     size_t free_bytes = memfile_available();
     if (need <= free_bytes)
         return 0;
-    return why_fail(why, -ENOMEM, "%u rows of %u bytes need %zu MiB, and %zu are free",
+    return why_fail(why, -ENOMEM, "%u rows of %u bytes need %zu MiB, but only %zu MiB are free",
                     sst->config.rows_max, sst->table.schema.row_size, need >> 20, free_bytes >> 20);
 }
 
@@ -129,15 +130,15 @@ static int table_begin(struct sst *sst, const struct schema *schema, struct why 
     }
     if (result)
         return result;
-    uint32_t none = PREDICATE_BARRIER; /* whoever comes makes all be evaluated */
+    uint32_t none = PREDICATE_BARRIER; /* every change of the membership evaluates all predicates */
     result = sst_wait(sst, enough_are_here, NULL, &none, 1, sst->config.deadline);
     if (result == -ETIMEDOUT || result == -EAGAIN)
-        result = why_fail(why, -ETIMEDOUT, "%u of %u members were there in time",
+        result = why_fail(why, -ETIMEDOUT, "only %u of %u members joined before the deadline",
                           sst_live_count(sst), sst->config.rows_wanted);
     return result;
 }
 
-/* Frees whatever there is; no thread runs. */
+/* Frees everything that was opened; no thread runs. */
 static void table_end(struct sst *sst)
 {
     if (sst->members) {
@@ -222,8 +223,7 @@ void *sst_own(struct sst *sst)
     return sst->share.own.image;
 }
 
-/* Counted, with the put lock held until here, and refused by a table that goes on without
- * us. */
+/* Counts a put and releases the put lock. Returns -ESTALE if we were expelled. */
 static int put_end(struct sst *sst, int64_t bytes)
 {
     if (bytes >= 0) {
@@ -256,7 +256,7 @@ int sst_set_u64(struct sst *sst, uint32_t column, uint64_t value)
     uint64_t cell;
     const struct schema_column *of = number_column(sst, column);
     if (of && of->type == SST_U64)
-        return set(sst, column, value); /* what counters and guards are */
+        return set(sst, column, value); /* the usual type of counters and guards */
     int result = of ? schema_cell_u64(of, value, &cell) : -EINVAL;
     return result ? result : set(sst, column, cell);
 }
@@ -348,8 +348,8 @@ int sst_freeze(struct sst *sst, uint32_t row)
 
 /* ---- aggregates ---- */
 
-#define SCAN_TRIES 10000 /* scans that meet fetches, ... */
-#define SCAN_SPINS 200   /* ... of which all but the first yield to whoever takes a row over */
+#define SCAN_TRIES 10000 /* scans that overlap with fetches before we give up */
+#define SCAN_SPINS 200   /* after so many, yield to the thread that copies a row */
 
 /* A scan of many rows, which fetches may change meanwhile (sst_may_tear). */
 struct scan {
@@ -367,7 +367,7 @@ static struct scan scan_begin(const struct sst *sst)
     return (struct scan){.taking = taking_now(sst)};
 }
 
-/* Did it meet a fetch? Then once more, unless there is no end to them. */
+/* Did the scan overlap with a fetch? Then it must be repeated, unless it was repeated too often. */
 static bool scan_again(const struct sst *sst, struct scan *scan)
 {
     row_fence_load();
@@ -383,7 +383,7 @@ static bool scan_again(const struct sst *sst, struct scan *scan)
     type sst_##name(const struct sst *sst, uint32_t column)                                        \
     {                                                                                              \
         type result;                                                                               \
-        if (!sst_may_tear(sst)) /* nearly always, and then it costs no more than a call */         \
+        if (!sst_may_tear(sst)) /* nearly always true; then it costs no more than a call */        \
             return aggregate_##name(&sst->table, column);                                          \
         struct scan scan = scan_begin(sst);                                                        \
         do                                                                                         \

@@ -1,20 +1,20 @@
 #pragma once
-/* sst_impl: a table with everything around it: the rows, the own row, the ways to the members,
- * the detector. Each file calls only those above it in this list; the header does not leave the
- * folder.
+/* sst_impl: a table with everything around it: the rows, the own row, the connections to the
+ * members, the detector. Each file calls only those above it in this list; the header does not
+ * leave the folder.
  *
- *   reading.c     the public calls that only look
- *   membership.c  views, deaths, and how the table takes them over
- *   detector.c    the loop that notices
- *   keeper.c      the thread that keeps the members
+ *   reading.c     the public calls that only read
+ *   membership.c  views and deaths, and how the table takes them over
+ *   detector.c    the loop that notices changes
+ *   keeper.c      the thread that maintains the membership
  *   waiting.c     the public calls that wait
  *   sst.c         opening, closing, and the public calls that change the table
  *
- * Three locks, taken in this order and never the other way round:
- *   detect   passes, predicates, and with them triggers and upcalls
- *   put      the own row and the list of targets (share.h)
- *   ripc's   inside of whatever calls ripc
- * The membership events have one of their own, held for a moment and around nothing. */
+ * There are three locks. They are always taken in this order:
+ *   detect   protects passes and predicates, and so triggers and upcalls
+ *   put      protects the own row and the list of targets (share.h)
+ *   ripc's   taken inside every call of ripc
+ * The membership events have a separate lock; no other lock is taken while it is held. */
 
 #include <stdatomic.h>
 
@@ -27,52 +27,53 @@
 #include "transport/wake/monitor.h"
 #include "transport/wake/thread.h"
 
-/* What the detector is told of the members, in order. */
+/* A change of the membership for the detector; changes are handled in order. */
 struct membership_event {
     struct membership_event *next;
     enum { MEMBERSHIP_VIEW, MEMBERSHIP_FAILED, MEMBERSHIP_EXPELLED } kind;
     uint32_t row;
-    ripc_id member; /* MEMBERSHIP_FAILED: the member that failed, or 0: whichever has the row */
+    ripc_id member; /* MEMBERSHIP_FAILED: the member that failed; 0: the member that has the row */
     struct view view;
 };
 
 struct sst {
     struct ripc *ripc;
-    struct sst_config config; /* with the defaults filled in; columns and reason are not ours */
+    struct sst_config config; /* with the defaults filled in; columns and reason are NULL */
     struct table table;
     struct share share;
-    /* Right behind share.detecting, which a pass writes, too. */
+    /* Directly after share.detecting, because a pass writes both. */
     struct lock detect_lock;
     struct predicates predicates;
-    struct view view;        /* installed; under the detect lock */
-    bool gone[SST_ROWS_MAX]; /* its rows that were frozen; as well */
+    struct view view;        /* the installed view; protected by the detect lock */
+    bool gone[SST_ROWS_MAX]; /* rows of `view` that are frozen; protected by the detect lock */
 
     struct members *members;
-    struct observer_server *observers; /* answers observers, who are no members */
-    bool barrier_open;                 /* counted, and not everybody came yet; under the put lock */
+    struct observer_server *observers; /* answers observers, which are not members */
+    bool barrier_open; /* we have announced a barrier that others have not reached yet; protected by
+                          the put lock */
 
-    struct monitor events_lock;      /* nobody waits with it */
-    struct membership_event *events; /* under its lock */
-    /* Set under the lock, relaxed, when something was added: the lock carries that to the
-     * detector. Cleared by the detector with release when it has taken all of it over: the
-     * keeper, which acquires, sees what it did. */
+    struct monitor events_lock;      /* used as a lock only: no thread waits on it */
+    struct membership_event *events; /* protected by events_lock */
+    /* Set under events_lock, relaxed, when an event was added: the lock makes the event visible to
+     * the detector. The detector clears it with release after it has handled all events: the
+     * keeper, which acquires, sees the effects. */
     _Atomic bool events_wait;
 
     struct thread detector;
     struct thread keeper;
     _Atomic bool stopping;     /* set once, relaxed, before both threads are woken */
-    _Atomic bool expelled;     /* set once by the detector, relaxed: it says no more than itself */
-    _Atomic uint32_t stepping; /* somebody is in sst_step */
-    uint32_t steps;            /* of that one */
-    uint64_t stuck_seen;       /* the keeper's: the run it looks at ... */
+    _Atomic bool expelled;     /* set once by the detector, relaxed: it orders nothing else */
+    _Atomic uint32_t stepping; /* a thread is inside sst_step */
+    uint32_t steps;            /* counted by that thread */
+    uint64_t stuck_seen;       /* keeper only: the run of a trigger that it watches ... */
     nsec stuck_since;          /* ... since when, and ... */
-    bool stuck_told;           /* ... whether it told of it */
-    /* Counters, relaxed: under the put lock, and the last two the detector's. */
+    bool stuck_told;           /* ... whether it has reported it */
+    /* Counters, relaxed. The put lock protects the first two; the detector writes the last two. */
     _Atomic uint64_t puts, put_bytes, blocks, failures;
 };
 
-/* SST_READS: fetches change columns in another order than they were put in, and a thread that
- * does not run the pass may look in the middle of one. */
+/* SST_READS: a fetch does not change columns in the order of the puts, and a thread outside the
+ * pass may read in the middle of a fetch. */
 static inline bool sst_may_tear(const struct sst *sst)
 {
     return sst->config.design == SST_READS && !share_in_pass(&sst->share);
@@ -80,32 +81,32 @@ static inline bool sst_may_tear(const struct sst *sst)
 
 /* ---- membership.c ---- */
 
-/* From any thread: the detector takes these over, in this order, at its next pass. */
+/* From any thread: add an event. The detector handles events in order at its next pass. */
 void membership_install(struct sst *sst, const struct view *view);
 void membership_fail(struct sst *sst, uint32_t row);
 void membership_expelled(struct sst *sst);
 
-/* As membership_fail: nothing, if the row is another member's by then. */
+/* Like membership_fail, but does nothing if another member has the row by then. */
 void membership_fail_member(struct sst *sst, uint32_t row, ripc_id member);
 
-/* Takes over what was told; with the detect lock. Returns how many things. */
+/* Handles all events; with the detect lock. Returns their number. */
 int membership_take_over(struct sst *sst);
 void membership_fini(struct sst *sst); /* no other thread runs */
 
 /* ---- detector.c ---- */
 
-/* One pass with everything that belongs to it. Returns how many things happened. */
+/* Runs one complete pass. Returns the number of things that happened. */
 int detector_pass(struct sst *sst);
 
 /* Sleeps until something may have happened. One thread at a time. bell_ring wakes it. */
 void detector_sleep(struct sst *sst, nsec until);
 void *detector_run(void *argument);
 
-/* Whoever adds or removes predicates: from outside of a pass and from inside. */
+/* To be called around adding or removing predicates, inside or outside of a pass. */
 void detector_enter(struct sst *sst);
 void detector_leave(struct sst *sst);
 
 /* ---- keeper.c ---- */
 
-extern const struct meeting_ops keeper_meetings; /* for the members of the table */
+extern const struct meeting_ops keeper_meetings; /* the table's side of meetings */
 void *keeper_run(void *argument);

@@ -15,7 +15,7 @@ struct member {
     struct sst_config config;
     int result;
     _Atomic uint64_t fired;
-    _Atomic unsigned failures; /* told by upcalls */
+    _Atomic unsigned failures; /* counted by the upcall */
     char reason[RIPC_REASON_MAX];
 };
 
@@ -50,7 +50,7 @@ static inline void *open_member(void *argument)
     return NULL;
 }
 
-/* All at once, as programs do. */
+/* Opens all members at the same time, as programs do. */
 static inline void open_members(struct member *members, unsigned count,
                                 const struct sst_config *config)
 {

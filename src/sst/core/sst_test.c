@@ -1,5 +1,5 @@
-/* sst: tables of several members in one process, each with a context of its own, over shared
- * memory; both designs. Processes that die are in tests/sst_kill.c. */
+/* sst: tables of several members in one process, each with its own context, over shared memory;
+ * both designs. Processes that die are in tests/sst_kill.c. */
 #include <weft/sst.h>
 
 #include <errno.h>
@@ -131,7 +131,7 @@ static bool has_tried(const struct sst *sst, void *argument)
     return ((_Atomic int *)argument)[3];
 }
 
-static void triggers_do_not_wait_for_triggers(void **state)
+static void a_trigger_that_would_wait_for_triggers_is_refused(void **state)
 {
     struct member member;
     _Atomic int results[4] = {0};
@@ -160,7 +160,7 @@ static void triggers_do_not_wait_for_triggers(void **state)
 
 /* ---- puts ---- */
 
-static void a_put_to_some_reaches_only_them(void **state)
+static void a_put_to_some_members_reaches_only_those(void **state)
 {
     struct member members[3];
     struct sst_config config = config_of(SST_WRITES, 3);
@@ -172,7 +172,7 @@ static void a_put_to_some_reaches_only_them(void **state)
     ((struct test_row *)sst_own(members[0].sst))->level = 5;
     struct sst_range range = {.column = LEVEL};
     assert_int_equal(sst_put(members[0].sst, &range, 1, &rows), 0);
-    assert_int_equal(sst_set_u64(members[0].sst, STEP, 1), 0); /* to all, later */
+    assert_int_equal(sst_set_u64(members[0].sst, STEP, 1), 0); /* to all, after the put to some */
     for (unsigned i = 1; i < 3; i++)
         wait_value(members[i].sst, from, STEP, 1);
     assert_int_equal(sst_get_i64(members[1].sst, from, LEVEL), 5);
@@ -185,7 +185,7 @@ static void a_put_to_some_reaches_only_them(void **state)
     close_members(members, 1);
 }
 
-static void wrong_puts_are_refused(void **state)
+static void invalid_puts_are_refused(void **state)
 {
     struct member member;
     struct sst_config config = config_of(SST_WRITES, 1);
@@ -198,8 +198,8 @@ static void wrong_puts_are_refused(void **state)
     assert_int_equal(sst_publish(member.sst, NULL, 0, WIDE, 1, NULL), -EINVAL);
     assert_int_equal(sst_put(member.sst, NULL, 1, NULL), -EINVAL);
     assert_int_equal(sst_predicate_remove(member.sst, 12345), -ENOENT);
-    assert_int_equal(sst_step(member.sst, RIPC_NOW), -EINVAL); /* it has a thread */
-    assert_int_equal(sst_freeze(member.sst, 0), -EINVAL);      /* our own */
+    assert_int_equal(sst_step(member.sst, RIPC_NOW), -EINVAL); /* the table has a thread */
+    assert_int_equal(sst_freeze(member.sst, 0), -EINVAL);      /* our own row */
     assert_int_equal(sst_freeze(member.sst, 9), -EINVAL);
     struct sst_stats stats;
     assert_int_equal(sst_stats(member.sst, &stats), 0);
@@ -249,7 +249,7 @@ static void *close_in_thread(void *argument)
     return NULL;
 }
 
-static void whoever_owns_the_loop_steps(void **state)
+static void a_program_can_run_the_loop_itself(void **state)
 {
     struct member members[2];
     struct sst_config config = config_of(SST_WRITES, 1);
@@ -291,7 +291,7 @@ static void a_sleeping_detector_is_woken(void **state)
         assert_int_equal(sst_set_u64(members[1].sst, STEP, i), 0);
         wait_value(members[0].sst, sst_row_own(members[1].sst), STEP, i);
     }
-    /* On a busy machine there was always something new: it sleeps now at the latest. */
+    /* On a busy machine there may always have been something new; it sleeps now at the latest. */
     for (int64_t end = scene_deadline();; usleep(1000)) {
         assert_int_equal(sst_stats(members[0].sst, &stats), 0);
         if (stats.blocks > 0)
@@ -305,7 +305,7 @@ static void a_sleeping_detector_is_woken(void **state)
 
 /* ---- members ---- */
 
-static void who_leaves_is_gone_under_a_new_epoch(void **state)
+static void a_member_that_leaves_is_gone_under_a_new_epoch(void **state)
 {
     struct member members[2];
     struct sst_config config = config_of(SST_WRITES, 2);
@@ -337,14 +337,14 @@ static void a_frozen_row_stays_readable(void **state)
     assert_int_equal(sst_freeze(members[0].sst, row), 0);
     uint32_t column = STEP;
     assert_int_equal(sst_wait(members[0].sst, lives_alone, NULL, &column, 1, scene_deadline()), 0);
-    assert_int_equal(sst_set_u64(members[1].sst, STEP, 10), 0); /* reaches nobody */
+    assert_int_equal(sst_set_u64(members[1].sst, STEP, 10), 0); /* not received by any member */
     assert_int_equal(sst_flush(members[1].sst, scene_deadline()), 0);
     assert_int_equal(sst_get_u64(members[0].sst, row, STEP), 9);
     assert_int_equal(sst_minimum_u64(members[0].sst, STEP), 20);
     struct test_row got;
     assert_int_equal(sst_row(members[0].sst, row, &got), 0);
     assert_int_equal(got.step, 9);
-    assert_int_equal(sst_freeze(members[0].sst, row), 0); /* again: no second upcall */
+    assert_int_equal(sst_freeze(members[0].sst, row), 0); /* the second time: no second upcall */
     assert_int_equal(sst_set_u64(members[0].sst, STEP, 21), 0);
     wait_value(members[0].sst, sst_row_own(members[0].sst), STEP, 21);
     assert_int_equal(members[0].failures, 1);
@@ -373,7 +373,7 @@ static void snapshots_are_copies(void **state)
     close_members(members, 2);
 }
 
-static void strangers_are_not_let_in(void **state)
+static void a_joiner_that_does_not_fit_is_refused(void **state)
 {
     struct member members[3];
     struct sst_config config = config_of(SST_WRITES, 1);
@@ -408,7 +408,7 @@ static void strangers_are_not_let_in(void **state)
     close_members(members, 2);
 }
 
-static void wrong_tables_are_refused(void **state)
+static void invalid_tables_are_refused(void **state)
 {
     struct member member;
     struct sst_config right = config_of(SST_WRITES, 1);
@@ -436,8 +436,8 @@ static void wrong_tables_are_refused(void **state)
     scene_close(member.ripc);
 }
 
-/* More than any machine has. */
-static void a_table_beyond_memory_is_refused(void **state)
+/* A table larger than the memory of any machine. */
+static void a_table_larger_than_memory_is_refused(void **state)
 {
     static const struct sst_column huge[] = {{"huge", SST_BYTES, 1u << 30, 0, 0}};
     struct member member = {.config = config_of(SST_WRITES, 1)};
@@ -458,18 +458,18 @@ int main(void)
         SCENE(values_travel_by_reads),
         SCENE(members_count_by_writes),
         SCENE(members_count_by_reads),
-        SCENE(triggers_do_not_wait_for_triggers),
-        SCENE(a_put_to_some_reaches_only_them),
-        SCENE(wrong_puts_are_refused),
+        SCENE(a_trigger_that_would_wait_for_triggers_is_refused),
+        SCENE(a_put_to_some_members_reaches_only_those),
+        SCENE(invalid_puts_are_refused),
         SCENE(members_meet_at_barriers),
-        SCENE(whoever_owns_the_loop_steps),
+        SCENE(a_program_can_run_the_loop_itself),
         SCENE(a_sleeping_detector_is_woken),
-        SCENE(who_leaves_is_gone_under_a_new_epoch),
+        SCENE(a_member_that_leaves_is_gone_under_a_new_epoch),
         SCENE(a_frozen_row_stays_readable),
         SCENE(snapshots_are_copies),
-        SCENE(strangers_are_not_let_in),
-        SCENE(wrong_tables_are_refused),
-        SCENE(a_table_beyond_memory_is_refused),
+        SCENE(a_joiner_that_does_not_fit_is_refused),
+        SCENE(invalid_tables_are_refused),
+        SCENE(a_table_larger_than_memory_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

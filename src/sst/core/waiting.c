@@ -1,5 +1,5 @@
-/* waiting: the public calls that wait for the table. A waiting thread first looks itself,
- * as any thread may; then it leaves that to the detector, and sleeps. */
+/* waiting: the public calls that wait for the table. A waiting thread first evaluates the condition
+ * itself; then it leaves that to the detector and sleeps. */
 #include <errno.h>
 #include <time.h>
 
@@ -9,7 +9,7 @@
 
 #define FLUSH_PAUSE_NSEC (50 * 1000LL)
 
-/* A thread that waits for a predicate. Its lock is held around nothing. */
+/* A thread that waits for a predicate. No other lock is taken while its lock is held. */
 struct waiter {
     struct monitor lock;
     bool done;
@@ -35,7 +35,7 @@ static bool waiter_sleep(struct waiter *waiter, nsec deadline)
     return done;
 }
 
-/* Adds the predicate with that trigger, or nothing. */
+/* Adds the predicate with that trigger; adds nothing if one of the two fails. */
 static int predicate_begin(struct sst *sst, const struct sst_predicate *predicate, sst_fire *fire,
                            void *argument, uint64_t *handle)
 {
@@ -50,7 +50,7 @@ static int predicate_begin(struct sst *sst, const struct sst_predicate *predicat
     return result;
 }
 
-/* Has the detector wait for it. */
+/* Lets the detector evaluate the predicate, and sleeps. */
 static int wait_by_predicate(struct sst *sst, const struct sst_predicate *predicate,
                              int64_t deadline)
 {
@@ -62,7 +62,7 @@ static int wait_by_predicate(struct sst *sst, const struct sst_predicate *predic
         bool done = waiter_sleep(&waiter, deadline);
         detector_enter(sst);
         if (!done && predicates_remove(&sst->predicates, handle) == 0)
-            result = -ETIMEDOUT; /* else it fired just now */
+            result = -ETIMEDOUT; /* otherwise it fired just now */
         detector_leave(sst);
     }
     return result;
@@ -74,7 +74,8 @@ static void step_done(struct sst *sst, void *argument)
     *done = true;
 }
 
-/* A step sleeps until a column moves that somebody names: so it is registered meanwhile. */
+/* A step sleeps until a column changes that a predicate names, so the predicate is registered for
+ * the duration of the wait. */
 static int wait_by_steps(struct sst *sst, const struct sst_predicate *predicate, int64_t deadline)
 {
     bool done = false;
@@ -84,7 +85,7 @@ static int wait_by_steps(struct sst *sst, const struct sst_predicate *predicate,
         return result;
     while (result >= 0 && !done) {
         result = sst_step(sst, deadline);
-        /* A step in which something happened does not look at the clock. */
+        /* A step in which something happened does not check the clock. */
         if (result >= 0 && clock_is_past(deadline))
             result = deadline == RIPC_NOW ? -EAGAIN : -ETIMEDOUT;
     }
@@ -143,13 +144,14 @@ static bool barrier_holds(const struct sst *sst, void *argument)
     return true;
 }
 
-/* Which barrier this is: the next of ours, or the one at which others wait already; they may
- * have been to some before we were a member. A call that gave up is not counted again. */
+/* Returns the number of this barrier: our next one, or the one at which others already wait. They
+ * may have passed some before we were a member. A call after a timeout counts as the same
+ * barrier. */
 static uint64_t barrier_next(const struct sst *sst)
 {
     uint64_t next = row_load(sst->share.own.row, ROW_BARRIER);
     if (sst->barrier_open)
-        return next; /* others may wait at the one after it already */
+        return next; /* others may already wait at the next one */
     next++;
     for (uint32_t row = 0; table_next_live(&sst->table, &row); row++) {
         uint64_t its = table_cell(&sst->table, row, ROW_BARRIER);

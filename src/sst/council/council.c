@@ -1,5 +1,5 @@
-/* Where everything from outside enters a council: messages, deaths, outcomes of meetings, time.
- * Leading is in council_lead.c; what a follower does, in council_follow.c. */
+/* council: all input enters here: messages, deaths, outcomes of meetings, time. The leader's part
+ * is in council_lead.c, the follower's part in council_follow.c. */
 #include "sst/council/council.h"
 
 #include <errno.h>
@@ -8,10 +8,10 @@
 #include "sst/council/council_impl.h"
 #include "transport/clock.h"
 
-#define EPOCH_LEAP_MAX (1 << 20) /* a leader that skips more is none */
+#define EPOCH_LEAP_MAX (1 << 20) /* a message that skips more is not from a leader */
 
-/* Ticks for which a failed meeting may still turn out to be somebody's death, of which
- * the leader hears by itself; longer where the meeting itself says so. */
+/* Ticks to wait before a failed meeting is reported: it may fail because a process died, and the
+ * leader learns of a death by itself. The wait is longer if the meeting itself reports a death. */
 #define DOUBT_TICKS 3
 #define DEATH_TICKS 20
 
@@ -40,7 +40,7 @@ static void council_say_join(struct council *council)
     council_say(council, 0, &message);
 }
 
-/* Whoever leads the view: the eldest that is not known to be dead. NULL: we do. */
+/* Returns the leader of the view: the eldest member not known to be dead. NULL: we lead. */
 static const struct view_member *council_eldest(const struct council *council)
 {
     const struct view_member *eldest = NULL;
@@ -122,10 +122,10 @@ void council_leave(struct council *council)
     lead_settle(council);
 }
 
-/* ---- what comes from others ---- */
+/* ---- messages from other processes ---- */
 
-/* A view that could follow the one we have: who is in both has kept its row, and the
- * others came with it. */
+/* Could this view follow the one that we have? Members of both must have kept their row, and all
+ * others must have joined with this view. */
 static bool prepare_is_possible(const struct council *council,
                                 const struct council_message *message)
 {
@@ -155,7 +155,7 @@ static bool prepare_is_possible(const struct council *council,
     return true;
 }
 
-/* Whoever joins does not know the leader; who is inside does. */
+/* A joining process does not know the leader, so it accepts any ballot; a member checks it. */
 static bool ballot_is_true(const struct council *council, const struct council_message *message)
 {
     const struct view_member *member = &council->installed.rows[message->ballot.row];
@@ -166,7 +166,7 @@ static bool ballot_is_true(const struct council *council, const struct council_m
     return member->nonce == message->sender && member->since == message->ballot.since;
 }
 
-/* Another leads: that we do, or did, is over. */
+/* Promises to follow the sender, and stops leading. */
 static void council_promise(struct council *council, const struct council_message *message)
 {
     council->promised = message->ballot;
@@ -174,17 +174,17 @@ static void council_promise(struct council *council, const struct council_messag
     council->lead = LEAD_FOLLOWS;
 }
 
-/* A promise to one who died before it could propose anything to us binds nobody: whoever
- * leads next asks again. */
+/* A promise to a leader that died before it proposed anything to us does not count: the next leader
+ * asks again. */
 static bool promise_is_void(const struct council *council)
 {
     return council_is_dead(council, council->promised_to) &&
            !(council->prepared_is && council->leader.nonce == council->promised_to);
 }
 
-/* One who joins goes with the first table that takes it, and with another when whoever
- * was to let it in is dead, or in that other one, too: a table is founded anew only when
- * the one before has no members left. */
+/* A joining process stays with the first table that accepts it. It changes to another one only if
+ * the leader that was to let it in is dead or has moved to the other table, too: a table is founded
+ * again only when the previous one has no members left. */
 static bool council_knows_table(struct council *council, const struct council_message *message)
 {
     uint64_t leader = council->leader.nonce;
@@ -223,15 +223,15 @@ static void on_prepare(struct council *council, ripc_id from, const struct counc
     bool joins = council->phase == COUNCIL_JOINING;
     if (order < 0 || (joins && own == ROW_NONE) ||
         (!joins && message->base < council->installed.epoch))
-        return; /* late, or for one who had our name before */
+        return; /* late, or meant for a process that had our id before */
     if (joins ? message->view.rows[own].since < message->view.epoch
               : message->base > council->installed.epoch) {
-        council_say_state(council, from); /* we missed a view: send it again */
+        council_say_state(council, from); /* we missed a view: ask for it */
         return;
     }
     if (order == 0 && council->prepared_is) {
         if (council->ready)
-            council_say_ready(council); /* it did not hear us */
+            council_say_ready(council); /* the leader has not received our READY */
         return;
     }
     if (!ballot_is_true(council, message) || !prepare_is_possible(council, message)) {
@@ -244,12 +244,12 @@ static void on_prepare(struct council *council, ripc_id from, const struct counc
     assert(!leads); /* council_receive drops our own messages */
 }
 
-/* Do we follow whoever says so, from now on? */
+/* Checks the ballot of a leader's message; if it is valid, follows its sender from now on. */
 static bool council_follows(struct council *council, const struct council_message *message)
 {
-    /* From a leader that died, of which we have not heard yet. Without this its last CANCEL would
-     * take the promise to the younger leader back, and a COMMIT right behind it would install a
-     * view that the younger leader has given up. */
+    /* The message may come from a leader that died, of whose death we do not know yet. Without this
+     * check its last CANCEL would revoke the promise to the younger leader, and a COMMIT right
+     * behind it would install a view that the younger leader has given up. */
     if (ballot_compare(&message->ballot, &council->promised) < 0)
         return false;
     if (!ballot_is_true(council, message)) {
@@ -268,7 +268,8 @@ static void on_cancel(struct council *council, ripc_id from, const struct counci
     if (council->prepared.epoch > message->epoch)
         council_void(council);
     else
-        council_say_state(council, from); /* what we prepared is the view: we missed that */
+        council_say_state(council,
+                          from); /* the view that we prepared was installed, and we missed that */
 }
 
 static void on_ask(struct council *council, ripc_id from, const struct council_message *message)
@@ -277,8 +278,8 @@ static void on_ask(struct council *council, ripc_id from, const struct council_m
         council_say_state(council, from);
 }
 
-/* A view is installed somewhere. Without us in it that is the end, whoever says so;
- * else it must come from whom we promised to follow. */
+/* A view was installed. If we are not in it, our membership ends, no matter who sent the message;
+ * otherwise it must come from the leader that we promised to follow. */
 static void on_commit(struct council *council, const struct council_message *message)
 {
     const struct view *view = &message->view;
@@ -314,8 +315,8 @@ static void on_refused(struct council *council, const struct council_message *me
     council->ops->refused(council->argument, message->status, message->text);
 }
 
-/* Somebody who is no member any more, or not yet, talks as if it were: it hears what
- * there is. */
+/* A process that is not a member, any more or yet, sends a member's message: tells it the current
+ * state. */
 static void on_outsider(struct council *council, ripc_id from,
                         const struct council_message *message)
 {
@@ -330,11 +331,11 @@ static void on_outsider(struct council *council, ripc_id from,
         council_say_commit(council, from, &council->installed);
         break;
     default:
-        break; /* of one who left: late */
+        break; /* late message of a process that has left */
     }
 }
 
-/* Whom the sender is to us; NULL: nobody. */
+/* Finds the sender in the views that we know; NULL: unknown. */
 static const struct view_member *sender_find(const struct council *council,
                                              const struct council_message *message)
 {
@@ -353,7 +354,8 @@ static const struct view_member *sender_find(const struct council *council,
     return NULL;
 }
 
-/* Whoever leads will hear it again, or we lead next: then it is no death. */
+/* The sender repeats this to the leader. We note it in case we lead next: then it is not a
+ * death. */
 static void on_leave(struct council *council, const struct council_message *message)
 {
     uint32_t row = view_row_of(&council->installed, message->sender);
@@ -361,8 +363,8 @@ static void on_leave(struct council *council, const struct council_message *mess
         council->leaving[row] = true;
 }
 
-/* Of those who lead; one who joins takes it from anybody that knows its nonce, or
- * has the table it waits for. */
+/* Messages of a leader. A joining process accepts them from any sender that knows its nonce or has
+ * the table that it waits for. */
 static void council_obey(struct council *council, ripc_id from,
                          const struct council_message *message)
 {
@@ -389,7 +391,7 @@ static void council_obey(struct council *council, ripc_id from,
     case COUNCIL_READY:
     case COUNCIL_UNREADY:
     case COUNCIL_STATE:
-        break; /* we do not lead, or not yet: it will be repeated to whoever does */
+        break; /* we do not lead, or not yet: the sender repeats it to the leader */
     default:
         council->strange++;
     }
@@ -459,8 +461,9 @@ void council_failed(struct council *council, ripc_id id, uint64_t nonce)
         if (council->meetings[row].nonce == nonce && council->meetings[row].status == -EINPROGRESS)
             council->meetings[row].status = -EPIPE;
     lead_failed(council, nonce);
-    /* We were ready for a view without us. If the others have it they may be far ahead
-     * of us, so that we cannot lead; if not, they will find us gone, and know why. */
+    /* We were ready for a view without us. If the others installed it, they may be far ahead of us,
+     * so we cannot lead. If they did not, they will see us end, and this message tells them that we
+     * left and did not fail. */
     if (council->phase == COUNCIL_LEAVING && council->prepared_is && council->row == ROW_NONE &&
         nonce == council->leader.nonce) {
         council_say_leave_to_all(council);
@@ -476,8 +479,8 @@ static bool council_is_busy(const struct council *council)
             (council->prepared_is || council->lead == LEAD_ASKS || council->lead == LEAD_PROPOSES));
 }
 
-/* A newcomer whom we cannot meet is not let in; but only when it is clear that nobody
- * died, for then another proposal comes anyway. */
+/* A newcomer that we cannot meet is refused, but only once it is clear that neither died: after a
+ * death there is another proposal anyway. */
 static void council_tick_meetings(struct council *council)
 {
     for (uint32_t row = 0; row < SST_ROWS_MAX && council->prepared_is; row++) {
@@ -489,7 +492,7 @@ static void council_tick_meetings(struct council *council)
     }
 }
 
-/* The outcome of what we prepared is missing. */
+/* We have not received the outcome of the view that we prepared. */
 static void council_tick_ready(struct council *council)
 {
     const struct view_member *eldest = council_eldest(council);
@@ -499,7 +502,7 @@ static void council_tick_ready(struct council *council)
         if (council->ready)
             council_say_ready(council);
     } else if (eldest) {
-        council_say_state(council, eldest->id); /* it may have asked, and its answer was lost */
+        council_say_state(council, eldest->id); /* it may have asked us, and our answer was lost */
     }
 }
 

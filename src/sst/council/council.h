@@ -1,22 +1,22 @@
 #pragma once
-/* council: how the members of a table agree on who they are. A state machine: no clock,
- * no memory of its own, no input or output but what its caller carries.
+/* council: how the members of a table agree on the list of members. A state machine: it has no
+ * clock and allocates no memory, and its caller does all input and output.
  *
- * The eldest live member leads. It gathers those who join, leave or died into the next
- * view and sends it to everybody concerned (PREPARE); every pair that is new to each
- * other meets; who has met all says READY; when everybody has, the view is
- * installed everywhere (COMMIT). When the leader dies the next eldest first asks everybody what
- * they installed (ASK, STATE) and brings them to the same view.
+ * The eldest live member leads. It collects processes that join, leave or died into the next view
+ * and sends that view to every process concerned (PREPARE). Members that are new to each other
+ * meet. A process that has met all others of the view answers READY. When all have answered, every
+ * process installs the view (COMMIT). When the leader dies, the next eldest first asks all others
+ * what they installed (ASK, STATE) and brings them to the same view.
  *
- * What it relies on: processes fail by stopping, and everybody who lives hears of
- * it (council_failed) some time; between two processes messages keep their order. They
- * may be lost: council_tick repeats what was not answered. A member that is taken for
- * dead and is not finds itself outside of the next view: it is expelled.
+ * Assumptions: processes fail by stopping, and every live process eventually learns of a death
+ * (council_failed); messages between two processes keep their order. Messages may be lost:
+ * council_tick repeats those without an answer. A live member that is wrongly taken for dead finds
+ * that the next view does not include it: it is expelled.
  *
- * What it guarantees: one view for each epoch of a table, also among those that died;
- * everybody in an installed view had met everybody else; a member keeps its row; a row
- * is nobody's for at least one view before it is somebody else's; epochs grow, not
- * always by one. */
+ * Guarantees: a table has one view for each epoch, counting also views that only dead processes
+ * installed; all members of an installed view have met each other; a member keeps its row; a row
+ * has no member for at least one view before it gets another member; epochs grow, not always by
+ * one. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,18 +25,20 @@
 #include "sst/council/council_wire.h"
 
 #define COUNCIL_RETRY_NSEC (100 * 1000 * 1000LL)
-#define COUNCIL_DEAD_MAX   1024 /* of the dead, how many are remembered */
+#define COUNCIL_DEAD_MAX   1024 /* how many dead members are remembered */
 
-/* Called from inside the functions below; none of them may be called from these. */
+/* Callbacks. The functions below call them; they must not call those functions. */
 struct council_ops {
-    void (*send)(void *argument, ripc_id to, const uint8_t *bytes, size_t size); /* 0: to all */
-    /* Meet it, and say so with council_met; council_row is our row in that. */
+    void (*send)(void *argument, ripc_id to, const uint8_t *bytes,
+                 size_t size); /* to 0: to all members */
+    /* Meet that process and report the outcome with council_met; council_row is our row in the
+     * meeting. */
     void (*meet)(void *argument, uint32_t row, ripc_id id, uint64_t nonce);
-    /* Undo the meeting, done or not. */
+    /* Undo the meeting, completed or not. */
     void (*part)(void *argument, uint32_t row, uint64_t nonce);
-    /* The view counts; the first one says that we have joined. */
+    /* Use the view from now on; the first view means that we have joined. */
     void (*install)(void *argument, const struct view *view);
-    void (*refused)(void *argument, int status, const char *reason); /* of those who join */
+    void (*refused)(void *argument, int status, const char *reason); /* only while joining */
     void (*left)(void *argument);
     void (*expelled)(void *argument);
 };
@@ -45,30 +47,30 @@ struct council_config {
     uint64_t hash; /* of the layout */
     enum sst_design design;
     uint32_t rows_max;
-    bool drop; /* the dead are dropped at once, else when somebody comes or goes */
+    bool drop; /* drop dead members at once; otherwise with the next join or leave */
     ripc_id id;
-    uint64_t nonce; /* random, of this membership */
+    uint64_t nonce; /* random, for this membership */
 };
 
 enum council_phase {
-    COUNCIL_UNJOINED, /* not yet, or refused */
+    COUNCIL_UNJOINED, /* not joined yet, or refused */
     COUNCIL_JOINING,
     COUNCIL_MEMBER,
-    COUNCIL_LEAVING, /* a member that wants to go */
+    COUNCIL_LEAVING, /* a member that wants to leave */
     COUNCIL_OVER,    /* left or expelled */
 };
 
 enum council_lead {
-    LEAD_FOLLOWS,  /* another one leads */
-    LEAD_ASKS,     /* it died: what do the others know? */
-    LEAD_RESTS,    /* we lead, and nothing is to be changed */
-    LEAD_PROPOSES, /* a proposal is out */
+    LEAD_FOLLOWS,  /* another member leads */
+    LEAD_ASKS,     /* the leader died; we ask what the others have installed */
+    LEAD_RESTS,    /* we lead, and there is nothing to change */
+    LEAD_PROPOSES, /* we have sent a proposal */
 };
 
 struct council_meeting {
     ripc_id id; /* 0: none */
     uint64_t nonce;
-    int status;   /* -EINPROGRESS, 0 met, or why not */
+    int status;   /* -EINPROGRESS, 0 after meeting, or a negative errno */
     unsigned age; /* ticks since it failed */
 };
 
@@ -82,70 +84,71 @@ struct council {
     void *argument;
     struct council_config config;
     enum council_phase phase;
-    uint64_t table;        /* its founding, once we know it */
+    uint64_t table;        /* identifies its founding; 0 until known */
     struct view installed; /* epoch 0: none */
     int64_t retry_at;      /* 0: not set */
 
     /* following */
-    struct ballot promised; /* nothing older counts any more */
-    uint64_t promised_to;   /* nonce */
+    struct ballot promised; /* older ballots no longer count */
+    uint64_t promised_to;   /* nonce of the leader */
     bool prepared_is;
-    bool ready; /* we have met everybody of it */
+    bool ready; /* we have met all members of `prepared` */
     struct ballot prepared_ballot;
-    struct view prepared;      /* what may be the next view; also after it is void, for its rows */
-    struct view_member leader; /* who prepares it */
+    struct view prepared;      /* the possible next view; kept after it is void, for its rows */
+    struct view_member leader; /* the process that proposed `prepared` */
     uint32_t row;              /* ours in `prepared`, or SST_ROWS_MAX */
-    struct council_meeting meetings[SST_ROWS_MAX]; /* with those who are not installed yet */
+    struct council_meeting meetings[SST_ROWS_MAX]; /* with processes not yet installed */
 
     /* leading */
     enum council_lead lead;
-    bool loose; /* somebody may have prepared what will not be */
+    bool loose; /* some process may have prepared a view that will never be installed */
     struct ballot ballot;
-    struct view proposal;       /* LEAD_ASKS: the latest view that somebody installed */
-    bool uneven;                /* LEAD_ASKS: not everybody has installed that */
-    uint64_t epoch_max;         /* of views that somebody has prepared */
-    bool awaited[SST_ROWS_MAX]; /* whose answer is missing */
-    bool leaving[SST_ROWS_MAX]; /* who goes; also what the leader before had heard */
+    struct view proposal;       /* LEAD_ASKS: the latest view that any process installed */
+    bool uneven;                /* LEAD_ASKS: some process has not installed it */
+    uint64_t epoch_max;         /* the highest epoch that any process has prepared */
+    bool awaited[SST_ROWS_MAX]; /* rows whose answer is missing */
+    bool leaving[SST_ROWS_MAX]; /* rows whose member leaves; includes requests that the previous
+                                   leader received */
     struct council_joiner joiners[SST_ROWS_MAX];
     uint32_t joiner_count;
 
-    uint64_t dead[COUNCIL_DEAD_MAX]; /* nonces; the oldest are overwritten */
+    uint64_t dead[COUNCIL_DEAD_MAX]; /* nonces; the oldest ones are overwritten */
     uint64_t dead_count;
-    uint64_t refused; /* counted: refusals to let one in */
-    uint64_t strange; /* messages that were nobody's to send */
+    uint64_t refused; /* counter: refused joins */
+    uint64_t strange; /* counter: messages that no member would send */
 };
 
 void council_init(struct council *council, const struct council_ops *ops, void *argument,
                   const struct council_config *config);
 
-/* Alone in row 0, under epoch 1, of a table with that random number. */
+/* Founds the table with that random number: we are alone in row 0, under epoch 1. */
 void council_found(struct council *council, uint64_t table);
 
-/* Asks to be let in, until installed or refused; again after that, too. */
+/* Asks to join until installed or refused; may be called again after a refusal. */
 void council_join(struct council *council);
 
-/* Goes: left is called when the others have agreed, at once if there are none. One who
- * only joins is unjoined at once. */
+/* Leaves: `left` is called when the other members have agreed, or at once if there are none. A
+ * process that is still joining becomes unjoined at once. */
 void council_leave(struct council *council);
 
-/* What came from the process with that id. Never trusted. */
+/* Handles a message from the process with that id. The content is never trusted. */
 void council_receive(struct council *council, ripc_id from, const uint8_t *bytes, size_t size);
 
-/* That process is dead; whatever else comes from it is ignored. */
+/* That process is dead; later messages from it are ignored. */
 void council_failed(struct council *council, ripc_id id, uint64_t nonce);
 
-/* The outcome of a meeting: 0 or a negative errno; -EPIPE: it died. */
+/* Reports the outcome of a meeting: 0 or a negative errno; -EPIPE: the other process died. */
 void council_met(struct council *council, uint32_t row, uint64_t nonce, int status);
 
-/* Repeats what is due. Returns when to call it next: NSEC_NEVER while all is settled. */
+/* Repeats what is due. Returns when to call it next: NSEC_NEVER while nothing is pending. */
 int64_t council_tick(struct council *council, int64_t now);
 
-/* We are in the table, and may be about to leave it. */
+/* We are in the table; we may be about to leave it. */
 static inline bool council_is_member(const struct council *council)
 {
     return council->phase == COUNCIL_MEMBER || council->phase == COUNCIL_LEAVING;
 }
 
-/* Our row, in the view installed or about to be; SST_ROWS_MAX: none. */
+/* Our row in the view that is installed or about to be; SST_ROWS_MAX: none. */
 uint32_t council_row(const struct council *council);
 bool council_is_dead(const struct council *council, uint64_t nonce);

@@ -1,6 +1,6 @@
-/* council_follow: what a member of a council does as a follower: it says where it stands, meets
- * newcomers, gets ready for a view, and installs it. Both the half that leads (council_lead.c) and
- * the half that takes what comes from outside (council.c) call it; it calls neither. */
+/* council_follow: the follower's part of a council: it reports its state, meets newcomers, gets
+ * ready for a view, and installs it. The leader's part (council_lead.c) and the part that handles
+ * input (council.c) call it; it calls neither. */
 #include <errno.h>
 
 #include "base/bitset.h"
@@ -75,7 +75,7 @@ void council_void(struct council *council)
     council->prepared_is = council->ready = false;
 }
 
-/* Is the member of that row of the view one we have to meet? */
+/* Is the member in that row of the view one that we have yet to meet? */
 static bool member_is_new(const struct council *council, const struct view *view, uint32_t row)
 {
     const struct view_member *member = &view->rows[row];
@@ -110,7 +110,7 @@ bool council_prepare(struct council *council, const struct view *view, const str
 {
     uint32_t own = view_row_of(view, council->config.nonce);
     if (own != council->row)
-        council_void(council); /* whoever met us met us in another row */
+        council_void(council); /* the others met us in another row */
     council->promised = council->prepared_ballot = *ballot;
     council->prepared = *view;
     council->prepared_is = true;
@@ -121,7 +121,7 @@ bool council_prepare(struct council *council, const struct view *view, const str
         struct council_meeting *meeting = &council->meetings[row];
         const struct view_member *member = &view->rows[row];
         if (council->installed.rows[row].id && bitset_has(view->left, row))
-            council->leaving[row] = true; /* even if the view does not come about: it goes */
+            council->leaving[row] = true; /* it leaves even if this view is never installed */
         bool wanted = own != ROW_NONE && row < view->row_count && member_is_new(council, view, row);
         if (meeting->id && (!wanted || meeting->nonce != member->nonce))
             meeting_end(council, row);

@@ -1,9 +1,9 @@
 #pragma once
 /* council_impl: what the files of a council share. Each calls only those above it in this list:
  *
- *   council_follow.c  says where we stand, meets, gets ready, installs
- *   council_lead.c    proposes the next view and brings it about
- *   council.c         takes what comes from outside, and decides which of the two it is for */
+ *   council_follow.c  reports our state, meets, gets ready, installs
+ *   council_lead.c    proposes the next view and gets it installed
+ *   council.c         takes all input and hands it to one of the two */
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ static inline uint32_t view_row_of(const struct view *view, uint64_t nonce)
     return ROW_NONE;
 }
 
-/* < 0: one is older. */
+/* Returns less than 0 if `one` is older. */
 static inline int ballot_compare(const struct ballot *one, const struct ballot *other)
 {
     if (one->since != other->since)
@@ -34,28 +34,28 @@ static inline int ballot_compare(const struct ballot *one, const struct ballot *
 
 /* ---- following ---- */
 
-/* Sends it with our name; `to` 0: to all. */
+/* Sends the message with our nonce; `to` 0: to all members. */
 void council_say(struct council *council, ripc_id to, struct council_message *message);
 void council_say_commit(struct council *council, ripc_id to, const struct view *view);
 void council_say_state(struct council *council, ripc_id to);
-void council_say_ready(struct council *council); /* to whoever prepares the view */
+void council_say_ready(struct council *council); /* to the process that proposed the view */
 
-/* Takes over a proposal that is newer than all before: parts and meets. Returns as
- * council_check_ready. */
+/* Takes over a proposal that is newer than all before: ends the meetings that it does not need and
+ * begins those that it does. Returns as council_check_ready. */
 bool council_prepare(struct council *council, const struct view *view, const struct ballot *ballot,
                      const struct view_member *leader);
 
-/* Have we met everybody of the proposal just now? Then its leader hears so. True: we lead it
- * ourselves, and the caller calls lead_ready_self. */
+/* If we have now met all members of the proposal, tells its leader. Returns true if we lead the
+ * proposal ourselves; then the caller calls lead_ready_self. */
 bool council_check_ready(struct council *council);
 
-/* Have we met everybody of the view that is new to us? */
+/* Have we met all members of the view that are new to us? */
 bool council_has_met(const struct council *council, const struct view *view);
 
-/* Makes it the view, or finds us outside of it. We have met everybody in it. */
+/* Installs the view, or ends our membership if we are not in it. We have met all its members. */
 void council_apply(struct council *council, const struct view *view);
 
-/* Gives the proposal up: parts from everybody we were meeting. */
+/* Gives the proposal up and ends all its meetings. */
 void council_void(struct council *council);
 void council_end(struct council *council, void (*say)(void *argument));
 
@@ -68,14 +68,14 @@ void lead_unready(struct council *council, uint32_t row, const struct council_me
 void lead_state(struct council *council, uint32_t row, const struct council_message *message);
 void lead_failed(struct council *council, uint64_t nonce);
 
-/* We are ready for our own proposal. */
+/* Records that we are ready for our own proposal. */
 void lead_ready_self(struct council *council);
 
-/* Repeats what was not answered. */
+/* Repeats messages without an answer. */
 void lead_tick(struct council *council);
 
-/* The row of whoever of the participants has that nonce, or ROW_NONE. */
+/* Returns the row of the participant with that nonce, or ROW_NONE. */
 uint32_t lead_row_of(const struct council *council, uint64_t nonce);
 
-/* Leads, if that is to be done. Called at the end of every input. */
+/* Does what a leader has to do, if we lead. Called at the end of every input. */
 void lead_settle(struct council *council);

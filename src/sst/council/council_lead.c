@@ -1,17 +1,17 @@
-/* The half of a council that leads.
+/* council_lead: the leader's part of a council.
  *
- *   FOLLOWS --all elder ones are dead or gone--> ASKS --all answered--> RESTS
- *   RESTS --somebody joins, leaves, died--> PROPOSES --all ready--> RESTS
+ *   FOLLOWS --all elder members are dead or gone--> ASKS --all answered--> RESTS
+ *   RESTS --a process joins, leaves or died--> PROPOSES --all ready--> RESTS
  *
- * Why views never differ: before anybody installs a view, everybody alive of the view
- * before has prepared it. Whoever leads next is one of those, so it asks also those who
- * would have come; if one of them has installed the view, it becomes everybody's. If none says so,
- * one that died may have: its epoch is skipped, and since all have promised not to
- * follow the dead one, nobody else installs it.
+ * Why views never differ: before any process installs a view, all live members of the previous view
+ * have prepared it. The next leader is one of them, so it knows the prepared newcomers and asks
+ * them, too. If any process has installed the view, the leader has all others install it. If none
+ * reports so, a process that died may still have installed it: the leader skips its epoch, and
+ * since all have promised not to follow the dead leader any more, no other process installs it.
  *
- * The participants of a proposal are those alive in the view installed, and the
- * newcomers. A row that changes hands rests for a view in between, so in every row there is
- * one participant at most. */
+ * The participants of a proposal are the live members of the installed view and the newcomers. A
+ * row is empty for one view before it gets another member, so each row has at most one
+ * participant. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "base/check.h"
 #include "sst/council/council_impl.h"
 
-/* Where newcomers are found while we lead. */
+/* The view that contains the newcomers while we lead. */
 static const struct view *lead_view_next(const struct council *council)
 {
     return council->lead == LEAD_PROPOSES ? &council->proposal : &council->prepared;
@@ -49,7 +49,7 @@ uint32_t lead_row_of(const struct council *council, uint64_t nonce)
     return ROW_NONE;
 }
 
-/* Waits for the answers of all participants. */
+/* Marks all participants as not having answered. */
 static void lead_await(struct council *council)
 {
     for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
@@ -64,7 +64,7 @@ static bool lead_is_answered(const struct council *council)
     return true;
 }
 
-/* To those whose answer is missing. */
+/* Sends our question or proposal to all participants that have not answered. */
 static void lead_say(struct council *council)
 {
     static const enum council_kind kinds[] = {
@@ -125,7 +125,7 @@ static const char *design_name(uint32_t design)
     return design == SST_WRITES ? "SST_WRITES" : design == SST_READS ? "SST_READS" : "unknown";
 }
 
-/* True: it was refused. */
+/* Refuses a process whose configuration differs; returns true if it did. */
 static bool joiner_is_unlike(struct council *council, const struct council_message *message)
 {
     const struct council_config *config = &council->config;
@@ -142,21 +142,21 @@ static bool joiner_is_unlike(struct council *council, const struct council_messa
                                    : "the members' tables are opened without SST_DROP");
     else if (message->hash != config->hash)
         joiner_refuse(council, message->id, message->sender, -EPROTO,
-                      "the members' rows are laid out otherwise: columns, types, counts, flags "
+                      "the members' rows have another layout: columns, types, counts, flags "
                       "or names differ");
     else
         return false;
     return true;
 }
 
-/* Does the member of that row want to go? */
+/* Does the member of that row want to leave? */
 static bool lead_goes(const struct council *council, uint32_t row)
 {
     return council->leaving[row] || (council->phase == COUNCIL_LEAVING &&
                                      council->installed.rows[row].nonce == council->config.nonce);
 }
 
-/* Members that stay, and those who wait, but for the one with that id. */
+/* Counts the members that stay and the waiting joiners, except a joiner with that id. */
 static uint32_t lead_count(const struct council *council, ripc_id id)
 {
     uint32_t count = 0;
@@ -176,7 +176,8 @@ void lead_join(struct council *council, ripc_id from, const struct council_messa
         return;
     }
     uint32_t row = view_row_of(&council->installed, message->sender);
-    if (row != ROW_NONE) { /* it did not hear that it is in, and may be the one to lead */
+    if (row != ROW_NONE) { /* it has not received the COMMIT that let it in, and it may be the next
+                              leader */
         if (council->installed.rows[row].id == from)
             council_say_commit(council, from, &council->installed);
         return;
@@ -189,14 +190,14 @@ void lead_join(struct council *council, ripc_id from, const struct council_messa
         if (council->installed.rows[row].id == from &&
             !council_is_dead(council, council->installed.rows[row].nonce)) {
             joiner_refuse(council, from, message->sender, -EADDRINUSE,
-                          "a member of that name lives in row %u", row);
+                          "the live member in row %u already has this id", row);
             return;
         }
     uint32_t at = joiner_find(council, from);
     bool is_proposed = council->lead == LEAD_PROPOSES && at < council->joiner_count &&
                        view_row_of(&council->proposal, council->joiners[at].nonce) != ROW_NONE;
     if (is_proposed)
-        return; /* it, or one of its name before it: that will be seen */
+        return; /* this process, or an earlier one with its id: the proposal decides */
     if (lead_count(council, from) >= council->config.rows_max) {
         joiner_refuse(council, from, message->sender, -ENOSPC, "all %u rows are taken",
                       council->config.rows_max);
@@ -209,8 +210,8 @@ void lead_join(struct council *council, ripc_id from, const struct council_messa
 
 /* ---- the next view ---- */
 
-/* The row for a newcomer: the one it had in an earlier proposal, so that meetings
- * hold; else the first that is free, and was in the view before. */
+/* Chooses the row for a newcomer: the row of an earlier proposal, so that its meetings remain
+ * valid; otherwise the first row that is free in the next view and in the installed one. */
 static uint32_t lead_row_for(const struct council *council, const struct view *next, uint64_t nonce)
 {
     uint32_t before = council->prepared_is ? view_row_of(&council->prepared, nonce) : ROW_NONE;
@@ -238,7 +239,7 @@ static void view_trim(struct view *view)
         view->row_count--;
 }
 
-/* Takes out who goes, and who is dead. */
+/* Removes members that leave or are dead. */
 static void lead_build_gone(const struct council *council, struct view *next, bool *goes,
                             bool *died)
 {
@@ -257,7 +258,7 @@ static void lead_build_gone(const struct council *council, struct view *next, bo
     }
 }
 
-/* What the view should be next. False: what it is. */
+/* Builds the next view. Returns false if nothing is to be changed. */
 static bool lead_build(const struct council *council, struct view *next)
 {
     bool changed = false;
@@ -270,7 +271,7 @@ static bool lead_build(const struct council *council, struct view *next)
         const struct council_joiner *joiner = &council->joiners[i];
         uint32_t row = lead_row_for(council, next, joiner->nonce);
         if (row == ROW_NONE || view_has_id(next, joiner->id))
-            continue; /* a row will be free, or one who had its name is not known to be dead */
+            continue; /* no row is free yet, or the previous holder of its id may be alive */
         next->rows[row] = (struct view_member){joiner->id, joiner->nonce, next->epoch};
         changed = true;
     }
@@ -305,7 +306,7 @@ static void lead_say_cancel(struct council *council, ripc_id to)
     council_say(council, to, &message);
 }
 
-/* Nothing is to be changed after all. */
+/* Withdraws the proposal: nothing is to be changed after all. */
 static void lead_cancel(struct council *council)
 {
     lead_ballot_next(council);
@@ -318,7 +319,7 @@ static void lead_cancel(struct council *council)
     council_void(council);
 }
 
-/* The last members go: there is no view any more. */
+/* The last members leave: there is no next view. */
 static void lead_dissolve(struct council *council)
 {
     for (uint32_t row = 0; row < council->installed.row_count; row++) {
@@ -331,7 +332,7 @@ static void lead_dissolve(struct council *council)
     council_end(council, council->ops->left);
 }
 
-/* Who is a member waits no more. */
+/* Installs a view; its members are no longer waiting joiners. */
 static void lead_apply(struct council *council, const struct view *view)
 {
     for (uint32_t row = 0; row < view->row_count; row++)
@@ -351,8 +352,9 @@ static void lead_say_view(struct council *council, const struct view *view, bool
     }
 }
 
-/* Everybody is ready. Those who go hear it last, for then they are gone, and that shall be
- * no surprise; those who were taken for dead hear it, too, in case they are not. */
+/* All participants are ready. Members that leave receive the COMMIT last: they end when they
+ * receive it, and by then the others expect that. Members that were taken for dead receive it, too,
+ * in case they are alive. */
 static void lead_commit(struct council *council)
 {
     struct view view = council->proposal;
@@ -376,7 +378,7 @@ void lead_ready_self(struct council *council)
     lead_check_ready(council);
 }
 
-/* It speaks of a proposal that is over: what became of it was lost. */
+/* The message refers to an old proposal: the sender missed the outcome, which is sent again. */
 static void lead_repeat(struct council *council, uint32_t row,
                         const struct council_message *message)
 {
@@ -397,24 +399,24 @@ void lead_ready(struct council *council, uint32_t row, const struct council_mess
     lead_check_ready(council);
 }
 
-/* Of what meetings fail with. */
+/* Describes the error of a meeting. */
 static const char *status_words(int status)
 {
     switch (status) {
     case -ETIMEDOUT:
-        return "they did not reach each other in time";
+        return "neither reached the other before the timeout";
     case -ENOMEM:
         return "not enough memory";
     case -EPIPE:
-        return "one of them is gone";
+        return "one of them died";
     case -EPROTO:
-        return "what one offered does not fit";
+        return "one of them offered too little memory";
     default:
-        return "the system refused";
+        return "the system refused it";
     }
 }
 
-/* Of two that cannot meet the newcomer is not let in. */
+/* Two processes cannot meet: the leader refuses the newcomer of the two. */
 void lead_unready(struct council *council, uint32_t row, const struct council_message *message)
 {
     if (council->lead != LEAD_PROPOSES || ballot_compare(&message->ballot, &council->ballot) != 0) {
@@ -431,7 +433,7 @@ void lead_unready(struct council *council, uint32_t row, const struct council_me
     joiner_refuse(council, newcomer.id, newcomer.nonce, -ECONNREFUSED,
                   "rows %u and %u could not meet: %s (%d)", row, message->row,
                   status_words(message->status), -message->status);
-    council->lead = LEAD_RESTS; /* lead_settle proposes anew */
+    council->lead = LEAD_RESTS; /* lead_settle makes a new proposal */
 }
 
 void lead_leave(struct council *council, uint32_t row)
@@ -460,7 +462,7 @@ void lead_state(struct council *council, uint32_t row, const struct council_mess
 {
     const struct view *view = &message->view;
     const struct view_member *member = lead_participant(council, row);
-    if (council->lead != LEAD_ASKS) { /* it missed something */
+    if (council->lead != LEAD_ASKS) { /* it missed a message */
         if (council->installed.rows[row].id && view->epoch < council->installed.epoch)
             council_say_commit(council, member->id, &council->installed);
         else if (council->lead == LEAD_RESTS && message->epoch > council->installed.epoch)
@@ -479,7 +481,7 @@ void lead_state(struct council *council, uint32_t row, const struct council_mess
     }
 }
 
-/* We are the eldest: are the others where we are? */
+/* We are the eldest member: asks the others whether they have installed the same view. */
 static void lead_ask(struct council *council)
 {
     uint32_t own = view_row_of(&council->installed, council->config.nonce);
@@ -497,7 +499,7 @@ static void lead_ask(struct council *council)
     lead_say(council);
 }
 
-/* Those who were about to be let in still are. */
+/* Lets in the newcomers of the previous leader's proposal. */
 static void lead_inherit(struct council *council)
 {
     for (uint32_t row = 0; council->prepared_is && row < council->prepared.row_count; row++) {
@@ -511,7 +513,7 @@ static void lead_inherit(struct council *council)
     }
 }
 
-/* All have answered: the latest view that anybody has becomes everybody's. */
+/* All have answered: brings every member to the latest view that any of them has. */
 static void lead_adopt(struct council *council)
 {
     struct view view = council->proposal;
@@ -546,7 +548,7 @@ static bool lead_is_eldest(const struct council *council)
     return ballot_compare(&ballot, &council->promised) > 0;
 }
 
-/* One step at a time, until there is nothing to be done or an answer is missing. */
+/* Makes one transition. Returns false if there is nothing to do or an answer is missing. */
 static bool lead_step(struct council *council)
 {
     switch (council->lead) {

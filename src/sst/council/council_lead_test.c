@@ -1,8 +1,9 @@
-/* What the one who leads says to whom, and when. */
+/* The messages of a leader: which, to whom, and when. */
 #include "sst/council/council_scene.h"
 
-/* Who asks again under the same name while it is let in is not taken twice. */
-static void one_that_is_proposed_stays_proposed(void **state)
+/* A process that asks again under the same id while its first request is proposed is not taken
+ * twice. */
+static void a_proposed_joiner_stays_proposed(void **state)
 {
     begin(1);
     struct council_config config = parties[0].council.config;
@@ -12,7 +13,7 @@ static void one_that_is_proposed_stays_proposed(void **state)
     struct post join = post_keep(COUNCIL_JOIN, 1, 0);
     post_deliver(&join);
     assert_int_equal(parties[0].council.lead, LEAD_PROPOSES);
-    config.nonce = 301; /* it was started anew */
+    config.nonce = 301; /* the process was restarted */
     council_join(party_open(1, &config));
     join = post_keep(COUNCIL_JOIN, 1, 0);
     post_deliver(&join);
@@ -20,13 +21,13 @@ static void one_that_is_proposed_stays_proposed(void **state)
     assert_int_equal(parties[0].council.joiners[0].nonce, 101);
 }
 
-static void only_those_who_did_not_answer_are_asked_again(void **state)
+static void a_question_is_repeated_only_to_members_without_answer(void **state)
 {
     begin(3);
     council_leave(&parties[2].council);
     struct post leave = post_keep(COUNCIL_LEAVE, 2, 0);
     post_deliver(&leave);
-    settle_without(2); /* the second is ready, the third does not hear it */
+    settle_without(2); /* the second gets ready; the third does not receive the PREPARE */
     council_tick(&parties[0].council, 1);
     council_tick(&parties[0].council, 1 + COUNCIL_RETRY_NSEC);
     assert_int_equal(post_count, 1);
@@ -34,7 +35,7 @@ static void only_those_who_did_not_answer_are_asked_again(void **state)
     assert_int_equal(post_kind(&posts[0]), COUNCIL_PREPARE);
 }
 
-static void who_does_not_lead_answers_nobody_who_is_ready(void **state)
+static void only_the_leader_answers_a_ready(void **state)
 {
     begin(3);
     struct council_message ready = {
@@ -43,16 +44,16 @@ static void who_does_not_lead_answers_nobody_who_is_ready(void **state)
     council_receive(&parties[1].council, 3, bytes, council_write(&ready, bytes));
     assert_int_equal(post_count, 0);
     council_receive(&parties[0].council, 3, bytes, council_write(&ready, bytes));
-    assert_int_equal(post_count, 1); /* it missed the view */
+    assert_int_equal(post_count, 1); /* the third missed the view */
 }
 
-/* There is no view without members: the one who leads tells the others that they are gone. */
-static void the_last_two_leave_at_once(void **state)
+/* There is no view without members: the leader sends the others a LEFT. */
+static void the_last_two_members_leave_together(void **state)
 {
     begin(3);
     council_leave(&parties[1].council);
     council_leave(&parties[2].council);
-    post_count = 0; /* whoever led died before it heard that */
+    post_count = 0; /* the leader dies before it receives the LEAVE messages */
     council_failed(&parties[2].council, 1, 100);
     council_tick(&parties[2].council, 1);
     council_tick(&parties[2].council, 1 + COUNCIL_RETRY_NSEC);
@@ -61,11 +62,11 @@ static void the_last_two_leave_at_once(void **state)
     council_failed(&parties[1].council, 1, 100);
     settle_without(0);
     assert_true(parties[1].left && parties[2].left);
-    assert_int_equal(parties[2].view.epoch, 3); /* there was none after it */
+    assert_int_equal(parties[2].view.epoch, 3); /* there was no later view */
 }
 
-/* For then they are gone, and that shall be no surprise. */
-static void those_who_go_hear_of_the_view_last(void **state)
+/* They end when they receive it, and by then the others must expect that. */
+static void leaving_members_receive_the_commit_last(void **state)
 {
     begin(3);
     council_leave(&parties[1].council);
@@ -87,7 +88,7 @@ static void those_who_go_hear_of_the_view_last(void **state)
     assert_int_equal(posts[1].to, 1);
 }
 
-/* What the leader says when that member tells what it has: the kind, or 0. */
+/* Sends the leader a message from that member. Returns the kind of the answer, or 0. */
 static unsigned answer_to(unsigned from, struct council_message *message)
 {
     uint8_t bytes[COUNCIL_WIRE_MAX];
@@ -99,27 +100,28 @@ static unsigned answer_to(unsigned from, struct council_message *message)
     return post_count ? post_kind(&posts[0]) : 0;
 }
 
-static void who_missed_something_is_told_that(void **state)
+static void a_member_that_missed_a_message_gets_it_again(void **state)
 {
     begin(2);
     struct view before = parties[0].view;
     council_join(party_open(2, NULL));
     settle();
     struct council_message says = {.kind = COUNCIL_STATE, .view = before};
-    assert_int_equal(answer_to(1, &says), COUNCIL_COMMIT); /* it missed the view */
+    assert_int_equal(answer_to(1, &says), COUNCIL_COMMIT); /* the member missed the view */
     says.view = parties[0].view;
     assert_int_equal(answer_to(1, &says), 0);
     says.epoch = 3;
     assert_int_equal(answer_to(1, &says), 0);
-    says.epoch = 4; /* it prepared one that will not be */
+    says.epoch = 4; /* the member prepared a view that will not be installed */
     assert_int_equal(answer_to(1, &says), COUNCIL_CANCEL);
     council_leave(&parties[2].council);
     struct post leave = post_keep(COUNCIL_LEAVE, 2, 0);
     post_deliver(&leave);
-    assert_int_equal(answer_to(1, &says), 0); /* it is out: it may be */
+    assert_int_equal(answer_to(1, &says),
+                     0); /* a proposal is pending, so that view may still be installed */
 }
 
-static void answers_to_another_question_do_not_count(void **state)
+static void answers_with_another_ballot_do_not_count(void **state)
 {
     begin(3);
     struct council *council = &parties[1].council;
@@ -141,7 +143,7 @@ static void answers_to_another_question_do_not_count(void **state)
     assert_int_equal(council->lead, LEAD_PROPOSES);
 }
 
-static void a_view_that_the_leader_has_is_told_to_who_has_it_not(void **state)
+static void a_new_leader_sends_its_view_to_members_without_it(void **state)
 {
     begin(2);
     council_join(party_open(2, NULL));
@@ -160,7 +162,7 @@ static void a_view_that_the_leader_has_is_told_to_who_has_it_not(void **state)
     assert_int_equal(parties[2].view.epoch, 3);
 }
 
-static void nobody_is_to_blame_for_not_meeting_itself(void **state)
+static void a_report_about_oneself_or_two_members_is_ignored(void **state)
 {
     begin(2);
     council_join(party_open(2, NULL));
@@ -174,12 +176,12 @@ static void nobody_is_to_blame_for_not_meeting_itself(void **state)
     assert_int_equal(council->strange, before + 1);
     assert_int_equal(council->joiner_count, 1);
     says.row = 0;
-    assert_int_equal(answer_to(1, &says), 0); /* nor two members */
+    assert_int_equal(answer_to(1, &says), 0); /* two members cannot blame each other either */
     assert_int_equal(council->strange, before + 2);
 }
 
-/* If it has said that it is ready for a view without it nothing has to be proposed anew. */
-static void one_who_goes_may_die_when_it_has_answered(void **state)
+/* If a leaving member dies after its READY for a view without itself, no new proposal is needed. */
+static void a_leaving_member_may_die_after_its_answer(void **state)
 {
     for (unsigned answered = 0; answered < 2; answered++) {
         begin(3);
@@ -195,8 +197,8 @@ static void one_who_goes_may_die_when_it_has_answered(void **state)
     }
 }
 
-/* Whoever leads next does not wait for one that was not let in. */
-static void who_was_refused_is_not_asked(void **state)
+/* The next leader does not wait for a process that was refused. */
+static void a_new_leader_does_not_ask_refused_processes(void **state)
 {
     begin(2);
     meetings_fail = true;
@@ -213,13 +215,13 @@ static void who_was_refused_is_not_asked(void **state)
     assert_int_equal(parties[1].view.rows[0].id, 0);
 }
 
-/* The last two of the parties are proposed together, in rows 1 and 2. */
+/* Parties 2 and 3 are proposed together, in rows 1 and 2. */
 static struct council *two_join_at_once(void)
 {
     begin(1);
     struct council *council = &parties[0].council;
     council->config.rows_max = 4;
-    for (unsigned i = 1; i < 4; i++) { /* two ask while the first is proposed */
+    for (unsigned i = 1; i < 4; i++) { /* two ask to join while the first is proposed */
         struct council_config config = council->config;
         config.id = i + 1;
         config.nonce = 100 + i;
@@ -233,8 +235,8 @@ static struct council *two_join_at_once(void)
     return council;
 }
 
-/* So that the meetings of those who live hold. */
-static void who_is_proposed_anew_keeps_its_row(void **state)
+/* The row stays the same, so that the meetings of live processes remain valid. */
+static void a_joiner_that_is_proposed_again_keeps_its_row(void **state)
 {
     struct council *council = two_join_at_once();
     council_failed(council, 3, 102);
@@ -242,7 +244,7 @@ static void who_is_proposed_anew_keeps_its_row(void **state)
     assert_int_equal(council->proposal.rows[2].nonce, 103);
 }
 
-static void of_two_that_joined_at_once_the_lower_row_leads(void **state)
+static void of_two_members_with_the_same_age_the_lower_row_leads(void **state)
 {
     two_join_at_once();
     settle_without(1);
@@ -254,13 +256,15 @@ static void of_two_that_joined_at_once_the_lower_row_leads(void **state)
     assert_int_equal(parties[2].council.lead, LEAD_ASKS);
 }
 
-TEST_MAIN(TEST(one_that_is_proposed_stays_proposed),
-          TEST(only_those_who_did_not_answer_are_asked_again),
-          TEST(who_does_not_lead_answers_nobody_who_is_ready), TEST(the_last_two_leave_at_once),
-          TEST(those_who_go_hear_of_the_view_last), TEST(who_missed_something_is_told_that),
-          TEST(answers_to_another_question_do_not_count),
-          TEST(a_view_that_the_leader_has_is_told_to_who_has_it_not),
-          TEST(nobody_is_to_blame_for_not_meeting_itself),
-          TEST(one_who_goes_may_die_when_it_has_answered), TEST(who_was_refused_is_not_asked),
-          TEST(who_is_proposed_anew_keeps_its_row),
-          TEST(of_two_that_joined_at_once_the_lower_row_leads))
+TEST_MAIN(TEST(a_proposed_joiner_stays_proposed),
+          TEST(a_question_is_repeated_only_to_members_without_answer),
+          TEST(only_the_leader_answers_a_ready), TEST(the_last_two_members_leave_together),
+          TEST(leaving_members_receive_the_commit_last),
+          TEST(a_member_that_missed_a_message_gets_it_again),
+          TEST(answers_with_another_ballot_do_not_count),
+          TEST(a_new_leader_sends_its_view_to_members_without_it),
+          TEST(a_report_about_oneself_or_two_members_is_ignored),
+          TEST(a_leaving_member_may_die_after_its_answer),
+          TEST(a_new_leader_does_not_ask_refused_processes),
+          TEST(a_joiner_that_is_proposed_again_keeps_its_row),
+          TEST(of_two_members_with_the_same_age_the_lower_row_leads))

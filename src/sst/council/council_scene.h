@@ -1,6 +1,6 @@
 #pragma once
-/* council_scene: councils for tests, in one thread, whose messages wait until the test lets them
- * go. */
+/* council_scene: councils for tests, in one thread. Their messages wait in a queue until the test
+ * delivers them. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,8 +10,7 @@
 
 enum { PARTIES = 4, POST_MAX = 64, TABLE = 77, HASH = 5 };
 
-/* A few councils whose messages wait until the test lets them go, and whose meetings
- * succeed as soon as both sides want them. */
+/* One process of the test. Its meetings succeed as soon as both sides want them. */
 struct party {
     struct council council;
     struct view view; /* installed last */
@@ -40,7 +39,7 @@ static inline unsigned index_of(const void *argument)
 
 static inline void on_send(void *argument, ripc_id to, const uint8_t *bytes, size_t size)
 {
-    assert_int_not_equal(to, index_of(argument) + 1); /* nobody talks to itself */
+    assert_int_not_equal(to, index_of(argument) + 1); /* no process sends to itself */
     for (unsigned i = 0; i < PARTIES; i++) {
         bool wanted = to ? to == i + 1 : parties[i].view.epoch != 0;
         if (!wanted || i == index_of(argument))
@@ -113,7 +112,8 @@ static inline struct council *party_open(unsigned i, const struct council_config
                                     .id = i + 1,
                                     .nonce = 100 + i};
     memset(&parties[i], 0, sizeof parties[i]);
-    memset(&parties[i].council, 0xee, sizeof parties[i].council); /* of one who was there before */
+    memset(&parties[i].council, 0xee,
+           sizeof parties[i].council); /* as if the memory had been used before */
     council_init(&parties[i].council, &ops, &parties[i], other ? other : &config);
     return &parties[i].council;
 }
@@ -135,7 +135,7 @@ static inline bool party_meets(unsigned i)
     return happened;
 }
 
-/* Delivers everything, in order, but to and from whom `without` names (PARTIES: nobody). */
+/* Delivers all messages in order, except to and from party `without` (PARTIES: no exception). */
 static inline void settle_without(unsigned without)
 {
     for (unsigned turn = 0; turn < 1000; turn++) {
@@ -152,7 +152,7 @@ static inline void settle_without(unsigned without)
         if (!happened)
             return;
     }
-    fail_msg("they never stop talking");
+    fail_msg("the councils never stop sending messages");
 }
 
 static inline void settle(void)
@@ -160,7 +160,7 @@ static inline void settle(void)
     settle_without(PARTIES);
 }
 
-/* The first `count` of the parties are members. */
+/* Makes the first `count` parties members. */
 static inline int begin(unsigned count)
 {
     memset(parties, 0, sizeof parties);
@@ -186,7 +186,7 @@ static inline enum council_kind post_kind(const struct post *post)
     return message.kind;
 }
 
-/* Takes the one message of that kind between the two off the way; all others are lost. */
+/* Removes and returns the only message of that kind between the two; drops all other messages. */
 static inline struct post post_keep(enum council_kind kind, unsigned from, unsigned to)
 {
     struct post kept = {0};
@@ -203,7 +203,8 @@ static inline void post_deliver(const struct post *post)
     council_receive(&parties[post->to].council, post->from + 1, post->bytes, post->size);
 }
 
-/* Until the leader of two has let a third in, and its word is on its way. */
+/* Runs until the leader of a table of two has installed the view with the third and its COMMIT
+ * messages are queued. */
 static inline void until_committed(void)
 {
     for (unsigned turn = 0; turn < 20 && parties[0].view.epoch == 2; turn++) {

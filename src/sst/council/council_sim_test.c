@@ -1,9 +1,8 @@
-/* Councils under a storm: processes join, leave and die at any moment, messages between
- * two of them take any time but keep their order (and are lost, under some seeds), also
- * those of senders that died; everybody hears of deaths in its own time. Whatever
- * happens next is drawn from the seed.
+/* Councils under random events: processes join, leave and die at any moment. Messages between two
+ * processes take any time but keep their order, even if their sender died; with some seeds they are
+ * lost. Each process learns of deaths at its own time. The seed decides every event.
  *
- * A failure prints the seed: WEFT_SEED=N runs that one alone; WEFT_SEEDS=N runs so many. */
+ * A failure prints the seed. WEFT_SEED=N runs only that seed; WEFT_SEEDS=N runs seeds 1 to N. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,18 +17,18 @@
 enum {
     SEEDS = 4000,
     IDS = 8,
-    PROCESSES_MAX = 40, /* of one run, one after the other */
+    PROCESSES_MAX = 40, /* started in one run */
     STORM_STEPS = 600,
     QUIET_STEPS = 60000,
     FLIGHTS_MAX = 20000,
     VIEWS_MAX = 512,
 };
 
-/* What one process has of a meeting. */
+/* One side of a meeting. */
 struct encounter {
-    uint64_t nonce;  /* whom it meets in that row; 0: nobody */
+    uint64_t nonce;  /* of the process that it meets in that row; 0: none */
     uint64_t number; /* of this attempt */
-    uint64_t linked; /* the other's attempt that both went through with */
+    uint64_t linked; /* the other's attempt with which this one succeeded */
     bool told;       /* council_met was called */
 };
 
@@ -39,7 +38,7 @@ struct process {
     uint64_t nonce;
     ripc_id id;
     bool alive, leaving, refused;
-    bool doomed;  /* it died in the middle of what it is doing */
+    bool doomed;  /* it dies in the middle of the current call */
     uint32_t row; /* once installed */
     struct view view;
     struct encounter encounters[SST_ROWS_MAX];
@@ -60,7 +59,7 @@ struct world {
     struct rng rng;
     uint32_t rows_max;
     bool loses, fails, drop;
-    bool storms; /* processes die */
+    bool storms; /* processes may die */
     nsec now;
     struct process *processes;
     uint32_t process_count;
@@ -68,7 +67,7 @@ struct world {
     uint32_t flight_count;
     struct notice notices[PROCESSES_MAX * PROCESSES_MAX];
     uint32_t notice_count;
-    struct view *views; /* all that anybody ever installed */
+    struct view *views; /* all views that any process ever installed */
     uint32_t view_count;
     uint64_t sent, number_last;
     unsigned tables; /* founded */
@@ -102,7 +101,7 @@ static bool process_is_member(const struct process *process)
     return process->alive && process->view.epoch;
 }
 
-/* ---- what a council asks for ---- */
+/* ---- callbacks of a council ---- */
 
 static void flight_add(uint32_t from, uint32_t to, const uint8_t *bytes, size_t size)
 {
@@ -146,7 +145,7 @@ static void sim_part(void *argument, uint32_t row, uint64_t nonce)
     process->encounters[row] = (struct encounter){0};
 }
 
-/* One view for an epoch, whoever installs it and dies then. */
+/* Checks that an epoch has one view, even if the process that installed it died. */
 static void view_remember(const struct view *view)
 {
     for (uint32_t i = 0; i < world.view_count; i++)
@@ -176,7 +175,7 @@ static void sim_install(void *argument, const struct view *view)
             continue;
         struct encounter *encounter = &process->encounters[i];
         demand(encounter->nonce == member->nonce && encounter->told);
-        /* A row rests for a view before it is somebody else's. */
+        /* A row is empty for one view before it gets another member. */
         demand(!process->view.rows[i].id || process->view.rows[i].nonce == member->nonce);
     }
     for (uint32_t i = 0; i < SST_ROWS_MAX; i++)
@@ -217,7 +216,7 @@ static void sim_left(void *argument)
     process_end(process);
 }
 
-/* Deaths are told truly here, so nobody may ever be left out. */
+/* Only processes that really died are reported dead, so no process may be expelled. */
 static void sim_expelled(void *argument)
 {
     demand(!"expelled");
@@ -233,7 +232,7 @@ static const struct council_ops sim_ops = {
     .expelled = sim_expelled,
 };
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static bool id_is_free(ripc_id id)
 {
@@ -284,7 +283,7 @@ static struct process *process_any(void)
     return process->alive ? process : NULL;
 }
 
-/* The first that is on its way between two processes. */
+/* Delivers the oldest message between two random processes. */
 static void flight_land(void)
 {
     if (world.flight_count == 0)
@@ -316,7 +315,7 @@ static void notice_give(void)
         council_failed(&to->council, about->id, about->nonce);
 }
 
-/* Both want to meet each other, each in the row in which the other sees it. */
+/* Do both want to meet each other, each in the row that the other expects? */
 static bool encounter_is_mutual(const struct process *process, uint32_t row, struct process **peer)
 {
     *peer = process_of(process->encounters[row].nonce);
@@ -325,7 +324,7 @@ static bool encounter_is_mutual(const struct process *process, uint32_t row, str
            (*peer)->encounters[own].nonce == process->nonce;
 }
 
-/* True: something happened. */
+/* Returns whether something happened. */
 static bool encounter_hold(struct process *process, uint32_t row)
 {
     struct encounter *encounter = &process->encounters[row];
@@ -361,7 +360,7 @@ static bool process_hold_encounters(struct process *process, unsigned one_in)
     return happened;
 }
 
-/* Dies the one that has a view that another has not, if there is such a one. */
+/* Returns a process whose view is newer than that of some other, or NULL. */
 static struct process *process_ahead(void)
 {
     struct process *first = NULL;
@@ -384,7 +383,7 @@ static void processes_bury(void)
             process_end(&world.processes[i]);
 }
 
-/* Who was refused tells its program, which ends; who goes on joining goes on. */
+/* A refused process ends; a joining process retries. */
 static void process_tick(struct process *process)
 {
     if (process->refused) {
@@ -439,7 +438,7 @@ static void storm_step(void)
     }
 }
 
-/* Nobody has the table any more: one of those who wait founds it anew. */
+/* The table has no members left: a joining process founds it again. */
 static bool table_found_again(void)
 {
     if (has_members() || world.flight_count)
@@ -493,7 +492,7 @@ static void world_print(void)
     }
 }
 
-/* No more news from outside: what is under way comes to its end. */
+/* No more joins, leaves or deaths: lets everything that is pending finish. */
 static void world_calm(void)
 {
     for (unsigned step = 0; step < QUIET_STEPS; step++) {
@@ -513,7 +512,7 @@ static void world_calm(void)
                 process_tick(&world.processes[i]);
     }
     world_print();
-    demand(!"it comes to rest");
+    demand(!"the councils come to rest");
 }
 
 static void pair_check(const struct process *one, const struct process *other)
@@ -524,7 +523,8 @@ static void pair_check(const struct process *one, const struct process *other)
     demand(there->linked == back->number && back->linked == there->number);
 }
 
-/* Everybody alive has the same view of everybody alive, and all pairs have met. */
+/* Checks that all live processes have the same view of all live processes, and that all pairs have
+ * met. */
 static void world_check(void)
 {
     const struct process *first = NULL;
@@ -534,7 +534,9 @@ static void world_check(void)
         if (!process_is_member(process))
             continue;
         members++;
-        demand(world.tables > 1 || process->council.strange == 0); /* else of the one before */
+        demand(world.tables > 1 ||
+               process->council.strange ==
+                   0); /* with several tables, messages of the previous one count as strange */
         first = first ? first : process;
         demand(view_equal(&first->view, &process->view));
         demand(process->view.rows[process->row].nonce == process->nonce);
@@ -547,7 +549,7 @@ static void world_check(void)
         rows += first->view.rows[row].id &&
                 (world.drop || process_of(first->view.rows[row].nonce)->alive);
     demand(rows == members);
-    uint64_t sent = world.sent; /* and nobody says anything more */
+    uint64_t sent = world.sent; /* no further messages are sent */
     for (uint32_t i = 0; i < 3 * world.process_count; i++)
         if (process_is_member(&world.processes[i % world.process_count]))
             process_tick(&world.processes[i % world.process_count]);
@@ -593,7 +595,7 @@ static void world_close(void)
     free(world.views);
 }
 
-static void everybody_agrees_after_the_storm(void **state)
+static void all_members_agree_after_random_events(void **state)
 {
     const char *seed = getenv("WEFT_SEED");
     const char *seeds = getenv("WEFT_SEEDS");
@@ -616,4 +618,4 @@ static void everybody_agrees_after_the_storm(void **state)
     world_close();
 }
 
-TEST_MAIN(TEST(everybody_agrees_after_the_storm))
+TEST_MAIN(TEST(all_members_agree_after_random_events))

@@ -12,7 +12,7 @@ static void a_founder_is_alone_in_row_0(void **state)
     assert_int_equal(council_tick(&parties[0].council, 5), NSEC_NEVER);
 }
 
-static void who_joins_gets_the_first_free_row_once_all_have_met(void **state)
+static void a_joiner_gets_the_first_free_row_once_all_have_met(void **state)
 {
     begin(3);
     for (unsigned i = 0; i < 3; i++) {
@@ -25,9 +25,9 @@ static void who_joins_gets_the_first_free_row_once_all_have_met(void **state)
     assert_true(parties[2].met[0] && parties[2].met[1] && parties[1].met[2]);
 }
 
-static void several_join_in_one_view(void **state)
+static void several_processes_join_at_once(void **state)
 {
-    begin(1); /* what the second is proposed in waits while the third asks */
+    begin(1); /* the third asks to join while the proposal with the second is pending */
     council_join(party_open(1, NULL));
     council_join(party_open(2, NULL));
     settle();
@@ -49,7 +49,7 @@ static void refuse(const struct council_config *config, int status, const char *
     assert_int_equal(parties[3].council.phase, COUNCIL_UNJOINED);
 }
 
-static void who_does_not_fit_is_refused_with_a_reason(void **state)
+static void a_joiner_with_another_configuration_is_refused_with_a_reason(void **state)
 {
     struct council_config config = {
         .hash = HASH, .design = SST_READS, .rows_max = 3, .drop = true, .id = 4, .nonce = 200};
@@ -64,12 +64,12 @@ static void who_does_not_fit_is_refused_with_a_reason(void **state)
     refuse(&config, -EPROTO, "with SST_DROP");
     config.drop = true;
     config.hash++;
-    refuse(&config, -EPROTO, "laid out otherwise");
+    refuse(&config, -EPROTO, "have another layout");
     begin(3);
     refuse(NULL, -ENOSPC, "all 3 rows are taken");
     assert_int_equal(parties[0].council.refused, 1);
     assert_int_equal(parties[0].installs, 3);
-    begin(1); /* those who ask before it come first */
+    begin(1); /* earlier requests come first */
     council_join(party_open(1, NULL));
     council_join(party_open(2, NULL));
     refuse(NULL, -ENOSPC, "all 3 rows are taken");
@@ -77,7 +77,7 @@ static void who_does_not_fit_is_refused_with_a_reason(void **state)
     same_view(0, 2);
 }
 
-static void a_living_members_name_is_taken(void **state)
+static void the_id_of_a_live_member_is_refused(void **state)
 {
     begin(2);
     struct council_config config = parties[1].council.config;
@@ -96,7 +96,8 @@ static void a_living_members_name_is_taken(void **state)
     assert_int_equal(council_read(&answer, posts[0].bytes, posts[0].size), 0);
     assert_int_equal(answer.status, -EADDRINUSE);
     post_count = 0;
-    /* Once it is known to be dead the name is free, and its old row rests for a view. */
+    /* Once the old process is known to be dead its id is free; its old row is empty for one
+     * view. */
     council_failed(&parties[0].council, 2, config.nonce);
     settle_without(1);
     config.nonce = 300;
@@ -107,12 +108,12 @@ static void a_living_members_name_is_taken(void **state)
     assert_int_equal(parties[1].view.epoch, 4);
 }
 
-static void a_row_rests_for_a_view_before_it_is_somebody_elses(void **state)
+static void a_row_is_empty_for_a_view_before_it_gets_another_member(void **state)
 {
     begin(3);
     council_leave(&parties[1].council);
     council_join(party_open(3, NULL));
-    settle(); /* the leaver's row is the only one to come, so the joiner waits for it */
+    settle(); /* only the leaver's row will become free, so the joining process waits for it */
     assert_true(parties[1].left);
     same_view(0, 2);
     same_view(0, 3);
@@ -135,19 +136,19 @@ static void a_leader_leaves_and_the_next_eldest_leads(void **state)
     assert_int_equal(parties[2].view.rows[0].id, 3);
     council_leave(&parties[1].council);
     settle();
-    council_leave(&parties[2].council); /* the last one */
+    council_leave(&parties[2].council); /* the last member */
     assert_true(parties[1].left && parties[2].left);
 }
 
-/* The leader dies after it told one of two. */
-static void a_view_that_somebody_installed_becomes_everybodys(void **state)
+/* The leader dies after it sent the COMMIT to one of two. */
+static void a_view_that_one_process_installed_is_installed_by_all(void **state)
 {
     begin(2);
     council_join(party_open(2, NULL));
     until_committed();
     assert_int_equal(post_count, 2);
     assert_int_equal(posts[1].to, 2);
-    posts[0] = posts[1]; /* the newcomer hears it, the other member does not */
+    posts[0] = posts[1]; /* the newcomer receives the COMMIT, the other member does not */
     post_count = 1;
     settle();
     assert_int_equal(parties[1].view.epoch, 2);
@@ -155,37 +156,40 @@ static void a_view_that_somebody_installed_becomes_everybodys(void **state)
     council_failed(&parties[2].council, 1, 100);
     settle_without(0);
     same_view(1, 2);
-    assert_int_equal(parties[1].installs, 3); /* 2, 3 and then the one without the dead */
+    assert_int_equal(parties[1].installs,
+                     3); /* of epochs 2 and 3, then the view without the dead leader */
     assert_int_equal(parties[1].view.epoch, 4);
     assert_int_equal(parties[1].view.rows[2].since, 3);
 }
 
-/* It dies before anybody knows: the newcomer is let in by the next leader. */
-static void what_nobody_installed_is_proposed_anew_without_the_dead(void **state)
+/* The leader dies before any process has installed the view: the next leader lets the newcomer
+ * in. */
+static void a_view_that_was_not_installed_is_proposed_again_without_the_dead(void **state)
 {
     begin(2);
     council_join(party_open(2, NULL));
-    settle_without(1); /* it hears nothing: no READY */
+    settle_without(1); /* party 1 receives nothing, so it does not answer READY */
     assert_int_equal(parties[2].view.epoch, 0);
     council_failed(&parties[1].council, 1, 100);
     council_failed(&parties[2].council, 1, 100);
     for (int64_t now = 1; now < 4 * COUNCIL_RETRY_NSEC; now += COUNCIL_RETRY_NSEC) {
-        council_tick(&parties[2].council, now); /* it asks again */
+        council_tick(&parties[2].council, now); /* it asks to join again */
         settle_without(0);
     }
     same_view(1, 2);
     assert_int_equal(parties[1].view.row_count, 2);
-    assert_int_equal(parties[1].view.rows[0].id, 3); /* the dead one's, which rested for a view */
+    assert_int_equal(parties[1].view.rows[0].id,
+                     3); /* the dead leader's row, which was empty for one view */
     assert_int_equal(parties[1].view.rows[1].id, 2);
 }
 
-/* A view that only the dead installed: nobody can know, so its epoch is skipped. */
-static void an_epoch_that_may_have_been_is_not_used_again(void **state)
+/* A view that only dead processes installed: no live process can know, so its epoch is skipped. */
+static void an_epoch_that_may_have_been_installed_is_not_reused(void **state)
 {
     begin(2);
     council_join(party_open(2, NULL));
     until_committed();
-    post_count = 0; /* it dies before its word is out, and takes the newcomer with it */
+    post_count = 0; /* the leader dies before it sends a COMMIT, and the newcomer dies, too */
     council_failed(&parties[1].council, 3, 102);
     council_failed(&parties[1].council, 1, 100);
     assert_int_equal(parties[1].installs, 2);
@@ -193,17 +197,18 @@ static void an_epoch_that_may_have_been_is_not_used_again(void **state)
     assert_int_equal(parties[1].view.row_count, 2);
 }
 
-/* One that is ready for a view without itself cannot lead when the leader dies: the
- * others may be ahead. */
-static void who_was_about_to_go_is_gone_when_its_leader_dies(void **state)
+/* A member that is ready for a view without itself cannot lead when the leader dies: the others may
+ * be ahead. */
+static void a_leaving_member_ends_when_its_leader_dies(void **state)
 {
     begin(3);
     council_leave(&parties[1].council);
-    settle_without(2); /* the third does not get ready, so nothing is installed */
+    settle_without(2); /* the third does not get ready, so no view is installed */
     assert_true(parties[1].council.prepared_is);
     council_failed(&parties[1].council, 1, 100);
     assert_true(parties[1].left);
-    assert_int_equal(post_count, 1); /* it tells the third, which then takes it for no death */
+    assert_int_equal(post_count,
+                     1); /* a LEAVE for the third, which then does not take it for a death */
     council_receive(&parties[2].council, 2, posts[0].bytes, posts[0].size);
     council_failed(&parties[2].council, 1, 100);
     council_failed(&parties[2].council, 2, 101);
@@ -211,8 +216,8 @@ static void who_was_about_to_go_is_gone_when_its_leader_dies(void **state)
     assert_int_equal(parties[2].view.left[0], 2);
 }
 
-/* The last words of a leader, which come when a younger one has asked already: first one that
- * could take a promise back, then the view that all but the dead believe not to be. */
+/* The last messages of a dead leader arrive after a younger leader has sent its ASK: first a CANCEL
+ * that could revoke the promise, then a COMMIT of a view that the live processes have given up. */
 static void a_promise_never_goes_back_to_an_older_leader(void **state)
 {
     struct council_config config = {
@@ -227,7 +232,7 @@ static void a_promise_never_goes_back_to_an_older_leader(void **state)
             settle();
     }
     until_committed();
-    post_count = 0; /* that the third is let in reaches nobody */
+    post_count = 0; /* the COMMIT that lets the third in reaches no process */
 
     config.id = 4;
     config.nonce = 103;
@@ -242,7 +247,8 @@ static void a_promise_never_goes_back_to_an_older_leader(void **state)
     post_deliver(&ready);
     struct post commit = post_keep(COUNCIL_COMMIT, 0, 2);
 
-    council_failed(&parties[1].council, 1, 100); /* and dies; the third does not know that yet */
+    council_failed(&parties[1].council, 1,
+                   100); /* the leader dies; the third does not know that yet */
     struct post ask = post_keep(COUNCIL_ASK, 1, 2);
     post_deliver(&ask);
     struct post answer = post_keep(COUNCIL_STATE, 2, 1);
@@ -275,7 +281,8 @@ static void strange(struct council *council, ripc_id from, struct council_messag
     assert_false(council->prepared_is);
 }
 
-/* The second joins a table of one, and this is the founder's proposal: it gets row 2. */
+/* Party 1 joins a table of one member. `prepare` is the founder's proposal, which gives it row
+ * 2. */
 static struct council *joining(struct council_message *prepare)
 {
     begin(1);
@@ -294,7 +301,7 @@ static struct council *joining(struct council_message *prepare)
     return council;
 }
 
-static void another_row_is_another_meeting(void **state)
+static void a_new_row_needs_a_new_meeting(void **state)
 {
     struct council_message prepare;
     struct council *council = joining(&prepare);
@@ -303,7 +310,7 @@ static void another_row_is_another_meeting(void **state)
     assert_int_equal(council_row(council), 2);
     council_met(council, 0, 100, 0);
     assert_true(council->ready);
-    prepare.ballot.round = 2; /* again, in the same row: the meeting holds */
+    prepare.ballot.round = 2; /* a new proposal with the same row: the meeting remains valid */
     council_receive(council, 1, bytes, council_write(&prepare, bytes));
     assert_true(council->ready);
     assert_int_equal(parties[1].parts, 0);
@@ -317,8 +324,8 @@ static void another_row_is_another_meeting(void **state)
     assert_false(council->ready);
 }
 
-/* The view that comes has its row empty, and has members in later rows. */
-static void whoever_is_not_in_the_view_that_comes_is_met_no_more(void **state)
+/* The new view has no member in row 1, and has a member in a later row. */
+static void meetings_with_processes_outside_the_new_view_end(void **state)
 {
     struct council_message message;
     struct council *council = joining(&message);
@@ -337,7 +344,8 @@ static void whoever_is_not_in_the_view_that_comes_is_met_no_more(void **state)
     assert_int_equal(council->promised_to, 100);
 }
 
-/* A younger one asks, or proposes, and dies: does what the elder says of its view still count? */
+/* A younger leader sends an ASK, or a PREPARE, and dies. Returns how many views are installed when
+ * the COMMIT of the elder leader arrives then. */
 static unsigned installs_after(bool proposes)
 {
     struct council_message message;
@@ -359,19 +367,19 @@ static unsigned installs_after(bool proposes)
     return parties[1].installs;
 }
 
-static void a_promise_to_one_who_died_binds_only_if_it_proposed_something(void **state)
+static void a_promise_to_a_dead_leader_counts_only_if_it_proposed_a_view(void **state)
 {
     assert_int_equal(installs_after(false), 1);
     assert_int_equal(installs_after(true), 0);
 }
 
-static void a_meeting_ends_once_and_by_its_own_end(void **state)
+static void only_the_first_outcome_of_the_current_meeting_counts(void **state)
 {
     uint8_t bytes[COUNCIL_WIRE_MAX];
     struct council_message message;
     struct council *council = joining(&message);
     council_receive(council, 1, bytes, council_write(&message, bytes));
-    council_met(council, 0, 555, 0); /* of one that was to have the row before */
+    council_met(council, 0, 555, 0); /* about a process that was to have the row before */
     assert_false(council->ready);
     council_met(council, 0, 100, 0);
     assert_true(council->ready);
@@ -379,7 +387,7 @@ static void a_meeting_ends_once_and_by_its_own_end(void **state)
     assert_int_equal(council->meetings[0].status, 0);
 }
 
-static void who_gives_up_joining_parts_from_all(void **state)
+static void a_process_that_gives_up_joining_ends_all_meetings(void **state)
 {
     uint8_t bytes[COUNCIL_WIRE_MAX];
     struct council_message message;
@@ -391,8 +399,8 @@ static void who_gives_up_joining_parts_from_all(void **state)
     assert_int_equal(parties[1].parts, 1);
 }
 
-/* Nor one that is older than what it would take back, or comes from a leader who is none now. */
-static void a_late_cancel_takes_nothing_back(void **state)
+/* A CANCEL has no effect if it is not newer than the proposal, or if its sender no longer leads. */
+static void a_late_cancel_has_no_effect(void **state)
 {
     uint8_t bytes[COUNCIL_WIRE_MAX];
     struct council_message message;
@@ -421,8 +429,8 @@ static void a_late_cancel_takes_nothing_back(void **state)
     assert_false(council->prepared_is);
 }
 
-/* It goes with another table only if whoever was to let it in is there, too. */
-static void who_joins_stays_with_the_table_that_takes_it(void **state)
+/* It changes to another table only if the leader that was to let it in is there, too. */
+static void a_joiner_stays_with_the_table_that_accepted_it(void **state)
 {
     uint8_t bytes[COUNCIL_WIRE_MAX];
     struct council_message message, other;
@@ -441,8 +449,8 @@ static void who_joins_stays_with_the_table_that_takes_it(void **state)
     assert_int_equal(parties[1].meets[1], 100);
 }
 
-/* What a member answers to a message of the process with id 4, whom nobody knows: its kind, or 0.
- */
+/* Sends a message from an unknown process with id 4 to a member. Returns the kind of the answer, or
+ * 0 if there is none. */
 static unsigned answer_to_stranger(struct council_message *message)
 {
     uint8_t bytes[COUNCIL_WIRE_MAX];
@@ -455,7 +463,7 @@ static unsigned answer_to_stranger(struct council_message *message)
     return post_count ? post_kind(&posts[0]) : 0;
 }
 
-static void who_is_no_member_hears_what_there_is(void **state)
+static void a_non_member_is_told_the_current_state(void **state)
 {
     static const enum council_kind kinds[] = {COUNCIL_ASK, COUNCIL_READY, COUNCIL_STATE};
     begin(2);
@@ -468,7 +476,7 @@ static void who_is_no_member_hears_what_there_is(void **state)
     assert_int_equal(answer_to_stranger(&cancel), 0);
     struct council_message left = {.kind = COUNCIL_LEFT, .to = 101};
     answer_to_stranger(&left);
-    assert_false(parties[1].left); /* it did not want to go */
+    assert_false(parties[1].left); /* it did not want to leave */
     council_leave(&parties[1].council);
     left.to = 100;
     answer_to_stranger(&left);
@@ -478,7 +486,7 @@ static void who_is_no_member_hears_what_there_is(void **state)
     assert_true(parties[1].left);
 }
 
-static void a_view_without_us_is_the_end_whoever_says_so(void **state)
+static void a_view_without_a_member_expels_it_whoever_sends_it(void **state)
 {
     begin(2);
     struct council_message commit = {.kind = COUNCIL_COMMIT, .view = parties[1].view};
@@ -488,7 +496,7 @@ static void a_view_without_us_is_the_end_whoever_says_so(void **state)
     assert_true(parties[1].expelled);
 }
 
-static void a_refusal_is_for_who_joins(void **state)
+static void a_refusal_affects_only_the_joining_process(void **state)
 {
     uint8_t bytes[COUNCIL_WIRE_MAX];
     struct council_message message;
@@ -504,7 +512,7 @@ static void a_refusal_is_for_who_joins(void **state)
     assert_int_equal(parties[1].refused, 0);
 }
 
-static void who_wants_to_go_stays_while_others_die(void **state)
+static void a_leaving_member_stays_when_a_follower_dies(void **state)
 {
     for (unsigned prepared = 0; prepared < 2; prepared++) {
         begin(3);
@@ -518,7 +526,7 @@ static void who_wants_to_go_stays_while_others_die(void **state)
     }
 }
 
-/* The leader hears that a member leaves; true: it believed that. */
+/* Sends the leader a LEAVE, with `more` extra bytes; returns whether the leader accepted it. */
 static bool leader_believes(uint64_t sender, ripc_id from, size_t more)
 {
     uint8_t bytes[COUNCIL_WIRE_MAX] = {0};
@@ -528,15 +536,15 @@ static bool leader_believes(uint64_t sender, ripc_id from, size_t more)
     return parties[0].council.lead != LEAD_RESTS;
 }
 
-static void only_whole_messages_of_others_are_believed(void **state)
+static void only_complete_messages_of_live_members_count(void **state)
 {
     assert_true(leader_believes(101, 2, 0));
-    assert_false(leader_believes(101, 2, 1)); /* there is more than a message */
-    assert_false(leader_believes(100, 1, 0)); /* its own, come back */
+    assert_false(leader_believes(101, 2, 1)); /* the message has trailing bytes */
+    assert_false(leader_believes(100, 1, 0)); /* the leader's own message, sent back to it */
     struct council_message message;
     uint8_t bytes[COUNCIL_WIRE_MAX];
     struct council *council = joining(&message);
-    council_leave(council); /* who does not join listens to nobody */
+    council_leave(council); /* a process that is not joining ignores all messages */
     council_receive(council, 1, bytes, council_write(&message, bytes));
     assert_int_equal(council->strange, 0);
     begin(3);
@@ -546,11 +554,12 @@ static void only_whole_messages_of_others_are_believed(void **state)
     struct council_message ready = {
         .kind = COUNCIL_READY, .table = TABLE, .sender = 102, .ballot = ballot, .epoch = 3};
     post_count = 0;
-    council_receive(council, 3, bytes, council_write(&ready, bytes)); /* the dead say nothing */
+    council_receive(council, 3, bytes,
+                    council_write(&ready, bytes)); /* messages of dead processes are ignored */
     assert_int_equal(post_count, 0);
 }
 
-static void one_dies_once_and_never_oneself(void **state)
+static void a_death_counts_once_and_never_our_own(void **state)
 {
     begin(3);
     struct council *council = &parties[1].council;
@@ -561,7 +570,7 @@ static void one_dies_once_and_never_oneself(void **state)
     assert_int_equal(council->dead_count, 1);
 }
 
-static void nothing_is_repeated_before_its_time(void **state)
+static void nothing_is_repeated_before_the_retry_time(void **state)
 {
     begin(1);
     struct council *council = party_open(1, NULL);
@@ -574,8 +583,8 @@ static void nothing_is_repeated_before_its_time(void **state)
     assert_int_equal(post_count, 1);
 }
 
-/* Epochs grow by a million at most: whoever skips more is no leader. */
-static void epochs_leap_only_so_far(void **state)
+/* A message whose epoch skips more than 2^20 is not from a leader. */
+static void a_leap_of_the_epoch_is_limited(void **state)
 {
     enum { LEAP_MAX = 1 << 20 };
     uint8_t bytes[COUNCIL_WIRE_MAX];
@@ -600,7 +609,7 @@ static void epochs_leap_only_so_far(void **state)
     assert_int_equal(parties[1].view.epoch, 2 + LEAP_MAX);
 }
 
-static void the_dead_stay_until_somebody_comes_or_goes(void **state)
+static void without_drop_the_dead_stay_until_the_next_join_or_leave(void **state)
 {
     begin(1);
     for (unsigned i = 0; i < PARTIES; i++) {
@@ -613,18 +622,18 @@ static void the_dead_stay_until_somebody_comes_or_goes(void **state)
             council_join(council);
         settle();
     }
-    council_failed(&parties[1].council, 1, 100); /* the leader */
+    council_failed(&parties[1].council, 1, 100); /* the leader dies */
     council_failed(&parties[2].council, 1, 100);
     struct post ask = post_keep(COUNCIL_ASK, 1, 2);
     post_deliver(&ask);
     struct post answer = post_keep(COUNCIL_STATE, 2, 1);
-    post_deliver(&answer); /* it has what we have: there is no view to be told */
+    post_deliver(&answer); /* party 2 has the same view: no COMMIT is necessary */
     for (unsigned i = 0; i < post_count; i++)
         assert_int_not_equal(post_kind(&posts[i]), COUNCIL_COMMIT);
     settle_without(0);
     assert_int_equal(parties[1].view.epoch, 3);
     assert_int_equal(parties[1].council.lead, LEAD_RESTS);
-    council_join(&parties[3].council); /* there is no other row for it */
+    council_join(&parties[3].council); /* no other row is free for it */
     settle_without(0);
     same_view(1, 3);
     assert_int_equal(parties[3].view.rows[0].id, 4);
@@ -649,7 +658,7 @@ static void a_newcomer_that_dies_leaves_no_trace(void **state)
     same_view(0, 3);
 }
 
-static void who_cannot_be_met_is_refused_and_the_others_go_on(void **state)
+static void a_joiner_that_cannot_be_met_is_refused_and_the_others_go_on(void **state)
 {
     begin(2);
     meetings_fail = true;
@@ -671,7 +680,7 @@ static void who_cannot_be_met_is_refused_and_the_others_go_on(void **state)
     same_view(1, 3);
 }
 
-static void who_was_wrongly_taken_for_dead_is_expelled(void **state)
+static void a_member_wrongly_taken_for_dead_is_expelled(void **state)
 {
     begin(3);
     council_failed(&parties[0].council, 3, 102);
@@ -681,7 +690,7 @@ static void who_was_wrongly_taken_for_dead_is_expelled(void **state)
     assert_int_equal(parties[0].view.rows[2].id, 0);
 }
 
-static void what_no_member_would_say_is_counted_and_ignored(void **state)
+static void messages_that_no_member_would_send_are_counted_and_ignored(void **state)
 {
     begin(3);
     struct council *council = &parties[1].council;
@@ -693,7 +702,7 @@ static void what_no_member_would_say_is_counted_and_ignored(void **state)
     commit.view.epoch = 4;
     strange(council, 1, &commit); /* of another table */
     commit.table = TABLE;
-    strange(council, 3, &commit); /* not who it says */
+    strange(council, 3, &commit); /* the id does not match the nonce */
     commit.view.epoch = 1ull << 40;
     strange(council, 1, &commit); /* far in the future */
     commit.view.epoch = 4;
@@ -701,25 +710,25 @@ static void what_no_member_would_say_is_counted_and_ignored(void **state)
     prepare.kind = COUNCIL_PREPARE;
     prepare.base = 3;
     prepare.ballot.row = 2;
-    strange(council, 1, &prepare); /* under another's ballot */
+    strange(council, 1, &prepare); /* with the ballot of another member */
     prepare.ballot.row = 0;
     prepare.ballot.since = 2;
-    strange(council, 1, &prepare); /* likewise: it leads since another view */
+    strange(council, 1, &prepare); /* its leader became a member in another epoch */
     prepare.ballot.since = 1;
     prepare.view.rows[2].nonce++;
-    strange(council, 1, &prepare); /* a row changes hands at once */
+    strange(council, 1, &prepare); /* a row gets another member at once */
     prepare.view = commit.view;
     prepare.view.rows[1] = (struct view_member){0};
-    strange(council, 1, &prepare); /* without us, who did not want to go */
+    strange(council, 1, &prepare); /* without the receiver, which did not want to leave */
     prepare.view = commit.view;
     prepare.view.rows[8] = (struct view_member){9, 9, 4};
     prepare.view.row_count = 9;
-    strange(council, 1, &prepare); /* more rows than there are */
+    strange(council, 1, &prepare); /* more rows than rows_max */
     uint8_t bytes[COUNCIL_WIRE_MAX];
     commit.view.rows[3] = (struct view_member){4, 103, 4};
     commit.view.row_count = 4;
-    strange(council, 1, &commit); /* again more rows than there are */
-    council->config.rows_max = 4; /* with one whom we have not met */
+    strange(council, 1, &commit); /* again more rows than rows_max */
+    council->config.rows_max = 4; /* with a member that the receiver has not met */
     council_receive(council, 1, bytes, council_write(&commit, bytes));
     assert_int_equal(council->installed.epoch, 3);
     uint64_t before = council->strange;
@@ -727,25 +736,32 @@ static void what_no_member_would_say_is_counted_and_ignored(void **state)
     assert_int_equal(council->strange, before + 1);
 }
 
-TEST_MAIN(
-    TEST(a_founder_is_alone_in_row_0), TEST(who_joins_gets_the_first_free_row_once_all_have_met),
-    TEST(several_join_in_one_view), TEST(who_does_not_fit_is_refused_with_a_reason),
-    TEST(a_living_members_name_is_taken), TEST(a_row_rests_for_a_view_before_it_is_somebody_elses),
-    TEST(a_leader_leaves_and_the_next_eldest_leads),
-    TEST(a_view_that_somebody_installed_becomes_everybodys),
-    TEST(what_nobody_installed_is_proposed_anew_without_the_dead),
-    TEST(an_epoch_that_may_have_been_is_not_used_again),
-    TEST(who_was_about_to_go_is_gone_when_its_leader_dies),
-    TEST(a_promise_never_goes_back_to_an_older_leader), TEST(another_row_is_another_meeting),
-    TEST(whoever_is_not_in_the_view_that_comes_is_met_no_more),
-    TEST(a_promise_to_one_who_died_binds_only_if_it_proposed_something),
-    TEST(a_meeting_ends_once_and_by_its_own_end), TEST(who_gives_up_joining_parts_from_all),
-    TEST(a_late_cancel_takes_nothing_back), TEST(who_joins_stays_with_the_table_that_takes_it),
-    TEST(who_is_no_member_hears_what_there_is), TEST(a_view_without_us_is_the_end_whoever_says_so),
-    TEST(a_refusal_is_for_who_joins), TEST(who_wants_to_go_stays_while_others_die),
-    TEST(only_whole_messages_of_others_are_believed), TEST(one_dies_once_and_never_oneself),
-    TEST(nothing_is_repeated_before_its_time), TEST(epochs_leap_only_so_far),
-    TEST(the_dead_stay_until_somebody_comes_or_goes), TEST(a_newcomer_that_dies_leaves_no_trace),
-    TEST(who_cannot_be_met_is_refused_and_the_others_go_on),
-    TEST(who_was_wrongly_taken_for_dead_is_expelled),
-    TEST(what_no_member_would_say_is_counted_and_ignored))
+TEST_MAIN(TEST(a_founder_is_alone_in_row_0),
+          TEST(a_joiner_gets_the_first_free_row_once_all_have_met),
+          TEST(several_processes_join_at_once),
+          TEST(a_joiner_with_another_configuration_is_refused_with_a_reason),
+          TEST(the_id_of_a_live_member_is_refused),
+          TEST(a_row_is_empty_for_a_view_before_it_gets_another_member),
+          TEST(a_leader_leaves_and_the_next_eldest_leads),
+          TEST(a_view_that_one_process_installed_is_installed_by_all),
+          TEST(a_view_that_was_not_installed_is_proposed_again_without_the_dead),
+          TEST(an_epoch_that_may_have_been_installed_is_not_reused),
+          TEST(a_leaving_member_ends_when_its_leader_dies),
+          TEST(a_promise_never_goes_back_to_an_older_leader), TEST(a_new_row_needs_a_new_meeting),
+          TEST(meetings_with_processes_outside_the_new_view_end),
+          TEST(a_promise_to_a_dead_leader_counts_only_if_it_proposed_a_view),
+          TEST(only_the_first_outcome_of_the_current_meeting_counts),
+          TEST(a_process_that_gives_up_joining_ends_all_meetings),
+          TEST(a_late_cancel_has_no_effect), TEST(a_joiner_stays_with_the_table_that_accepted_it),
+          TEST(a_non_member_is_told_the_current_state),
+          TEST(a_view_without_a_member_expels_it_whoever_sends_it),
+          TEST(a_refusal_affects_only_the_joining_process),
+          TEST(a_leaving_member_stays_when_a_follower_dies),
+          TEST(only_complete_messages_of_live_members_count),
+          TEST(a_death_counts_once_and_never_our_own),
+          TEST(nothing_is_repeated_before_the_retry_time), TEST(a_leap_of_the_epoch_is_limited),
+          TEST(without_drop_the_dead_stay_until_the_next_join_or_leave),
+          TEST(a_newcomer_that_dies_leaves_no_trace),
+          TEST(a_joiner_that_cannot_be_met_is_refused_and_the_others_go_on),
+          TEST(a_member_wrongly_taken_for_dead_is_expelled),
+          TEST(messages_that_no_member_would_send_are_counted_and_ignored))

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
-#define ERRNO_MAX 4095 /* a status goes on to the program, which negates it */
+#define ERRNO_MAX 4095 /* the program negates the status, so it must be a possible errno */
 
 static_assert(COUNCIL_WIRE_MAX <= RIPC_SHORT_MAX, "every message is one short item");
 
@@ -74,7 +74,7 @@ static bool view_is_unique(const struct view *view, uint32_t row)
     return true;
 }
 
-/* Rows ascend, so a view has one spelling. */
+/* Rows must ascend, so that each view has exactly one encoding. */
 static void view_read(struct reader *in, uint64_t table, struct view *view)
 {
     view->table = table;
@@ -109,7 +109,7 @@ static int status_read(struct reader *in)
     return status;
 }
 
-/* A person will read it in a terminal: one line, nothing that moves a cursor. */
+/* A person reads the text in a terminal: one line without control characters. */
 static void text_read(struct reader *in, char text[COUNCIL_TEXT_MAX])
 {
     size_t size = read_u8(in);

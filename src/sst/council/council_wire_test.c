@@ -51,7 +51,7 @@ static void messages_are_read_as_they_were_written(void **state)
     }
 }
 
-/* Every field has something in it, and members are in the first row and the last. */
+/* A message in which every field is set, with members in the first and the last row. */
 static struct council_message good(enum council_kind kind)
 {
     struct council_message made = {
@@ -81,7 +81,7 @@ static int reading(size_t size)
     return council_read(&read, bytes, size);
 }
 
-/* What becomes of a good message of that kind with one thing changed, in it or in its bytes. */
+/* Check a valid message of that kind with one change, in a field or in its bytes. */
 #define ACCEPTS(of, change)                                                                        \
     do {                                                                                           \
         message = good(of);                                                                        \
@@ -103,16 +103,16 @@ static int reading(size_t size)
         assert_int_equal(reading(size), -EPROTO);                                                  \
     } while (0)
 
-static void heads_of_others_are_refused(void **state)
+static void invalid_heads_are_rejected(void **state)
 {
     REFUSES_BYTE(COUNCIL_LEAVE, 0, 0);                /* magic */
     REFUSES_BYTE(COUNCIL_LEAVE, 3, 0);                /* kind */
     REFUSES_BYTE(COUNCIL_LEAVE, 3, COUNCIL_KIND_END); /* likewise */
-    REFUSES_BYTE(COUNCIL_LEAVE, HEAD - 1, 0);         /* nobody sends it */
+    REFUSES_BYTE(COUNCIL_LEAVE, HEAD - 1, 0);         /* no sender */
 }
 
-/* Its body is read elsewhere. */
-static void of_an_observers_question_only_the_kind_is_read(void **state)
+/* The rest of the message is read elsewhere. */
+static void only_the_kind_of_an_observers_question_is_read(void **state)
 {
     message = good(COUNCIL_LEAVE);
     council_write(&message, bytes);
@@ -122,7 +122,7 @@ static void of_an_observers_question_only_the_kind_is_read(void **state)
     assert_int_equal(message.sender, 0);
 }
 
-static void what_nobody_would_join_with_is_refused(void **state)
+static void invalid_joins_are_rejected(void **state)
 {
     REFUSES(COUNCIL_JOIN, message.id = 0);
     REFUSES(COUNCIL_JOIN, message.rows_max = 0);
@@ -132,7 +132,7 @@ static void what_nobody_would_join_with_is_refused(void **state)
     REFUSES_BYTE(COUNCIL_JOIN, HEAD + 24, 2); /* drop */
 }
 
-static void a_status_is_an_error_and_a_reason_one_line(void **state)
+static void a_status_is_an_errno_and_a_reason_is_one_line(void **state)
 {
     static const enum council_kind kinds[] = {COUNCIL_REFUSED, COUNCIL_UNREADY};
     for (unsigned i = 0; i < 2; i++) {
@@ -149,11 +149,11 @@ static void a_status_is_an_error_and_a_reason_one_line(void **state)
     message = good(COUNCIL_REFUSED);
     council_write(&message, bytes);
     memset(bytes + HEAD + 13, 'x', COUNCIL_TEXT_MAX);
-    bytes[HEAD + 12] = COUNCIL_TEXT_MAX; /* there would be no room for its end */
+    bytes[HEAD + 12] = COUNCIL_TEXT_MAX; /* there would be no room for the terminator */
     assert_int_equal(reading(HEAD + 13 + COUNCIL_TEXT_MAX), -EPROTO);
 }
 
-static void rows_that_cannot_be_are_refused(void **state)
+static void impossible_rows_are_rejected(void **state)
 {
     static const enum council_kind kinds[] = {COUNCIL_PREPARE, COUNCIL_READY,  COUNCIL_UNREADY,
                                               COUNCIL_CANCEL,  COUNCIL_COMMIT, COUNCIL_ASK,
@@ -170,32 +170,32 @@ static void rows_that_cannot_be_are_refused(void **state)
     REFUSES_BYTE(COUNCIL_MEET, HEAD + 32, 2); /* done */
 }
 
-static void views_that_cannot_be_are_refused(void **state)
+static void impossible_views_are_rejected(void **state)
 {
     static const enum council_kind kinds[] = {COUNCIL_PREPARE, COUNCIL_COMMIT, COUNCIL_STATE};
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct view_member *last = &message.view.rows[SST_ROWS_MAX - 1];
         ACCEPTS(kinds[i], last->since = 1);
-        ACCEPTS(kinds[i], bitset_add(message.view.left, 5)); /* a row that is empty */
+        ACCEPTS(kinds[i], bitset_add(message.view.left, 5)); /* an empty row */
         REFUSES(kinds[i], last->nonce = 0);
         REFUSES(kinds[i], last->since = 0);
         REFUSES(kinds[i], last->since = 24);
-        REFUSES(kinds[i], last->id = 1000);    /* one name twice */
-        REFUSES(kinds[i], last->nonce = 2000); /* likewise */
+        REFUSES(kinds[i], last->id = 1000);    /* an id twice */
+        REFUSES(kinds[i], last->nonce = 2000); /* a nonce twice */
         REFUSES(kinds[i], bitset_add(message.view.left, SST_ROWS_MAX - 1));
         REFUSES(kinds[i], message.table = 0);
-        REFUSES(kinds[i], message.view.row_count = 0); /* a view of nobody */
+        REFUSES(kinds[i], message.view.row_count = 0); /* a view without members */
     }
     REFUSES(COUNCIL_PREPARE, message.base = 23);
     ACCEPTS(COUNCIL_PREPARE, message.base = 0);
     REFUSES(COUNCIL_COMMIT, message.view = (struct view){0});
-    ACCEPTS(COUNCIL_STATE, message.view = (struct view){0}); /* of one who has none */
+    ACCEPTS(COUNCIL_STATE, message.view = (struct view){0}); /* the sender has no view */
     ACCEPTS(COUNCIL_STATE, message.view = (struct view){0}; message.table = 0);
     REFUSES(COUNCIL_STATE, message.view.epoch = 0);
 }
 
-/* Rows come in order, each once; an id of 0 is no member. */
-static void members_of_a_view_have_one_spelling(void **state)
+/* Rows are in order, each at most once; an id of 0 is invalid. */
+static void a_view_has_exactly_one_encoding(void **state)
 {
     enum { FIRST = HEAD + 16 + 8 + SST_ROWS_MAX / 8 + 2, ENTRY = 25 };
     REFUSES_BYTE(COUNCIL_COMMIT, FIRST, SST_ROWS_MAX - 1);
@@ -206,8 +206,7 @@ static void members_of_a_view_have_one_spelling(void **state)
     assert_int_equal(reading(size), -EPROTO);
 }
 
-TEST_MAIN(TEST(messages_are_read_as_they_were_written), TEST(heads_of_others_are_refused),
-          TEST(of_an_observers_question_only_the_kind_is_read),
-          TEST(what_nobody_would_join_with_is_refused),
-          TEST(a_status_is_an_error_and_a_reason_one_line), TEST(rows_that_cannot_be_are_refused),
-          TEST(views_that_cannot_be_are_refused), TEST(members_of_a_view_have_one_spelling))
+TEST_MAIN(TEST(messages_are_read_as_they_were_written), TEST(invalid_heads_are_rejected),
+          TEST(only_the_kind_of_an_observers_question_is_read), TEST(invalid_joins_are_rejected),
+          TEST(a_status_is_an_errno_and_a_reason_is_one_line), TEST(impossible_rows_are_rejected),
+          TEST(impossible_views_are_rejected), TEST(a_view_has_exactly_one_encoding))

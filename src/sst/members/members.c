@@ -11,11 +11,11 @@
 #define STEP_MESSAGES 64 /* taken in one step at most */
 #define STEP_EVENTS   16
 
-#define SEAT_BUSY_NSEC  (5 * 1000 * 1000LL)   /* until we look whether the other has founded it */
+#define SEAT_BUSY_NSEC  (5 * 1000 * 1000LL)   /* while another process founds the table */
 #define SEAT_WAIT_NSEC  (600 * 1000 * 1000LL) /* longer than any name service takes to answer */
-#define NAME_BUSY_NSEC  (20 * 1000 * 1000LL)  /* until we ask again whether our name is free */
-#define NAME_GRACE_NSEC (3 * NSEC_PER_SEC)    /* how long others may take to see a death */
-#define LAST_WORDS_NSEC NSEC_PER_SEC          /* for what is still to be sent when we go */
+#define NAME_BUSY_NSEC  (20 * 1000 * 1000LL)  /* wait before we ask again whether our id is free */
+#define NAME_GRACE_NSEC (3 * NSEC_PER_SEC)    /* how long others may take to notice a death */
+#define LAST_WORDS_NSEC NSEC_PER_SEC          /* for messages still to be sent when we leave */
 
 static void counters_show(struct members *members)
 {
@@ -24,9 +24,9 @@ static void counters_show(struct members *members)
     atomic_store_explicit(&members->strange_shown, strange, memory_order_relaxed);
 }
 
-/* ---- the council's words ---- */
+/* ---- callbacks of the council ---- */
 
-/* Who hears that it was refused finds itself counted. */
+/* Updates the counters first: a process that receives a refusal must find it counted. */
 static void on_send(void *argument, ripc_id to, const uint8_t *bytes, size_t size)
 {
     struct members *members = argument;
@@ -81,7 +81,7 @@ static const struct council_ops members_ops = {
 
 /* ---- opening and closing ---- */
 
-/* Names of ours, in which no program's own ids are meant. The mix is Stafford's 13th. */
+/* Derives ids of our own that do not collide with those of programs. The mix is Stafford's 13th. */
 static ripc_id name_mix(uint64_t name, uint64_t salt)
 {
     uint64_t mixed = name ^ salt;
@@ -153,7 +153,7 @@ static void members_take(struct members *members, const struct ripc_message *mes
     }
 }
 
-/* The memory of a message is its sender's to change while we read: it is copied. */
+/* Copies the message first: its sender can change the memory while we read it. */
 static int members_receive(struct members *members)
 {
     uint8_t bytes[RIPC_SHORT_MAX];
@@ -171,13 +171,13 @@ static int members_receive(struct members *members)
     return count;
 }
 
-/* In the group are those who are in the table; others find it there. */
+/* The members of the table are in the group; other processes find the table there. */
 static void members_regroup(struct members *members)
 {
     bool joined = council_is_member(&members->council);
     if (joined && !members->grouped) {
         int result = ripc_join(members->service, members->group);
-        assert(result != -EALREADY); /* `grouped` says whether we have joined */
+        assert(result != -EALREADY); /* otherwise `grouped` would be set */
         members->grouped = result == 0;
     }
     if (!joined && members->grouped) {
@@ -186,8 +186,8 @@ static void members_regroup(struct members *members)
     }
 }
 
-/* What is to be done now. Events are fetched before messages and looked at after them: who
- * goes says so before it is gone. Returns how many things that were. */
+/* Does all pending work. Fetches events before messages and handles them after the messages: a
+ * leaving process sends its message before it ends. Returns the number of actions. */
 static int members_work(struct members *members)
 {
     struct ripc_event events[STEP_EVENTS];
@@ -204,7 +204,7 @@ static int members_work(struct members *members)
     if (has_news || met || count)
         count += acquaintances_bury(members);
     members->tick_at = council_tick(&members->council, now);
-    met += acquaintances_work(members, now); /* with those whom the council found just now */
+    met += acquaintances_work(members, now); /* meets processes that the council named just now */
     members_regroup(members);
     counters_show(members);
     return count + met + post_flush(members) + (event_count > 0 ? event_count : 0);
@@ -233,7 +233,7 @@ void members_wake(struct members *members)
 
 /* ---- joining ---- */
 
-/* Steps for a while. */
+/* Steps until that moment. */
 static int members_rest(struct members *members, int64_t until)
 {
     int result = 0;
@@ -242,7 +242,7 @@ static int members_rest(struct members *members, int64_t until)
     return result == -ETIMEDOUT ? 0 : result;
 }
 
-/* Asks all who are in the table, from the beginning. */
+/* Asks all members of the table to let us in, from the beginning. */
 static void members_ask(struct members *members)
 {
     post_drop(members);
@@ -252,8 +252,8 @@ static void members_ask(struct members *members)
     council_join(&members->council);
 }
 
-/* With the seat ours, so that nobody else founds it: there is nobody, so we do; unless there
- * is somebody by now. */
+/* We hold the seat, so that no other process founds the table. Founds it, unless it has members by
+ * now. */
 static int members_found_seated(struct members *members, int64_t deadline)
 {
     int64_t until = least_i64(deadline, ripc_after(SEAT_WAIT_NSEC));
@@ -287,7 +287,7 @@ static int members_found(struct members *members, int64_t deadline)
     return result;
 }
 
-/* We have the name, so whoever had it is dead, and the others will see that soon. */
+/* We hold the id, so its previous holder is dead, and the others will notice that soon. */
 static bool members_may_ask_again(struct members *members, int64_t began, int64_t deadline)
 {
     int64_t now = ripc_now();
@@ -317,12 +317,12 @@ int members_join(struct members *members, int64_t deadline, struct why *why)
             result = members_step(members, deadline);
         if (result < 0) {
             council_leave(&members->council);
-            return why_fail(why, result, "the members did not let us in: %s",
+            return why_fail(why, result, "the members of the table did not let us join: %s",
                             ripc_strerror(result));
         }
         if (clock_is_past(deadline) && !council_is_member(&members->council)) {
             council_leave(&members->council);
-            return why_fail(why, -ETIMEDOUT, "the members did not let us in: %s",
+            return why_fail(why, -ETIMEDOUT, "the members of the table did not let us join: %s",
                             ripc_strerror(-ETIMEDOUT));
         }
     }

@@ -1,13 +1,14 @@
-/* Whom we know, by row: from the first word about a meeting to the member's end.
+/* members_meeting: the other processes by row, from the beginning of a meeting until the member is
+ * gone.
  *
- * Each side makes an offer and introduces itself (COUNCIL_MEET), takes the other's
- * introduction, and says in its next one that it did (`heard`). Who has taken the other's
- * and knows that its own was taken is done. A side that begins anew gives the
- * meeting another number (`encounter`), and the other takes part again. A message that
- * says `done` wants no answer; all others get one.
+ * Each side makes an offer, introduces itself (COUNCIL_MEET), takes the other's introduction, and
+ * reports that in its next message (`heard`). A side is done when it has taken the other's
+ * introduction and knows that its own was taken. A side that starts again gives the meeting another
+ * number (`encounter`), and the other side takes part again. A message with `done` set needs no
+ * answer; every other message gets one.
  *
- * A death is seen by the names: the id has no binding any more, or a newer one than the
- * one (`incarnation`) that the member introduced itself with. */
+ * Names reveal a death: the id is no longer bound, or it has a newer binding than the one
+ * (`incarnation`) in the member's introduction. */
 #include <errno.h>
 #include <string.h>
 
@@ -15,10 +16,10 @@
 #include "ripc/group/watch.h"
 #include "sst/members/members_impl.h"
 
-#define MEETING_LIFE_NSEC   (10 * NSEC_PER_SEC) /* from the first word until both are done */
+#define MEETING_LIFE_NSEC   (10 * NSEC_PER_SEC) /* from the beginning until both are done */
 #define MEETING_SAY_NSEC    (100 * 1000 * 1000LL)
 #define MEETING_ACCEPT_NSEC NSEC_PER_SEC
-#define MEETING_SILENT_NSEC NSEC_PER_SEC /* who has no name for so long is dead */
+#define MEETING_SILENT_NSEC NSEC_PER_SEC /* a process whose id is unbound for so long is dead */
 
 static void meeting_tell(struct members *members, uint32_t row, int status)
 {
@@ -50,7 +51,7 @@ static void meeting_say(struct members *members, uint32_t row, int64_t now)
     post_send(members, peer->id, bytes, council_write(&message, bytes));
 }
 
-/* ---- what the council wants ---- */
+/* ---- what the council requests ---- */
 
 static bool id_is_known(const struct members *members, ripc_id id)
 {
@@ -68,12 +69,14 @@ static void acquaintance_forget(struct members *members, uint32_t row)
         ripc_unwatch(members->service, id);
 }
 
-/* The work is done later: the council is in the middle of something. */
+/* Only notes the request: the council is in the middle of a transition. A later step does the
+ * work. */
 void acquaintance_meet(struct members *members, uint32_t row, ripc_id id, uint64_t nonce)
 {
     assert(!members->rows[row].id);
     members->rows[row] = (struct acquaintance){.id = id, .nonce = nonce, .since = ripc_now()};
-    ripc_watch(members->service, id); /* -EALREADY, -ENOMEM: then only its silence tells */
+    ripc_watch(members->service,
+               id); /* -EALREADY, -ENOMEM: without a watch only a timeout reveals its death */
 }
 
 void acquaintance_part(struct members *members, uint32_t row, uint64_t nonce)
@@ -94,11 +97,11 @@ void acquaintances_install(struct members *members, const struct view *view)
         if (!peer->id)
             continue;
         if (!stays) {
-            assert(peer->installed); /* else the council has parted from it */
+            assert(peer->installed); /* otherwise the council has ended the meeting */
             acquaintance_forget(members, row);
         } else if (!peer->installed) {
             peer->installed = true;
-            if (peer->dead) /* it died between its last word and this view */
+            if (peer->dead) /* it died after its last message and before this view */
                 members->config.meetings->fail(members->config.table, row);
         }
     }
@@ -106,7 +109,8 @@ void acquaintances_install(struct members *members, const struct view *view)
 
 /* ---- introductions ---- */
 
-/* False: the table has no memory for it, or the like; that was told. */
+/* Makes an offer. Returns false if that fails, for example for lack of memory; the council then
+ * knows. */
 static bool meeting_begin(struct members *members, uint32_t row)
 {
     struct acquaintance *peer = &members->rows[row];
@@ -123,7 +127,7 @@ static bool meeting_begin(struct members *members, uint32_t row)
     return true;
 }
 
-/* The peer began anew, and so do we. */
+/* The peer started again, and so do we. */
 static bool meeting_begin_again(struct members *members, uint32_t row)
 {
     struct acquaintance *peer = &members->rows[row];
@@ -147,7 +151,7 @@ static void meeting_take(struct members *members, uint32_t row, const struct ear
             members->config.meetings->accept(members->config.table, row, peer->id,
                                              &from->introduction, ripc_after(MEETING_ACCEPT_NSEC));
         if (result == -ETIMEDOUT && ripc_now() - peer->since < MEETING_LIFE_NSEC)
-            return; /* a busy machine: it introduces itself again, and we try again */
+            return; /* the machine is busy: the peer introduces itself again, and we try again */
         if (result) {
             meeting_tell(members, row, result == -ENOENT ? -EPIPE : result);
             return;
@@ -158,11 +162,11 @@ static void meeting_take(struct members *members, uint32_t row, const struct ear
         peer->done = true;
         meeting_tell(members, row, 0);
     }
-    if (!from->done && peer->id) /* the council may have parted from it just now */
+    if (!from->done && peer->id) /* the council may have ended the meeting just now */
         meeting_say(members, row, ripc_now());
 }
 
-/* Is it from whom we are meeting in that row, and for us in ours? */
+/* Is the introduction from the process that we meet in that row, and for our row? */
 static bool early_fits(const struct members *members, uint32_t row)
 {
     const struct early *early = &members->early[row];
@@ -181,7 +185,7 @@ static bool early_take(struct members *members, uint32_t row)
     return true;
 }
 
-/* Does it come from somebody else than the member of that row? */
+/* Is the sender another process than the member of that row? */
 static bool row_is_not_of(const struct members *members, uint32_t row, ripc_id from)
 {
     return members->rows[row].installed && members->rows[row].id != from;
@@ -249,8 +253,8 @@ int64_t acquaintances_due(const struct members *members)
 
 /* ---- deaths ---- */
 
-/* Of one that has not introduced itself yet we know no binding: it is dead if nobody has
- * had its name for a while. */
+/* We do not know the binding of a process that has not introduced itself yet: it counts as dead if
+ * its id has been unbound for a while. */
 static bool acquaintance_is_gone(const struct members *members, const struct acquaintance *peer)
 {
     uint64_t incarnation = 0;
@@ -271,7 +275,7 @@ int acquaintances_bury(struct members *members)
             continue;
         count++;
         peer->dead = true;
-        /* Who has said that it goes is gone without a surprise. */
+        /* A member that announced its leave did not fail. */
         if (peer->installed && !members->council.leaving[row])
             members->config.meetings->fail(members->config.table, row);
         council_failed(&members->council, peer->id, peer->nonce);

@@ -1,13 +1,13 @@
-/* Messages on their way. ripc says -EAGAIN while a way to the peer is being made or has
- * no room, and tells by an event when it is worth trying again; until then they wait
- * here, in their order. Whatever is lost the council repeats. */
+/* members_post: messages to be sent. ripc returns -EAGAIN while a connection to the peer is being
+ * made or has no room, and reports by an event when to try again. Until then messages wait here, in
+ * order. The council repeats lost messages. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sst/members/members_impl.h"
 
-#define LETTERS_MAX      1024 /* of all, whoever they are for */
+#define LETTERS_MAX      1024 /* for all receivers together */
 #define LETTERS_OF_ONE   16
 #define LETTER_LIFE_NSEC (2 * NSEC_PER_SEC)
 
@@ -24,7 +24,7 @@ static struct council_letter *letter_of(struct list *node)
     return container_of(node, struct council_letter, node);
 }
 
-/* One that was taken out of its list. */
+/* Frees a letter that is in no list. */
 static void letter_free(struct members *members, struct council_letter *letter)
 {
     members->letter_count--;
@@ -55,7 +55,7 @@ static int letter_keep(struct members *members, ripc_id to, const uint8_t *bytes
     return 0;
 }
 
-/* Nobody in the group: there may be no table. */
+/* If the group is empty, the table may not exist. */
 static int post_try(struct members *members, ripc_id to, const uint8_t *bytes, size_t size)
 {
     int result = ripc_send(members->service, to, bytes, size, RIPC_NOW);
@@ -66,7 +66,7 @@ static int post_try(struct members *members, ripc_id to, const uint8_t *bytes, s
 
 int post_send(struct members *members, ripc_id to, const uint8_t *bytes, size_t size)
 {
-    int result = letters_for(&members->letters, to) ? -EAGAIN /* an earlier one goes first */
+    int result = letters_for(&members->letters, to) ? -EAGAIN /* an earlier letter goes first */
                                                     : post_try(members, to, bytes, size);
     return result == -EAGAIN ? letter_keep(members, to, bytes, size) : result;
 }
@@ -80,7 +80,7 @@ int post_flush(struct members *members)
     while ((node = list_take(&members->letters))) {
         struct council_letter *letter = letter_of(node);
         int result = -EAGAIN;
-        if (!letters_for(&kept, letter->to)) /* else an earlier one goes first */
+        if (!letters_for(&kept, letter->to)) /* otherwise an earlier letter goes first */
             result = post_try(members, letter->to, letter->bytes, letter->size);
         if (result == -EAGAIN && now < letter->expires) {
             list_append(&kept, node);
@@ -103,7 +103,7 @@ void post_drop(struct members *members)
 
 int64_t post_due(const struct members *members)
 {
-    /* They are kept in the order of their ends. */
+    /* Letters are in the order of their expiry. */
     return list_is_empty(&members->letters) ? NSEC_NEVER
                                             : letter_of(members->letters.next)->expires;
 }

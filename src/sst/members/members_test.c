@@ -1,5 +1,4 @@
-/* Members over real contexts, each with a thread of its own, and meetings that only note
- * what was asked of them. */
+/* Members over real contexts, each with its own thread. The meetings only record their calls. */
 #include "sst/members/members.h"
 
 #include <errno.h>
@@ -14,7 +13,7 @@
 
 enum { TABLE = 7, SEATS_MAX = 8 };
 
-/* What the meetings' calls leave behind; the table of one member. */
+/* Records the calls of the meetings; represents the table of one member. */
 struct sst {
     pthread_mutex_t lock; /* over everything; the member's thread writes, the test reads */
     struct view view;
@@ -22,7 +21,7 @@ struct sst {
     bool offered[SST_ROWS_MAX];
     bool accepted[SST_ROWS_MAX];
     bool failed[SST_ROWS_MAX];
-    uint64_t keys[SST_ROWS_MAX]; /* of the introductions that were accepted */
+    uint64_t keys[SST_ROWS_MAX]; /* from the introductions that were accepted */
     int accept_result;
 };
 
@@ -31,15 +30,16 @@ struct member {
     struct members *members;
     struct sst table;
     pthread_t thread;
-    _Atomic bool stop;  /* the test's word to the thread; relaxed, members_wake follows */
-    _Atomic bool fails; /* the thread saw an error it should not; relaxed, joined after */
+    _Atomic bool stop;  /* set by the test to end the thread; relaxed, members_wake follows */
+    _Atomic bool fails; /* the thread saw an unexpected error; relaxed, the thread is joined before
+                           it is read */
     bool runs;
 };
 
 static struct schema schema = {.hash = 99};
 static struct schema schema_other = {.hash = 98};
 
-/* ---- the table's side; on any thread, so that a failure ends the program ---- */
+/* ---- the table's side; runs on any thread, so a failed assertion must end the program ---- */
 
 static int table_offer(struct sst *table, uint32_t row, ripc_id member, struct introduction *out)
 {
@@ -125,7 +125,7 @@ struct opening {
     enum sst_design design;
     uint32_t rows_max;
     uint32_t flags; /* of the context */
-    bool keep;      /* the dead */
+    bool keep;      /* do not drop dead members */
 };
 
 static void member_bind(struct member *member, const struct opening *opening)
@@ -194,7 +194,7 @@ static void member_leave(struct member *member)
     member_close(member);
 }
 
-/* As a process that is killed: the context is gone, nobody was told. */
+/* Acts like a killed process: the context ends without a message to the others. */
 static void member_kill(struct member *member)
 {
     member_stop(member);
@@ -203,7 +203,7 @@ static void member_kill(struct member *member)
     pthread_mutex_destroy(&member->table.lock);
 }
 
-/* ---- what they see ---- */
+/* ---- what the members see ---- */
 
 static struct view member_view(struct member *member)
 {
@@ -221,7 +221,7 @@ static unsigned view_count(const struct view *view)
     return count;
 }
 
-/* Waits until all of them have the same view of so many. */
+/* Waits until all of them have the same view with that many members. */
 static struct view views_meet(struct member *members, unsigned count, unsigned rows)
 {
     int64_t deadline = scene_deadline();
@@ -264,7 +264,7 @@ static bool member_has_failed(struct member *member, uint32_t row)
 
 /* ---- tests ---- */
 
-static void the_first_founds_and_others_join(void **state)
+static void the_first_process_founds_the_table_and_others_join(void **state)
 {
     struct member members[4];
     for (unsigned i = 0; i < 4; i++)
@@ -280,7 +280,7 @@ static void the_first_founds_and_others_join(void **state)
         member_leave(&members[i]);
 }
 
-static void who_leaves_is_gone_from_the_view_and_did_not_fail(void **state)
+static void a_member_that_leaves_is_not_in_the_next_view_and_did_not_fail(void **state)
 {
     struct member members[3];
     for (unsigned i = 0; i < 3; i++)
@@ -290,7 +290,7 @@ static void who_leaves_is_gone_from_the_view_and_did_not_fail(void **state)
     assert_int_equal(view.rows[0].id, 0);
     assert_int_equal(view.left[0], 1);
     assert_false(member_has_failed(&members[1], 0) || member_has_failed(&members[2], 0));
-    member_leave(&members[2]); /* another one */
+    member_leave(&members[2]); /* a follower */
     view = views_meet(members + 1, 1, 1);
     assert_int_equal(view.rows[1].id, 11);
     assert_int_equal(view.left[0], 4);
@@ -298,13 +298,13 @@ static void who_leaves_is_gone_from_the_view_and_did_not_fail(void **state)
     everybody_has_met(members, 2);
     member_leave(&members[1]);
     member_leave(&members[0]);
-    member_join(&members[0], 20); /* nobody is left: it founds the table anew */
+    member_join(&members[0], 20); /* no member is left: it founds the table again */
     view = views_meet(members, 1, 1);
     assert_int_equal(view.epoch, 1);
     member_leave(&members[0]);
 }
 
-static void who_does_not_fit_is_refused(void **state)
+static void a_joiner_with_another_configuration_is_refused(void **state)
 {
     struct member members[3], other;
     struct why why = {0};
@@ -318,7 +318,7 @@ static void who_does_not_fit_is_refused(void **state)
     assert_int_equal(
         member_open(&other, &(struct opening){.rows_max = 2, .schema = &schema_other}, &why),
         -EPROTO);
-    assert_non_null(strstr(why.text, "laid out otherwise"));
+    assert_non_null(strstr(why.text, "have another layout"));
     member_close(&other);
     assert_int_equal(
         member_open(&other, &(struct opening){.rows_max = 2, .design = SST_READS}, &why), -EPROTO);
@@ -337,7 +337,7 @@ static void who_does_not_fit_is_refused(void **state)
         member_leave(&members[i]);
 }
 
-static void deaths_freeze_a_row_and_end_a_membership(void **state)
+static void a_death_freezes_the_row_and_ends_the_membership(void **state)
 {
     struct member members[4];
     for (unsigned i = 0; i < 4; i++)
@@ -350,14 +350,14 @@ static void deaths_freeze_a_row_and_end_a_membership(void **state)
     assert_int_equal(view.rows[1].id, 11);
     assert_int_equal(view.rows[2].id, 12);
     assert_int_equal(view.left[0], 0);
-    member_join(&members[0], 10); /* comes again with its name, and with another nonce */
+    member_join(&members[0], 10); /* joins again with its id and a new nonce */
     member_join(&members[3], 13);
     everybody_has_met(members, 4);
     for (unsigned i = 0; i < 4; i++)
         member_leave(&members[i]);
 }
 
-static void the_dead_are_kept_where_the_table_wants_it(void **state)
+static void without_drop_dead_members_stay(void **state)
 {
     struct member members[3];
     struct why why = {0};
@@ -374,7 +374,7 @@ static void the_dead_are_kept_where_the_table_wants_it(void **state)
         clock_nap(SCENE_SECOND / 1000);
     }
     assert_int_equal(member_view(&members[1]).epoch, 3);
-    /* It comes again, and there is no other row for it. */
+    /* It joins again, and no other row is free. */
     struct opening opening = {.id = 10, .rows_max = 3, .keep = true};
     assert_int_equal(member_open(&members[0], &opening, &why), 0);
     member_start(&members[0]);
@@ -383,7 +383,7 @@ static void the_dead_are_kept_where_the_table_wants_it(void **state)
         member_leave(&members[i]);
 }
 
-static void a_name_that_lives_cannot_be_opened_twice(void **state)
+static void the_id_of_a_live_member_cannot_be_opened_twice(void **state)
 {
     struct member member;
     struct members *other;
@@ -412,7 +412,7 @@ static void *race_run(void *argument)
     return NULL;
 }
 
-static void only_one_of_many_at_once_founds(void **state)
+static void only_one_of_many_processes_founds_the_table(void **state)
 {
     for (unsigned round = 0; round < 5; round++) {
         struct race races[SEATS_MAX] = {0};
@@ -450,7 +450,7 @@ static void only_one_of_many_at_once_founds(void **state)
     }
 }
 
-static void a_context_without_threads_does(void **state)
+static void a_context_without_threads_can_join(void **state)
 {
     struct member members[2];
     struct why why = {0};
@@ -465,7 +465,7 @@ static void a_context_without_threads_does(void **state)
     member_leave(&members[1]);
 }
 
-static void who_cannot_be_met_is_not_let_in(void **state)
+static void a_joiner_that_cannot_be_met_is_refused(void **state)
 {
     struct member members[2];
     struct why why = {0};
@@ -493,7 +493,7 @@ static void on_question(void *argument, ripc_id from, const uint8_t *bytes, size
     assert_int_equal(members_say(members, from, bytes + 4, size - 4), 0);
 }
 
-static void strangers_are_counted_and_observers_heard(void **state)
+static void messages_of_strangers_are_counted_and_observers_are_answered(void **state)
 {
     struct member member;
     struct why why = {0};
@@ -529,10 +529,12 @@ static void strangers_are_counted_and_observers_heard(void **state)
     scene_close(ripc);
 }
 
-TEST_MAIN(SCENE(the_first_founds_and_others_join),
-          SCENE(who_leaves_is_gone_from_the_view_and_did_not_fail),
-          SCENE(who_does_not_fit_is_refused), SCENE(deaths_freeze_a_row_and_end_a_membership),
-          SCENE(the_dead_are_kept_where_the_table_wants_it),
-          SCENE(a_name_that_lives_cannot_be_opened_twice), SCENE(only_one_of_many_at_once_founds),
-          SCENE(a_context_without_threads_does), SCENE(who_cannot_be_met_is_not_let_in),
-          SCENE(strangers_are_counted_and_observers_heard))
+TEST_MAIN(SCENE(the_first_process_founds_the_table_and_others_join),
+          SCENE(a_member_that_leaves_is_not_in_the_next_view_and_did_not_fail),
+          SCENE(a_joiner_with_another_configuration_is_refused),
+          SCENE(a_death_freezes_the_row_and_ends_the_membership),
+          SCENE(without_drop_dead_members_stay),
+          SCENE(the_id_of_a_live_member_cannot_be_opened_twice),
+          SCENE(only_one_of_many_processes_founds_the_table),
+          SCENE(a_context_without_threads_can_join), SCENE(a_joiner_that_cannot_be_met_is_refused),
+          SCENE(messages_of_strangers_are_counted_and_observers_are_answered))

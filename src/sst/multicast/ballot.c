@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 
-/* What to propose when all have promised. */
+/* Makes the proposal after all have promised. */
 static struct vote ballot_propose(const struct stand *stands, unsigned count, uint64_t epoch)
 {
     struct vote last = {0};
@@ -17,7 +17,7 @@ static struct vote ballot_propose(const struct stand *stands, unsigned count, ui
     struct vote fresh = {.epoch = epoch, .closes = started, .cut = UINT64_MAX};
     for (unsigned i = 0; i < count; i++) {
         if (stands[i].joined > started)
-            continue; /* it was no member of that view */
+            continue; /* it was not a member of that view */
         all_started &= stands[i].started == started;
         if (stands[i].received < fresh.cut)
             fresh.cut = stands[i].received;

@@ -1,5 +1,5 @@
-/* A group of members that fail, are expelled and join at random moments, while what one
- * puts reaches each of the others at its own time. */
+/* A group of members that fail, join and are expelled at random moments. What a member puts reaches
+ * each other member at its own time. */
 #include "sst/multicast/ballot.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "base/test.h"
 
-#define MEMBERS_MAX 24 /* that ever are, each with a row of its own */
+#define MEMBERS_MAX 24 /* in one run, each with its own row */
 #define VIEWS_MAX   40
 #define QUEUE_MAX   4096
 #define STEPS       6000
@@ -32,16 +32,16 @@ struct world {
     uint64_t epoch;
     struct simulated_member members[MEMBERS_MAX];
     unsigned member_count;
-    /* What the first has put and how much of it the second has seen. */
+    /* What the first member has put, and how much of it the second has seen. */
     struct stand *puts[MEMBERS_MAX];
     unsigned put_count[MEMBERS_MAX];
     unsigned seen[MEMBERS_MAX][MEMBERS_MAX];
-    /* What must be the same for everybody. */
+    /* What must be the same for all members. */
     bool decided[VIEWS_MAX];
     struct vote decisions[VIEWS_MAX];
     bool closed[VIEWS_MAX];
     uint64_t cuts[VIEWS_MAX];
-    uint64_t delivered[VIEWS_MAX]; /* by anybody, at the most */
+    uint64_t delivered[VIEWS_MAX]; /* the most that any member delivered */
     unsigned runs;
 };
 
@@ -62,12 +62,13 @@ static void member_join(struct world *world)
 {
     unsigned who = world->member_count++;
     world->members[who] = (struct simulated_member){.exists = true};
-    /* Whoever meets writes the whole of its row. */
+    /* A member that meets another writes its whole row. */
     for (unsigned other = 0; other < who; other++)
         world->seen[other][who] = world->put_count[other];
 }
 
-/* A later view: without the dead, perhaps without one that lives, perhaps with a new one. */
+/* Makes a later view: without dead members, sometimes without a live one, sometimes with a new
+ * one. */
 static void view_make(struct world *world)
 {
     if (world->epoch + 1 == VIEWS_MAX)
@@ -86,7 +87,7 @@ static void view_make(struct world *world)
         if (member->dead || member->expelled)
             continue;
         if (who == expel && living > 2) {
-            member->expelled = true; /* and goes on in what it knows */
+            member->expelled = true; /* it continues with the view that it has */
             continue;
         }
         view->rows[view->count++] = who;
@@ -127,7 +128,7 @@ static void member_start(struct world *world, struct simulated_member *member)
     member->own.started = vote.epoch;
 }
 
-/* Receives something and delivers what all have, as far as it sees. */
+/* Receives some messages and delivers what all have received, as far as it sees. */
 static void member_receive(struct world *world, unsigned who, const struct simulated_view *view)
 {
     struct simulated_member *member = &world->members[who];
@@ -148,7 +149,7 @@ static void member_step(struct world *world, unsigned who)
 {
     struct simulated_member *member = &world->members[who];
     if (!member->expelled && member->epoch < world->epoch && rng_below(&world->rng, 4) == 0) {
-        /* Installs a later view, perhaps not the next. */
+        /* Installs a later view, not always the next. */
         uint64_t epoch = member->epoch + 1 + rng_below(&world->rng, world->epoch - member->epoch);
         if (view_index(&world->views[epoch], who) < MEMBERS_MAX)
             member->epoch = epoch;
@@ -199,14 +200,14 @@ static void world_step(struct world *world)
         return;
     case 1:
         if (living > 1 && !world->members[who].dead && rng_below(&world->rng, 3) == 0) {
-            world->members[who].dead = true; /* each has seen of it what it has seen */
+            world->members[who].dead = true; /* each other member keeps what it has seen of it */
             view_make(world);
         }
         return;
     default:
         break;
     }
-    /* Some of what was put arrives, in its order; of the dead nothing new. */
+    /* Some of the puts arrive, in order; nothing new arrives from dead members. */
     if (!world->members[whom].dead && world->seen[whom][who] < world->put_count[whom])
         world->seen[whom][who] +=
             1 + rng_below(&world->rng, world->put_count[whom] - world->seen[whom][who]);
@@ -231,7 +232,7 @@ static void simulate(uint64_t seed, unsigned *runs)
         world_step(&world);
     for (uint64_t epoch = 0; epoch < VIEWS_MAX; epoch++)
         if (world.closed[epoch] && world.delivered[epoch] > world.cuts[epoch])
-            fail_msg("seed %llu: somebody delivered %llu of view %llu, which ends at %llu",
+            fail_msg("seed %llu: a member delivered %llu of view %llu, which ends at %llu",
                      (unsigned long long)seed, (unsigned long long)world.delivered[epoch],
                      (unsigned long long)epoch, (unsigned long long)world.cuts[epoch]);
     *runs += world.runs;
@@ -242,15 +243,15 @@ static void simulate(uint64_t seed, unsigned *runs)
         memset(world.puts, 0, sizeof world.puts);
 }
 
-static void all_end_a_view_at_the_same_message(void **state)
+static void all_members_end_a_view_at_the_same_message(void **state)
 {
     unsigned runs = 0;
     for (uint64_t seed = 400; seed-- > 0;)
         simulate(seed, &runs);
-    assert_true(runs > 4000); /* they do get somewhere */
+    assert_true(runs > 4000); /* the simulation makes progress */
 }
 
-static void a_lone_member_runs_at_once(void **state)
+static void a_single_member_runs_at_once(void **state)
 {
     struct stand stand = {0};
     struct vote vote = {0};
@@ -265,9 +266,9 @@ static void a_lone_member_runs_at_once(void **state)
     assert_int_equal(ballot_next(&stand, 1, 0, 1, &vote), BALLOT_RUN);
 }
 
-/* 7 was the third's, who died after the first had carried out the cut; the second has
- * only voted. */
-static void what_may_have_been_carried_out_is_proposed_again(void **state)
+/* Member 3 lacked number 7 and died after member 1 had carried out the cut; member 2 has only
+ * voted. */
+static void a_decision_that_may_have_been_carried_out_is_proposed_again(void **state)
 {
     struct vote vote, old = {.epoch = 5, .closes = 4, .cut = 7, .base = 12};
     struct stand stands[2] = {
@@ -281,7 +282,7 @@ static void what_may_have_been_carried_out_is_proposed_again(void **state)
     assert_int_equal(vote.base, 12);
 }
 
-static void whoever_joined_later_does_not_count(void **state)
+static void a_member_that_joined_later_does_not_count(void **state)
 {
     struct vote vote, old = {.epoch = 5, .closes = 4, .cut = 7, .base = 10};
     struct stand stands[3] = {
@@ -296,6 +297,6 @@ static void whoever_joined_later_does_not_count(void **state)
     assert_int_equal(vote.base, 31);
 }
 
-TEST_MAIN(TEST(all_end_a_view_at_the_same_message), TEST(a_lone_member_runs_at_once),
-          TEST(what_may_have_been_carried_out_is_proposed_again),
-          TEST(whoever_joined_later_does_not_count))
+TEST_MAIN(TEST(all_members_end_a_view_at_the_same_message), TEST(a_single_member_runs_at_once),
+          TEST(a_decision_that_may_have_been_carried_out_is_proposed_again),
+          TEST(a_member_that_joined_later_does_not_count))

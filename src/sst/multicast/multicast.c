@@ -1,26 +1,26 @@
 /* multicast: atomic multicast in a small group, on a table and its predicates.
  *
- * A sender fills slots of a ring in its row and puts them together with the guard `sent`,
- * which counts its turns. Whoever sees the guard move copies the messages out of the slots,
- * in the one order that order.h makes of all rings, and says in `received` how far it got.
- * What all members have received is stable: it is delivered, and its slots are free.
- * Everything is done in batches of whatever came: one put of `received` for all that was
- * received, one callback for all that became stable, one put for all that is sent.
- * A member that has less to say than another passes its turns as soon as somebody waits for
- * them, so that a silent sender stops nobody.
+ * A sender fills slots of a ring in its row and puts them together with the guard `sent`, which
+ * counts its turns. A member that sees the guard change copies the messages out of the slots, in
+ * the one order that order.h makes of all rings, and publishes in `received` how far it got. A
+ * message that all members have received is stable: it is delivered, and its slot is free.
+ * Everything is done in batches: one put of `received` for all messages received, one callback for
+ * all messages that became stable, one put for all messages sent. A member that sends less than
+ * another passes its turns as soon as a member waits for them, so that a silent sender does not
+ * block the others.
  *
- * Why all deliver the same, whoever fails: the members of an epoch run one *view*. In it a
- * message is delivered only when every member of the view, dead or alive, has it: a frozen row
- * leaves that minimum, and gives its slots back, with the next epoch, which its
- * failure brings about. When the epoch changes, all who are left stop receiving, and
- * agree by ballot (ballot.h) on the cut: the first number that one of them does
- * not have. Nobody has delivered anything from there on, since that one had not received it;
- * all have everything before it in memory of their own, wherever its sender is now; so each
- * delivers up to the cut and nothing beyond, and all have delivered the same. What a dead member
- * sent and not all have is lost to all. What the others sent is still in their slots, since
- * those become free by the same minimum: they begin the next view with it.
+ * Why all members deliver the same, whichever of them fail: the members of an epoch run one *view*.
+ * In it a message is delivered only when every member of the view, dead or alive, has received it:
+ * a frozen row stops counting in that minimum, and its slots become free, only with the next epoch,
+ * which the failure causes. When the epoch changes, all survivors stop receiving and agree by
+ * ballot (ballot.h) on the cut: the first number that one of them has not received. No member has
+ * delivered anything from the cut on, since that one had not received it. All have everything
+ * before the cut in their own memory, even if its sender is gone. So each delivers up to the cut
+ * and nothing beyond, and all have delivered the same. Messages of a dead member that not all have
+ * received are lost for all. Messages of the others are still in their slots, because those become
+ * free by the same minimum: their senders begin the next view with them.
  *
- * Slots and messages are in multicast_messages.c; how the views change, in multicast_view.c. */
+ * Slots and messages are in multicast_messages.c; the change of views is in multicast_view.c. */
 #include "sst/multicast/multicast_impl.h"
 
 #include <errno.h>
@@ -46,7 +46,8 @@ static void news_take(struct sst *table, const struct sst_news *news, void *argu
 {
     struct sst_multicast *multicast = argument;
     bool ready = atomic_load_explicit(&multicast->ready, memory_order_relaxed);
-    /* Opening adds the predicates when it is ready: they find whatever was missed here. */
+    /* sst_multicast_open adds the view predicate before it sets `ready`: it finds what was missed
+     * here. */
     if (ready && news->kind == SST_EPOCH)
         multicast_view_fire(table, multicast);
     if (news->kind == SST_EXPELLED)
@@ -57,7 +58,7 @@ static void news_take(struct sst *table, const struct sst_news *news, void *argu
 
 /* ---- waiting ---- */
 
-/* With the lock, which it gives up meanwhile. 0: something may have moved. */
+/* With the lock, which is released during the wait. Returns 0 if something may have changed. */
 static int multicast_wait(struct sst_multicast *multicast, int64_t deadline)
 {
     if (deadline == RIPC_NOW)
@@ -175,7 +176,7 @@ static struct sst_multicast *multicast_make(const struct sst_multicast_config *c
     return NULL;
 }
 
-/* Fills in the defaults. -EINVAL with a reason. */
+/* Fills in the defaults. Returns -EINVAL with a reason. */
 static int config_check(struct sst_multicast_config *config)
 {
     config->slot_size = config->slot_size ? config->slot_size : 64;
@@ -186,14 +187,14 @@ static int config_check(struct sst_multicast_config *config)
     config->deadline = config->deadline ? config->deadline : ripc_after(10000000000);
     const char *reason = NULL;
     if (!config->deliver)
-        reason = "nobody to deliver to";
+        reason = "no callback is set for deliver";
     else if (config->slot_size > SST_SLOT_SIZE_MAX || config->slot_count > SST_SLOT_COUNT_MAX ||
              (uint64_t)slot_stride(config->slot_size) * config->slot_count > 1u << 29)
         reason = "the slots are too large or too many";
     else if (config->ring_count > 1u << 24)
-        reason = "the ring has too many places";
+        reason = "ring_count is too large";
     else if (config->flags & ~(uint32_t)SST_MANUAL)
-        reason = "an unknown flag";
+        reason = "unknown flags";
     if (reason && config->reason)
         snprintf(config->reason, RIPC_REASON_MAX, "multicast: %s", reason);
     return reason ? -EINVAL : 0;
@@ -211,7 +212,8 @@ static int table_open(struct sst_multicast *multicast, struct ripc *ripc,
         .column_count = COLUMNS,
         .row_size = (uint32_t)sizeof(struct multicast_row) + columns[SLOTS].count,
         .member = config->member,
-        .flags = config->flags | SST_DROP, /* until it is dropped nothing is delivered */
+        .flags =
+            config->flags | SST_DROP, /* while a dead member is not dropped, nothing is delivered */
         .rows_max = config->rows_max,
         .rows_wanted = config->members_wanted,
         .deadline = config->deadline,

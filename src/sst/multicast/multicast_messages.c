@@ -1,14 +1,14 @@
-/* multicast_messages: the messages of a multicast while a view runs: they are put into slots,
- * received from the slots of others, and delivered once they are stable. The idea is told in
- * multicast.c; this file calls neither it nor multicast_view.c. */
+/* multicast_messages: the messages of a multicast while a view runs: put into slots, received from
+ * the slots of others, and delivered once they are stable. multicast.c explains the idea; this file
+ * calls neither it nor multicast_view.c. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/compare.h"
 #include "sst/multicast/multicast_impl.h"
 
-/* All members of the view have what is below. Rows that are gone, or a newcomer's already,
- * say 0: then the view is over. */
+/* All members of the view have received every number below the result. A row that has no member, or
+ * already has a new one, reads 0: then the view is over. */
 static uint64_t view_stable(const struct sst_multicast *multicast)
 {
     uint64_t stable = UINT64_MAX;
@@ -34,7 +34,7 @@ uint32_t slots_free(struct sst_multicast *multicast, uint32_t wanted)
     return (uint32_t)(multicast->slot_count - used);
 }
 
-/* In the image of our row; the message, if there is one, goes behind the head. */
+/* Writes to the image of our row; a message, if there is one, follows the head. */
 static void slot_fill(struct sst_multicast *multicast, uint64_t slot, struct slot_head head,
                       const void *data)
 {
@@ -57,7 +57,7 @@ void slots_number(struct sst_multicast *multicast, uint64_t from, uint64_t to, u
     }
 }
 
-/* Puts so many filled slots, which hold so many turns. */
+/* Puts that many filled slots, which hold that many turns. */
 static int slots_publish(struct sst_multicast *multicast, uint32_t slots, uint64_t turns)
 {
     uint32_t stride = multicast->stride;
@@ -101,8 +101,8 @@ int slots_send(struct sst_multicast *multicast, const struct iovec *messages,
     return (int)slots;
 }
 
-/* Passes turns until so many are filled. Without room there are messages of ours that the
- * others wait for first. Returns whether it did. */
+/* Passes turns until `needed` turns are filled. If there is no room, there are messages of ours
+ * that the others wait for first. Returns whether it passed any. */
 static bool turns_pass(struct sst_multicast *multicast, uint64_t needed)
 {
     bool passed = false;
@@ -143,16 +143,16 @@ static void waiters_wake(struct sst_multicast *multicast)
     monitor_drop(&multicast->lock);
 }
 
-/* How many turns of the view it has filled, as its row says now. */
+/* Returns how many turns of the view the sender has filled according to its row. */
 static uint64_t sender_sent(const struct sst_multicast *multicast, uint32_t index)
 {
     uint64_t sent = sst_get_u64(multicast->table, multicast->rows[index], SENT);
     uint64_t seen = multicast->order.senders[index].sent;
-    /* Less than there was: the row is gone. */
+    /* Less than before: the row has no member any more. */
     return sent < multicast->starts[index] + seen ? seen : sent - multicast->starts[index];
 }
 
-/* Not if the table has gone on: then rows may be others'. */
+/* False if the table has a later epoch: then rows may belong to other members. */
 static bool view_runs(const struct sst_multicast *multicast)
 {
     return multicast->phase == PHASE_RUNNING && multicast->epoch == sst_epoch(multicast->table);

@@ -1,6 +1,6 @@
-/* Whole multicasts in a simulated group, on a table that is made up here: what one
- * puts reaches each other at its own time, views are installed at different times and some
- * by not everybody, and members fail, leave, join and are expelled in between. */
+/* Whole multicasts in a simulated group, on a table that this file simulates: what a member puts
+ * reaches each other member at its own time, views are installed at different times and some not by
+ * all members, and meanwhile members fail, leave, join and are expelled. */
 #include <weft/sst_multicast.h>
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "base/test.h"
 
-#define MEMBERS_MAX   24 /* that ever are */
+#define MEMBERS_MAX   24 /* in one run */
 #define ROWS          8
 #define VIEWS_MAX     64
 #define PUTS_MAX      20000
@@ -18,14 +18,14 @@
 #define SLOT_SIZE     12
 #define SLOT_COUNT    4
 #define LOG_MAX       20000
-#define LETTERS_MAX   600 /* of a member */
+#define LETTERS_MAX   600 /* per member */
 #define SETTLE_ROUNDS 4000
 #ifndef SEEDS
 #define SEEDS 200
 #define FIRST 0
 #endif
 
-/* Bytes of a row that changed, or, with a following guard, of several places. */
+/* Bytes of a row that changed. */
 struct put {
     uint32_t offset, size;
     uint8_t *bytes;
@@ -33,7 +33,7 @@ struct put {
 
 struct simulated_view {
     uint64_t epoch;
-    uint32_t members[ROWS]; /* and one: 0 is nobody */
+    uint32_t members[ROWS]; /* index of the member plus 1; 0: none */
 };
 
 struct sst {
@@ -43,8 +43,8 @@ struct sst {
     struct sst_predicate predicates[PREDICATES];
     unsigned predicate_count;
     struct simulated_view view;  /* installed */
-    uint8_t *rows[MEMBERS_MAX];  /* of each member, as it is here */
-    uint32_t taken[MEMBERS_MAX]; /* how many puts of each are in it */
+    uint8_t *rows[MEMBERS_MAX];  /* this member's copy of each member's row */
+    uint32_t taken[MEMBERS_MAX]; /* how many puts of each are in the copy */
     uint8_t *image;
 };
 
@@ -58,11 +58,11 @@ struct simulated_member {
     bool gone;     /* dead, or left */
     bool expelled; /* the others go on without it, whether it knows or not */
     bool joined_late;
-    uint64_t since; /* the epoch */
+    uint64_t since; /* the epoch in which it joined */
     uint32_t sent;
     struct put *puts;
     uint32_t put_count;
-    bool unheard[MEMBERS_MAX]; /* by whom only so many are heard: */
+    bool unheard[MEMBERS_MAX]; /* members that receive only the first `heard` puts */
     uint32_t heard[MEMBERS_MAX];
     struct letter *log;
     uint32_t log_count;
@@ -75,7 +75,7 @@ static struct {
     unsigned member_count;
     struct simulated_view views[VIEWS_MAX];
     unsigned view_count;
-    bool busy; /* somebody is stepped */
+    bool busy; /* a member is being stepped */
     uint64_t again;
 } world;
 
@@ -94,7 +94,7 @@ static struct simulated_view *view_last(void)
     return &world.views[world.view_count - 1];
 }
 
-/* The last one without those who are gone and, perhaps, with somebody new. */
+/* Makes the next view: the last one without members that are gone, possibly with a newcomer. */
 static void view_make(unsigned newcomer)
 {
     assert_true(world.view_count < VIEWS_MAX);
@@ -119,7 +119,8 @@ static void view_install(struct sst *table, const struct simulated_view *view)
 {
     struct simulated_member *self = &world.members[table->who];
     for (unsigned who = 0; who < world.member_count; who++) {
-        /* Whoever is no longer a member has no row here any more, and hears nothing more. */
+        /* A process that is no longer a member has no row here any more, and receives no more
+         * puts. */
         bool is_to_come = world.members[who].since > view->epoch;
         if (view_row(view, who) < ROWS || is_to_come || self->unheard[who])
             continue;
@@ -252,7 +253,7 @@ int sst_open(struct ripc *ripc, const struct sst_config *config, struct sst **ou
     member->puts = calloc(PUTS_MAX, sizeof *member->puts);
     member->log = calloc(LOG_MAX, sizeof *member->log);
     assert_true(member->puts && member->log && table->image);
-    /* Whoever meets writes the whole of its row. */
+    /* A member that meets another writes its whole row. */
     for (unsigned who = 0; who < world.member_count; who++) {
         if (!world.members[who].gone)
             memcpy(table->rows[who], world.members[who].table->image, config->row_size);
@@ -266,14 +267,14 @@ int sst_open(struct ripc *ripc, const struct sst_config *config, struct sst **ou
     return 0;
 }
 
-/* Frees nothing that others may look at. */
+/* Frees nothing that other members may read. */
 int sst_close(struct sst *table, int64_t deadline)
 {
     world.members[table->who].gone = true;
     return 0;
 }
 
-/* Some of what the others put arrives, of each in its order. */
+/* Some of the puts of the others arrive, those of each member in order. */
 static void puts_take(struct sst *table)
 {
     for (unsigned who = 0; who < world.member_count; who++) {
@@ -308,7 +309,7 @@ static void table_pass(struct sst *table)
             table->predicates[i].fire(table, table->predicates[i].argument);
 }
 
-/* Somebody's pass; not from inside of one. */
+/* Runs a pass of a random member; not from inside a pass. */
 int sst_step(struct sst *table, int64_t deadline)
 {
     if (world.busy)
@@ -386,7 +387,7 @@ static unsigned living(void)
 
 static void member_fail(unsigned who)
 {
-    world.members[who].gone = true; /* of its puts nobody gets more than it has */
+    world.members[who].gone = true; /* no member receives more of its puts */
     view_make(MEMBERS_MAX);
     sst_multicast_close(world.members[who].multicast, RIPC_NOW);
 }
@@ -421,20 +422,21 @@ static void something_happens(void)
             return;
         }
     }
-    if (rng_below(&world.rng, 8) == 0 && !member->gone && who % 3 != 2) /* some are silent */
+    if (rng_below(&world.rng, 8) == 0 && !member->gone &&
+        who % 3 != 2) /* some members are silent */
         member_send(who);
     else
         sst_step(NULL, RIPC_NOW);
 }
 
-/* ---- what must hold ---- */
+/* ---- checks ---- */
 
-/* Is what the one delivered the begin (or the end) of what the other did? */
+/* Is what `part` delivered the beginning (or the end) of what `whole` delivered? */
 static bool logs_agree(const struct simulated_member *part, const struct simulated_member *whole)
 {
     if (part->log_count == 0)
         return true;
-    /* Where the first letter is: there is only one like it. */
+    /* Finds the first letter, which is unique. */
     uint32_t from = 0;
     while (from < whole->log_count &&
            memcmp(&whole->log[from], &part->log[0], sizeof part->log[0]) != 0)
@@ -449,7 +451,8 @@ static bool logs_agree(const struct simulated_member *part, const struct simulat
     return fits && memcmp(part->log, whole->log + from, common * sizeof *part->log) == 0;
 }
 
-/* Each sender's letters are there in order, none twice; of those who are left all. */
+/* Checks that each sender's letters are in order without duplicates, and complete for live
+ * senders. */
 static bool log_is_whole(const struct simulated_member *member)
 {
     uint32_t next[MEMBERS_MAX];
@@ -472,7 +475,7 @@ static bool log_is_whole(const struct simulated_member *member)
     return true;
 }
 
-/* Is there nothing left to do for those who are left? */
+/* Is there nothing left to do for the remaining members? */
 static bool all_is_quiet(void)
 {
     for (unsigned who = 0; who < world.member_count; who++) {
@@ -510,13 +513,15 @@ static void world_end(void)
     }
 }
 
-/* Who was there from the begin is compared with who is; whoever is left with all. */
+/* Compares members that were there from the beginning with each other, and each remaining member
+ * with all later ones. */
 static void logs_check(uint64_t seed)
 {
     for (unsigned one = 0; one < world.member_count; one++) {
         struct simulated_member *whole = &world.members[one];
         if (!whole->gone && !whole->expelled && !log_is_whole(whole))
-            fail_msg("seed %llu: member %u misses letters", (unsigned long long)seed, one);
+            fail_msg("seed %llu: member %u has not delivered all letters", (unsigned long long)seed,
+                     one);
         for (unsigned other = 0; other < world.member_count; other++) {
             struct simulated_member *part = &world.members[other];
             bool comparable = !whole->gone && !whole->expelled && other != one &&
@@ -550,7 +555,7 @@ static uint32_t simulate(uint64_t seed)
     return delivered;
 }
 
-static void all_deliver_the_same(void **state)
+static void all_members_deliver_the_same_messages(void **state)
 {
     uint64_t delivered = 0;
     for (uint64_t seed = FIRST; seed < SEEDS; seed++)
@@ -558,4 +563,4 @@ static void all_deliver_the_same(void **state)
     assert_true(delivered > 200 * SEEDS);
 }
 
-TEST_MAIN(TEST(all_deliver_the_same))
+TEST_MAIN(TEST(all_members_deliver_the_same_messages))

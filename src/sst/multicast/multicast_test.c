@@ -11,14 +11,14 @@
 #define SLOT_COUNT 8
 #define TABLE_ID   5
 
-/* What one member delivered, and what it is to do when it does. */
+/* The messages that a member delivered, and what its callbacks do. */
 struct member {
     struct ripc *ripc;
     struct sst_multicast *multicast;
     char heard[256];
     unsigned batches;
-    uint32_t view; /* members of the last one */
-    int answer;    /* of a send that waits, tried from inside a callback */
+    uint32_t view; /* number of members of the last view */
+    int answer;    /* 1: try to send from inside a callback; then the result */
 };
 
 static void hear(struct sst_multicast *multicast, const struct sst_multicast_message *messages,
@@ -78,7 +78,7 @@ static void member_close(struct member *member)
     scene_close(member->ripc);
 }
 
-/* Two members: the second has a thread, so that the first can wait for it. */
+/* Opens two members: the second has a thread, so that the first can wait for it. */
 static void pair_open(struct member pair[2])
 {
     memset(pair, 0, 2 * sizeof *pair);
@@ -100,7 +100,7 @@ static void heard_await(struct member *member, const char *text)
     assert_string_equal(member->heard, text);
 }
 
-/* A member that has a thread, which writes what it heard: that is read when it is closed. */
+/* For a member with a thread, which writes `heard`: the test reads that after closing it. */
 static void delivered_await(struct member *member, uint64_t count)
 {
     struct sst_multicast_stats stats = {0};
@@ -111,7 +111,7 @@ static void delivered_await(struct member *member, uint64_t count)
     assert_int_equal(stats.delivered, count);
 }
 
-static void one_alone_hears_itself(void **state)
+static void a_single_member_receives_its_own_messages(void **state)
 {
     struct member member = {0};
     assert_int_equal(member_open(&member, 1, SST_MANUAL, 0), 0);
@@ -135,8 +135,8 @@ static uint64_t bytes_put(const struct member *member)
     return stats.put_bytes;
 }
 
-/* And no other: not the whole ring. */
-static void a_message_is_put_with_its_slot(void **state)
+/* A put contains only that slot, not the whole ring. */
+static void a_put_of_a_message_contains_only_its_slot(void **state)
 {
     struct member member = {0};
     assert_int_equal(member_open(&member, 1, SST_MANUAL, 0), 0);
@@ -150,7 +150,7 @@ static void a_message_is_put_with_its_slot(void **state)
     member_close(&member);
 }
 
-static void messages_that_are_too_large_are_refused(void **state)
+static void too_large_messages_are_refused(void **state)
 {
     struct member member = {0};
     char text[SLOT_SIZE + 1] = {0};
@@ -170,7 +170,7 @@ static void without_a_free_slot_a_send_waits(void **state)
     for (unsigned i = 0; i < 3 * SLOT_COUNT; i++)
         messages[i] = (struct iovec){"x", 1};
     assert_int_equal(member_open(&member, 1, SST_MANUAL, 0), 0);
-    /* Nobody steps: nothing is received, not even by ourselves. */
+    /* No thread steps: nothing is received, not even by this member. */
     assert_int_equal(sst_multicast_send_many(member.multicast, messages, 3 * SLOT_COUNT, RIPC_NOW),
                      SLOT_COUNT);
     assert_int_equal(sst_multicast_send(member.multicast, "x", 1, RIPC_NOW), -EAGAIN);
@@ -184,7 +184,7 @@ static void without_a_free_slot_a_send_waits(void **state)
     assert_int_equal(strlen(member.heard), 4 * SLOT_COUNT);
 }
 
-static void who_does_not_take_stops_the_others(void **state)
+static void a_member_that_does_not_receive_blocks_senders(void **state)
 {
     struct member pair[2];
     memset(pair, 0, sizeof pair);
@@ -219,7 +219,7 @@ static void a_silent_member_passes_its_turns(void **state)
     assert_string_equal(pair[1].heard, "nnnnnnnnnnnn");
 }
 
-static void callbacks_send_but_do_not_wait(void **state)
+static void a_callback_can_send_but_not_wait(void **state)
 {
     struct member member = {.answer = 1};
     assert_int_equal(member_open(&member, 1, SST_MANUAL, 0), 0);
@@ -229,7 +229,7 @@ static void callbacks_send_but_do_not_wait(void **state)
     member_close(&member);
 }
 
-static void whoever_leaves_stops_nobody(void **state)
+static void a_member_that_leaves_blocks_no_sender(void **state)
 {
     struct member pair[2];
     pair_open(pair);
@@ -245,14 +245,14 @@ static void whoever_leaves_stops_nobody(void **state)
     assert_int_equal(pair[1].view, 1);
 }
 
-static void configs_are_checked(void **state)
+static void invalid_configurations_are_refused(void **state)
 {
     struct ripc *ripc = scene_open(NULL);
     struct sst_multicast *multicast;
     char reason[RIPC_REASON_MAX] = "";
     struct sst_multicast_config config = {.table = 1, .reason = reason};
     assert_int_equal(sst_multicast_open(ripc, &config, &multicast), -EINVAL);
-    assert_string_equal(reason, "multicast: nobody to deliver to");
+    assert_string_equal(reason, "multicast: no callback is set for deliver");
     config.deliver = hear;
     config.slot_count = SST_SLOT_COUNT_MAX + 1;
     assert_int_equal(sst_multicast_open(ripc, &config, &multicast), -EINVAL);
@@ -263,13 +263,13 @@ static void configs_are_checked(void **state)
     config.slot_count = config.slot_size = 0;
     config.ring_count = (1u << 24) + 1;
     assert_int_equal(sst_multicast_open(ripc, &config, &multicast), -EINVAL);
-    assert_string_equal(reason, "multicast: the ring has too many places");
+    assert_string_equal(reason, "multicast: ring_count is too large");
     config.ring_count = 1u << 24;
     config.slot_count = SST_SLOT_COUNT_MAX;
-    config.slot_size = (1u << 13) - 8; /* with its head just as much as may be */
+    config.slot_size = (1u << 13) - 8; /* with its head exactly the limit */
     config.flags = 0x80;
     assert_int_equal(sst_multicast_open(ripc, &config, &multicast), -EINVAL);
-    assert_string_equal(reason, "multicast: an unknown flag");
+    assert_string_equal(reason, "multicast: unknown flags");
     config.slot_count = config.slot_size = config.ring_count = config.flags = 0;
     config.table = 0;
     assert_int_equal(sst_multicast_open(ripc, &config, &multicast), -EINVAL);
@@ -280,8 +280,9 @@ static void configs_are_checked(void **state)
     scene_close(ripc);
 }
 
-TEST_MAIN(SCENE(one_alone_hears_itself), SCENE(a_message_is_put_with_its_slot),
-          SCENE(messages_that_are_too_large_are_refused), SCENE(without_a_free_slot_a_send_waits),
-          SCENE(who_does_not_take_stops_the_others), SCENE(a_silent_member_passes_its_turns),
-          SCENE(callbacks_send_but_do_not_wait), SCENE(whoever_leaves_stops_nobody),
-          SCENE(configs_are_checked))
+TEST_MAIN(SCENE(a_single_member_receives_its_own_messages),
+          SCENE(a_put_of_a_message_contains_only_its_slot), SCENE(too_large_messages_are_refused),
+          SCENE(without_a_free_slot_a_send_waits),
+          SCENE(a_member_that_does_not_receive_blocks_senders),
+          SCENE(a_silent_member_passes_its_turns), SCENE(a_callback_can_send_but_not_wait),
+          SCENE(a_member_that_leaves_blocks_no_sender), SCENE(invalid_configurations_are_refused))

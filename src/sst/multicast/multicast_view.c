@@ -1,4 +1,5 @@
-/* The members of a multicast change: the steps of a ballot, as columns of the table. */
+/* multicast_view: a change of the members of a multicast: the steps of a ballot, as columns of the
+ * table. */
 #include "sst/multicast/multicast_impl.h"
 
 #include <string.h>
@@ -18,19 +19,19 @@ static struct stand stand_read(const struct sst *table, uint32_t row)
 {
     struct stand stand;
     uint64_t vote[4];
-    /* First the promise: whatever it makes final was put before it. */
+    /* Read the promise first: everything that it makes final was put before it. */
     stand.promised = sst_get_u64(table, row, PROMISED);
     stand.joined = sst_get_u64(table, row, JOINED);
     stand.started = sst_get_u64(table, row, STARTED);
     stand.received = sst_get_u64(table, row, RECEIVED);
-    /* One that died while it voted has not; it will not be asked again. */
+    /* A member that died during its vote has not voted; it will not be asked again. */
     if (sst_get(table, row, &(struct sst_range){.column = VOTE}, vote) < 0)
         memset(vote, 0, sizeof vote);
     stand.vote = (struct vote){vote[0], vote[1], vote[2], vote[3]};
     return stand;
 }
 
-/* What the members of the table's epoch say. */
+/* Reads the stands of all members of the table's epoch. */
 static void poll_take(const struct sst_multicast *multicast, struct poll *poll)
 {
     const struct sst *table = multicast->table;
@@ -46,7 +47,7 @@ static void poll_take(const struct sst_multicast *multicast, struct poll *poll)
         poll->rows[poll->count] = row;
         poll->stands[poll->count++] = stand_read(table, row);
     }
-    assert(poll->own < poll->count); /* no view that leaves us out comes to our table */
+    assert(poll->own < poll->count); /* a view without us is never installed in our table */
 }
 
 static void phase_set(struct sst_multicast *multicast, enum phase phase)
@@ -75,8 +76,8 @@ static void view_vote(struct sst_multicast *multicast, const struct vote *vote)
     sst_put(multicast->table, &(struct sst_range){.column = VOTE}, 1, NULL);
 }
 
-/* Carries out what was decided: the view that ran, if it was not closed by an earlier
- * decision, ends at the cut. */
+/* Carries out the decision: the view that ran, unless an earlier decision closed it, ends at the
+ * cut. */
 static void view_start(struct sst_multicast *multicast, const struct vote *vote)
 {
     struct sst *table = multicast->table;
@@ -99,7 +100,7 @@ static void view_start(struct sst_multicast *multicast, const struct vote *vote)
     sst_set_u64(table, STARTED, vote->epoch);
 }
 
-/* All have started. */
+/* Begins the view: all members have started. */
 static void view_run(struct sst_multicast *multicast, const struct poll *poll)
 {
     struct sst *table = multicast->table;
@@ -177,7 +178,8 @@ void multicast_view_fire(struct sst *table, void *argument)
             break;
         case BALLOT_RUN:
             view_run(multicast, &poll);
-            multicast_move(multicast); /* what was not delivered before waits in the slots */
+            multicast_move(
+                multicast); /* messages that were not delivered before are still in the slots */
             break;
         }
     }

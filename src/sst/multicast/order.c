@@ -39,8 +39,8 @@ static const uint8_t *slot_at(const struct order *order, const struct order_send
     return sender->slots + sender->slot % order->slot_count * slot_stride(order->slot_size);
 }
 
-/* Goes over turns that were passed, up to the next message. What a sender of nonsense wrote
- * is the same nonsense at every member: made harmless, it still is the same order. */
+/* Skips passed turns up to the next message. A malformed slot is the same at every member: bounded
+ * to harmless values, it still gives every member the same order. */
 static void sender_advance(const struct order *order, struct order_sender *sender)
 {
     while (!sender->waiting && sender->round < sender->sent) {
@@ -75,7 +75,7 @@ static void sender_take(struct order *order, uint32_t index, uint64_t number)
     sender->waiting = false;
 }
 
-/* Counted from the base: the first turn that is missing. */
+/* Returns the first missing turn, counted from the base. */
 static uint64_t turns_filled(const struct order *order)
 {
     uint64_t filled = UINT64_MAX;
@@ -121,7 +121,7 @@ uint64_t order_needed(const struct order *order, uint32_t index)
     uint64_t needed = 0;
     for (uint32_t i = 0; i < order->sender_count; i++) {
         uint64_t sent = order->senders[i].sent;
-        /* Whoever is after it in a round waits for its turn in that round. */
+        /* A sender that comes later in a round waits for this sender's turn in that round. */
         uint64_t turns = i > index || !sent ? sent : sent - 1;
         if (i != index && turns > needed)
             needed = turns;

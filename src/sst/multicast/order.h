@@ -1,16 +1,15 @@
 #pragma once
-/* order: the messages of several senders in the one order in which all members of a
+/* order: merges the messages of several senders into the one order in which all members of a
  * multicast deliver them. Pure.
  *
- * Each sender has a turn in every round: the message of round r of sender i of n has the
- * number base + r * n + i, and numbers are delivered in their order. A sender that has
- * nothing to say passes its turns, many of them in one slot. What lies in a sender's ring of slots
- * is read once and copied here, so that neither the sender's next messages nor its end can
- * take it away before it is delivered.
+ * Each sender has a turn in every round: the message of round r from sender i of n has the number
+ * base + r * n + i, and numbers are delivered in order. A sender without a message passes its
+ * turns, many of them in one slot. Messages are copied once from a sender's ring of slots to memory
+ * here, so that neither later messages nor the death of the sender can destroy them before they are
+ * delivered.
  *
- * Invariants: the messages kept are in the order of their numbers; whatever has a smaller
- * number than the last result of order_receive is kept here, was popped, or was a turn that was
- * passed. */
+ * Invariants: the kept messages are in the order of their numbers; every number below the last
+ * result of order_receive is kept here, was popped, or was a passed turn. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +18,7 @@
 
 #include "base/err.h"
 
-/* The begin of a slot in the table; its message follows. */
+/* The beginning of a slot in the table; its message follows. */
 struct slot_head {
     uint32_t size;   /* bytes of the message, or SLOT_PASSED */
     uint32_t rounds; /* turns passed, or 1 */
@@ -35,14 +34,14 @@ struct order_sender {
     const uint8_t *slots; /* its ring; borrowed */
     uint32_t row;
     ripc_id member;
-    uint64_t sent;  /* rounds it has filled */
-    uint64_t round; /* the first of them that was not taken */
-    uint64_t slot;  /* where that lies: counted, not yet modulo the ring */
-    uint32_t size;  /* of the message there, if it waits */
-    bool waiting;   /* a message was found there and not taken */
+    uint64_t sent;  /* rounds that it has filled */
+    uint64_t round; /* the first round that was not taken */
+    uint64_t slot;  /* the slot of that round; counted without wrapping at the end of the ring */
+    uint32_t size;  /* of the message in that slot, if `waiting` */
+    bool waiting;   /* the slot holds a message that was not taken */
 };
 
-/* Where a message came from. */
+/* The origin of a message. */
 struct order_origin {
     uint32_t sender; /* its index */
     uint64_t slot;
@@ -61,27 +60,27 @@ struct order {
     struct order_sender senders[SST_ROWS_MAX];
 };
 
-/* ring_count is rounded up. -ENOMEM. */
+/* Rounds ring_count up to a power of two. -ENOMEM. */
 MUST_CHECK int order_init(struct order *order, uint32_t slot_size, uint32_t slot_count,
                           uint32_t ring_count);
 void order_fini(struct order *order);
 
-/* Takes what the senders have filled (the caller has brought their `sent` up to date) as far
- * as nobody's turn is missing and there is room. Returns the first number that it did not take;
- * *full says that it was for want of room. */
+/* Takes messages that the senders have filled (the caller has updated their `sent`) until a turn is
+ * missing or there is no room. Returns the first number that it did not take; *full is true if it
+ * stopped for lack of room. */
 uint64_t order_receive(struct order *order, bool *full);
 
-/* How many turns the sender of that index must have filled so that whatever the
+/* Returns how many turns the sender of that index must have filled so that everything that the
  * others have filled can be taken. */
 uint64_t order_needed(const struct order *order, uint32_t index);
 
-/* The next messages below that number, one after the other in memory; order_pop forgets as
- * many of them. */
+/* Returns the number of next messages below that number, which are contiguous in memory; order_pop
+ * removes them. */
 unsigned order_ready(const struct order *order, uint64_t below, unsigned max,
                      const struct sst_multicast_message **messages);
 void order_pop(struct order *order, unsigned count);
 
-/* The turns from `cut` on will not be delivered: forgets their messages. Says where the
- * first thing of that sender lies that was not delivered. To be called when all below the cut
- * was popped. */
+/* Discards all kept messages: the turns from the cut on will not be delivered. Returns the position
+ * of that sender's first message or turn that was not delivered. To be called when everything below
+ * the cut was popped. */
 struct order_origin order_cut(struct order *order, uint32_t index);

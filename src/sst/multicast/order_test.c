@@ -11,7 +11,7 @@
 #define RING_COUNT 16
 #define SENDERS    3
 
-/* Three senders with their rings, and one who receives. */
+/* Three senders with their rings, and one receiver. */
 struct stage {
     struct order order;
     uint8_t slots[SENDERS][SLOT_COUNT * 32];
@@ -52,7 +52,7 @@ static void slot_fill(struct stage *stage, uint32_t sender, const char *text, ui
     stage->order.senders[sender].sent += head.rounds;
 }
 
-/* The next message below that number, or NULL. */
+/* Pops the next message below that number; NULL if there is none. */
 static const char *next_text(struct stage *stage, uint64_t below)
 {
     static char text[SLOT_SIZE + 1];
@@ -65,14 +65,14 @@ static const char *next_text(struct stage *stage, uint64_t below)
     return text;
 }
 
-static void turns_go_round(void **state)
+static void senders_take_turns(void **state)
 {
     struct stage *stage = *state;
     bool full;
     slot_fill(stage, 2, "c0", 0);
     slot_fill(stage, 0, "a0", 0);
     slot_fill(stage, 0, "a1", 0);
-    assert_int_equal(order_receive(&stage->order, &full), 101); /* b has not spoken */
+    assert_int_equal(order_receive(&stage->order, &full), 101); /* sender b has not sent anything */
     slot_fill(stage, 1, "b0", 0);
     assert_int_equal(order_receive(&stage->order, &full), 104);
     assert_false(full);
@@ -88,13 +88,13 @@ static void turns_go_round(void **state)
     assert_string_equal(next_text(stage, 104), "a1");
 }
 
-static void passed_turns_stop_nobody(void **state)
+static void passed_turns_block_no_sender(void **state)
 {
     struct stage *stage = *state;
     bool full;
     for (int i = 0; i < 5; i++)
         slot_fill(stage, 1, "b", 0);
-    /* a must have spoken in each round before b, c in all before the last. */
+    /* Sender a must have filled every round that b has filled, c all but the last one. */
     assert_int_equal(order_needed(&stage->order, 0), 5);
     assert_int_equal(order_needed(&stage->order, 1), 0);
     assert_int_equal(order_needed(&stage->order, 2), 4);
@@ -108,7 +108,7 @@ static void passed_turns_stop_nobody(void **state)
     assert_null(next_text(stage, UINT64_MAX));
 }
 
-static void what_has_no_room_is_not_received(void **state)
+static void messages_without_room_are_not_received(void **state)
 {
     struct stage *stage = *state;
     bool full;
@@ -121,14 +121,14 @@ static void what_has_no_room_is_not_received(void **state)
     assert_int_equal(order_receive(&stage->order, &full), 100 + RING_COUNT + 1);
     const struct sst_multicast_message *messages;
     assert_int_equal(order_ready(&stage->order, UINT64_MAX, 99, &messages), RING_COUNT - 1);
-    order_pop(&stage->order, RING_COUNT - 1); /* the rest begins anew in memory */
+    order_pop(&stage->order, RING_COUNT - 1); /* the next message is at the beginning of the ring */
     assert_int_equal(order_ready(&stage->order, UINT64_MAX, 99, &messages), 1);
     order_pop(&stage->order, 1);
     assert_int_equal(order_receive(&stage->order, &full), 100 + 3 * SLOT_COUNT);
     assert_false(full);
 }
 
-static void a_cut_says_where_to_send_again_from(void **state)
+static void a_cut_returns_where_to_resume_sending(void **state)
 {
     struct stage *stage = *state;
     bool full;
@@ -152,12 +152,12 @@ static void a_cut_says_where_to_send_again_from(void **state)
     assert_int_equal(first.slot, 0);
     assert_int_equal(first.round, 0);
     cut = stage->order;
-    first = order_cut(&cut, 0); /* has nothing to say again: goes on after its passed turns */
+    first = order_cut(&cut, 0); /* has no message to send again: continues after its passed turns */
     assert_int_equal(first.slot, 2);
     assert_int_equal(first.round, 8);
 }
 
-static void nonsense_in_a_slot_is_harmless(void **state)
+static void a_malformed_slot_is_harmless(void **state)
 {
     struct stage *stage = *state;
     struct rng rng = rng_make(7, 0);
@@ -180,6 +180,6 @@ static void nonsense_in_a_slot_is_harmless(void **state)
 
 #define STAGED(name) cmocka_unit_test_setup_teardown(name, stage_begin, stage_end)
 
-TEST_MAIN(STAGED(turns_go_round), STAGED(passed_turns_stop_nobody),
-          STAGED(what_has_no_room_is_not_received), STAGED(a_cut_says_where_to_send_again_from),
-          STAGED(nonsense_in_a_slot_is_harmless))
+TEST_MAIN(STAGED(senders_take_turns), STAGED(passed_turns_block_no_sender),
+          STAGED(messages_without_room_are_not_received),
+          STAGED(a_cut_returns_where_to_resume_sending), STAGED(a_malformed_slot_is_harmless))

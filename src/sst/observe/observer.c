@@ -1,13 +1,12 @@
-/* observer: whoever looks at a table.
+/* observer: the observer's side of observation.
  *
- * The view is the one of the highest epoch that anybody answered with. Within an epoch
- * members only die, so a row is live as long as nobody says that it is not. An older
- * epoch counts only when nobody of the newer one is left: then the table has been
- * founded anew.
+ * The view is the one with the highest epoch of all answers. Within an epoch members can only die,
+ * so a row is live until one member reports that it is not. An older epoch counts only when no
+ * member of the newer one is left: then the table has been founded again.
  *
- * Members are asked one by one, so that one that is stopped keeps nobody else from
- * answering; the group, only as long as nobody is known. Answers may get lost:
- * the question is repeated. */
+ * The observer asks members one by one, so that a stopped member does not prevent others from
+ * answering; it asks the group only while it knows no member. Answers may get lost: the question is
+ * repeated. */
 #include "sst/observe/observer.h"
 
 #include <errno.h>
@@ -21,12 +20,12 @@
 #include "sst/table/row.h"
 
 #define MSEC        (1000 * 1000LL)
-#define ASK_NSEC    (250 * MSEC)  /* between two questions to who has answered */
-#define RETRY_NSEC  (20 * MSEC)   /* ... and has not */
-#define GRACE_NSEC  (1000 * MSEC) /* for the other members, after the first answered */
-#define GROUP_NSEC  (100 * MSEC)  /* for ways to all of the group */
-#define READ_TRIES  64            /* of a row that its owner puts all the time */
-#define ANSWERS_MAX 1024          /* that one refresh takes in */
+#define ASK_NSEC    (250 * MSEC)  /* between two questions to a member that has answered */
+#define RETRY_NSEC  (20 * MSEC)   /* ... and to one that has not */
+#define GRACE_NSEC  (1000 * MSEC) /* for the other members, after the first answer */
+#define GROUP_NSEC  (100 * MSEC)  /* to connect to all members of the group */
+#define READ_TRIES  64            /* of a row whose owner puts all the time */
+#define ANSWERS_MAX 1024          /* that one refresh handles */
 #define EVENTS_MAX  16
 
 #define SEQUENCE_NONE UINT64_MAX /* odd: no row that was read has it */
@@ -34,7 +33,7 @@
 struct observed_row {
     ripc_id id;
     bool live;
-    bool down;     /* nobody has its id any more */
+    bool down;     /* its id is no longer bound */
     bool answered; /* in this or an earlier epoch */
     bool granted;
     struct ripc_grant grant;
@@ -50,17 +49,17 @@ struct table_observer {
     struct ripc *ripc;
     struct ripc_service *service;
     uint64_t table;
-    ripc_id group; /* of its members */
+    ripc_id group; /* of the table's members */
     bool has_schema;
     bool stale; /* the table has other columns now */
     struct schema schema;
     uint64_t epoch; /* 0: none yet */
     uint32_t row_count;
     struct observed_row rows[SST_ROWS_MAX];
-    uint8_t *arriving; /* a row on its way in, where a fabric can place it */
+    uint8_t *arriving; /* buffer for a row that is being read, in memory that a fabric can write */
     uint8_t *zeroes;
     int64_t group_asked_at;
-    uint64_t busy; /* answers of those who have enough observers */
+    uint64_t busy; /* counter: answers of members that have enough observers */
     uint64_t strange;
 };
 
@@ -90,7 +89,7 @@ static void seen_is_down(struct observed_row *seen)
     seen->granted = false;
 }
 
-/* Is somebody of the view that we know still there? */
+/* Is any member of the view that we know still reachable? */
 static bool view_stands(const struct table_observer *observer)
 {
     for (uint32_t row = 0; row < observer->row_count; row++)
@@ -99,18 +98,18 @@ static bool view_stands(const struct table_observer *observer)
     return false;
 }
 
-/* The row is somebody else's now, or nobody's. */
+/* The row has another member now, or none. */
 static void seen_replace(struct table_observer *observer, struct observed_row *seen, ripc_id id)
 {
     seen_forget(observer, seen);
     seen->id = id;
     if (id) {
         int watched = ripc_watch(observer->service, id);
-        (void)watched; /* without it, the others tell us that it died */
+        (void)watched; /* without it, the other members report its death */
     }
 }
 
-/* Makes the view that of the answer. Who was in the same row before keeps what we read. */
+/* Takes over the view of the answer. A member that keeps its row keeps what we have read. */
 static void view_adopt(struct table_observer *observer, const struct observer_answer *answer)
 {
     bool same = answer->epoch == observer->epoch;
@@ -122,7 +121,7 @@ static void view_adopt(struct table_observer *observer, const struct observer_an
             seen_replace(observer, seen, answer->members[row]);
         } else if (same) {
             live = live && seen->live;
-        } else if (live && seen->down) { /* it came again; if not, asking it will tell */
+        } else if (live && seen->down) { /* it joined again; if not, the next question reveals it */
             seen->down = false;
             seen->sequence = SEQUENCE_NONE;
         }
@@ -138,7 +137,7 @@ static void view_adopt(struct table_observer *observer, const struct observer_an
 static int schema_adopt(struct table_observer *observer, const struct observer_answer *answer)
 {
     if (!answer->has_schema)
-        return -EPROTO; /* we said that we have none */
+        return -EPROTO; /* our question said that we have no schema */
     observer->arriving = ripc_alloc(observer->ripc, answer->schema.row_size);
     observer->zeroes = calloc(1, answer->schema.row_size);
     if (!observer->arriving || !observer->zeroes)
@@ -157,7 +156,7 @@ static int answer_take(struct table_observer *observer, ripc_id from, const uint
         return 0;
     }
     bool stands = view_stands(observer);
-    if (stands && !seen_find(observer, from)) { /* whom nobody knows we have not asked */
+    if (stands && !seen_find(observer, from)) { /* we have not asked this process */
         observer->strange++;
         return 0;
     }
@@ -175,7 +174,7 @@ static int answer_take(struct table_observer *observer, ripc_id from, const uint
     if (answer.epoch >= observer->epoch || !stands)
         view_adopt(observer, &answer);
     struct observed_row *seen = seen_find(observer, from);
-    if (!seen) /* the new view is without it */
+    if (!seen) /* the sender is not in the new view */
         return 0;
     seen->answered = true;
     observer->busy += answer.status != 0;
@@ -184,8 +183,8 @@ static int answer_take(struct table_observer *observer, ripc_id from, const uint
     return 0;
 }
 
-/* All that came, waiting for the first until the deadline. What lies in a message is its
- * sender's to change while we read: it is copied. */
+/* Handles all answers that have arrived; waits for the first until the deadline. Copies each
+ * message first, because its sender can change the memory while we read it. */
 static int answers_take(struct table_observer *observer, int64_t deadline)
 {
     uint8_t bytes[OBSERVER_ANSWER_MAX];
@@ -242,8 +241,8 @@ static void group_list_add(void *argument, const struct ripc_name *name)
         list->members[list->count++] = name->member;
 }
 
-/* Asks everybody in the table's group. Where there is no way to one of them, the others are
- * asked alone. -ENOENT: there is nobody. */
+/* Asks all members of the table's group. If one of them cannot be reached, asks the others one by
+ * one. -ENOENT: the group is empty. */
 static int group_ask(struct table_observer *observer, int64_t now)
 {
     struct group_list list = {.group = observer->group};
@@ -254,12 +253,12 @@ static int group_ask(struct table_observer *observer, int64_t now)
     error = ripc_list(observer->ripc, group_list_add, &list);
     for (uint32_t i = 0; i < list.count; i++) {
         int one = question_send(observer, list.members[i], RIPC_NOW);
-        (void)one; /* the group is asked again */
+        (void)one; /* the group is asked again later */
     }
     return error < 0 ? error : 0;
 }
 
-/* Those whose answer is due. */
+/* Asks the members whose turn it is. */
 static int members_ask(struct table_observer *observer, int64_t now)
 {
     int error = 0;
@@ -280,10 +279,10 @@ static int members_ask(struct table_observer *observer, int64_t now)
 
 /* ---- reading ---- */
 
-/* The owner makes the sequence odd, changes several columns, and makes it the next even
- * number; or changes one number and makes it the next. Each ripc_read takes and drops the
- * context's lock (or is a transfer that completes), so that these three are in order: what
- * stood still between the first and the last was read as one put left it. */
+/* The owner makes the sequence odd, changes several columns, and stores the next even number; or it
+ * changes one number and stores the next even number. Each ripc_read takes and releases the
+ * context's lock (or is a transfer that completes), so these three reads are in order: if the
+ * sequence is the same in the first and the last, the row was read as one put left it. */
 static int row_fetch_once(struct table_observer *observer, const struct observed_row *seen,
                           uint64_t *sequence, int64_t deadline)
 {
@@ -315,7 +314,7 @@ static int row_keep(struct table_observer *observer, struct observed_row *seen, 
         seen->cells = calloc(1, size);
     if (!seen->cells)
         return -ENOMEM;
-    /* The head also changes when nothing was put: its detector went to sleep. */
+    /* The head also changes without a put, when the detector falls asleep. */
     if (!seen->known || memcmp(seen->cells + head, observer->arriving + head, size - head) != 0) {
         seen->changes++;
         seen->changed = true;
@@ -337,7 +336,7 @@ static int row_fetch(struct table_observer *observer, struct observed_row *seen,
         }
         if (result == -ETIMEDOUT || result == -EAGAIN)
             return 0;     /* the next refresh may have more time */
-        if (result < 0) { /* gone, or the grant is void: ask it again */
+        if (result < 0) { /* gone, or the grant was revoked: ask again */
             seen->granted = false;
             seen->answered = false;
             return 0;
@@ -374,7 +373,8 @@ static bool any_granted(const struct table_observer *observer)
     return false;
 }
 
-/* Asks until everybody has answered, or the first has and the others had their time. */
+/* Asks until all members have answered, or until the grace period after the first answer is
+ * over. */
 static int meet(struct table_observer *observer, int64_t deadline, struct why *why)
 {
     unsigned long long name = observer->table;
@@ -397,7 +397,8 @@ static int meet(struct table_observer *observer, int64_t deadline, struct why *w
     if (!observer->epoch)
         return why_fail(why, -ETIMEDOUT, "the members of table %llu do not answer", name);
     if (observer->busy && !any_granted(observer))
-        return why_fail(why, -EBUSY, "%d others look at table %llu already", OBSERVERS_MAX, name);
+        return why_fail(why, -EBUSY, "all %d observer slots of table %llu are in use",
+                        OBSERVERS_MAX, name);
     return 0;
 }
 
@@ -430,7 +431,7 @@ void observer_close(struct table_observer *observer)
     for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
         free(observer->rows[row].cells);
     if (observer->service)
-        ripc_unbind(observer->service); /* the members see that, and take their grants back */
+        ripc_unbind(observer->service); /* the members notice that and revoke their grants */
     if (observer->arriving) {
         int freed = ripc_free(observer->ripc, observer->arriving);
         assert(freed == 0);

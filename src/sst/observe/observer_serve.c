@@ -1,8 +1,8 @@
-/* observer_serve: a member's side of being looked at.
+/* observer_serve: the member's side of observation.
  *
- * Each observer has a grant of its own, so that it can be taken from one and not from the
- * others. It ends when the observer's id does, and, where that was missed, when somebody
- * else needs the place and its holder has not asked for long: observers ask a few
+ * Each observer has its own grant, so that the member can revoke it without affecting the others. A
+ * grant ends when the observer's id is unbound. If the member missed that, the grant ends when
+ * another observer needs the slot and its holder has not asked for a long time: observers ask a few
  * times a second. */
 #include <errno.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ struct observer_client {
     ripc_id id;
     struct ripc_grant grant;
     int64_t asked_at;
-    bool watched; /* by us, and not by the member for its own sake */
+    bool watched; /* by us; false if the member already watches the id for another reason */
 };
 
 struct observer_server {
@@ -29,7 +29,7 @@ struct observer_server {
     const struct table *table;
     uint8_t *row;
     struct observer_client clients[OBSERVERS_MAX];
-    /* For whoever counts, written by observer_asked and observer_gone, relaxed. */
+    /* Counters for other threads; written by observer_asked and observer_gone, relaxed. */
     _Atomic uint32_t count;
     _Atomic uint64_t strange;
 };
@@ -46,7 +46,7 @@ int observer_serve(struct ripc_service *service, const struct table *table, void
     return 0;
 }
 
-/* ---- those who look ---- */
+/* ---- observers ---- */
 
 static void client_drop(struct observer_server *server, struct observer_client *client)
 {
@@ -65,7 +65,7 @@ static struct observer_client *client_find(struct observer_server *server, ripc_
     return NULL;
 }
 
-/* A free slot, made free if need be, or NULL. */
+/* Returns a free slot, if necessary by dropping a stale observer, or NULL. */
 static struct observer_client *client_slot(struct observer_server *server, int64_t now)
 {
     struct observer_client *eldest = &server->clients[0];
@@ -96,7 +96,7 @@ static struct observer_client *client_add(struct observer_server *server, ripc_i
 
 /* ---- answering ---- */
 
-/* The view as the table shows it. False: it changes just now, or there is none. */
+/* Copies the view of the table. Returns false if it is changing right now, or if there is none. */
 static bool view_copy(const struct table *table, struct observer_answer *answer)
 {
     for (unsigned try = 0; try < VIEW_TRIES; try++) {
@@ -114,7 +114,7 @@ static bool view_copy(const struct table *table, struct observer_answer *answer)
     return false;
 }
 
-/* One that does not get through is asked for again. */
+/* If the message is lost, the observer asks again. */
 static void answer_send(struct observer_server *server, ripc_id to,
                         const struct observer_client *client, bool with_schema)
 {
@@ -143,7 +143,7 @@ void observer_asked(void *argument, ripc_id from, const uint8_t *bytes, size_t s
         atomic_fetch_add_explicit(&server->strange, 1, memory_order_relaxed);
         return;
     }
-    /* Acquire: which row is ours was written once, before the first epoch. */
+    /* Acquire: our row number was written once, before the first epoch. */
     if (atomic_load_explicit(&server->table->epoch, memory_order_acquire) == 0)
         return;
     int64_t now = ripc_now();

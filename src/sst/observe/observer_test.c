@@ -17,7 +17,7 @@
 
 #define TABLE 7
 
-/* ---- members, as far as an observer can tell ---- */
+/* ---- members, with the parts that an observer sees ---- */
 
 struct member {
     struct ripc *ripc;
@@ -28,7 +28,7 @@ struct member {
     struct observer_server *server;
     struct thread keeper;
     _Atomic bool stop;
-    unsigned bare; /* so many questions are answered without the schema; the keeper's */
+    unsigned bare; /* how many questions to answer without the schema; used by the keeper only */
 };
 
 static void spread_set(struct row_spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
@@ -41,7 +41,7 @@ static void spread_change(struct row_spread *spread, const struct change *change
 {
 }
 
-/* Nobody else has a copy: an observer reads the owner's. */
+/* No other process has a copy: an observer reads the owner's row. */
 static const struct row_spread_ops spread_ops = {
     .name = "none", .set = spread_set, .change = spread_change};
 static struct row_spread spread = {&spread_ops};
@@ -60,7 +60,7 @@ static void answer_bare(struct member *member, ripc_id to)
     ripc_send(member->service, to, bytes, observer_answer_write(&answer, bytes), RIPC_NOW);
 }
 
-/* What members_step does for observers. */
+/* Does what members_step does for observers. */
 static void member_step(struct member *member, int64_t deadline)
 {
     struct ripc_message message;
@@ -124,7 +124,7 @@ static void member_close(struct member *member)
     scene_close(member->ripc);
 }
 
-/* A row of a view: id 0 is nobody, and the dead have one that is negative. */
+/* Installs a view. An id of 0 is a row without a member; a negative id is a dead member. */
 static void view_show(struct member *members, unsigned count, uint64_t epoch, const int64_t *ids,
                       uint32_t row_count)
 {
@@ -219,12 +219,12 @@ static void refresh(struct table_observer *observer, int64_t end)
     usleep(500);
 }
 
-/* Looks until it is so; what follows is done each time. */
+/* Refreshes until `what` holds; the statement that follows runs each time. */
 #define UNTIL(observer, what) for (int64_t end = scene_deadline(); !(what); refresh(observer, end))
 
 /* ---- tests ---- */
 
-static void an_observer_sees_what_members_have(void **state)
+static void an_observer_sees_the_rows_of_all_members(void **state)
 {
     struct member pair[2];
     pair_open(pair);
@@ -265,7 +265,7 @@ static void only_changes_are_reported(void **state)
     assert_int_equal(number(observer, 1, STEP, 0), 8);
     assert_int_equal(row_of(observer, 1).changes, 2);
     assert_int_equal(row_of(observer, 1).sequence, 2);
-    own_set_head(&pair[0].own, ROW_ASLEEP, 1); /* which is no change of its columns */
+    own_set_head(&pair[0].own, ROW_ASLEEP, 1); /* not a change of its columns */
     assert_int_equal(observer_refresh(observer, scene_deadline()), 0);
     assert_int_equal(row_of(observer, 0).sequence, 2);
     assert_int_equal(row_of(observer, 0).changes, 1);
@@ -274,7 +274,7 @@ static void only_changes_are_reported(void **state)
     pair_close(pair);
 }
 
-/* Rows so large that reads meet puts. */
+/* Rows so large that reads overlap with puts. */
 struct large {
     uint64_t first;
     uint64_t middle[32768];
@@ -298,7 +298,7 @@ static void *put_for_ever(void *argument)
         const struct sst_range ranges[] = {{0, 0, 0}, {1, 0, 0}};
         int64_t began = ripc_now();
         assert_true(own_put(&member->own, ranges, 2, 2, value, NULL) > 0);
-        usleep((useconds_t)((ripc_now() - began) / 1000)); /* reads get through, half of them */
+        usleep((useconds_t)((ripc_now() - began) / 1000)); /* about half of the reads succeed */
     }
     return NULL;
 }
@@ -329,7 +329,7 @@ static void a_row_is_read_as_one_put_left_it(void **state)
     member_close(&member);
 }
 
-static void a_put_that_never_ends_leaves_the_one_before(void **state)
+static void an_unfinished_put_leaves_the_previous_row_visible(void **state)
 {
     struct member pair[2];
     pair_open(pair);
@@ -352,7 +352,7 @@ static void a_put_that_never_ends_leaves_the_one_before(void **state)
     pair_close(pair);
 }
 
-static void members_come_freeze_and_leave(void **state)
+static void members_join_freeze_and_leave(void **state)
 {
     struct member members[3];
     pair_open(members);
@@ -369,7 +369,8 @@ static void members_come_freeze_and_leave(void **state)
     assert_int_equal(observer_live_count(observer), 3);
     assert_row(observer, 3, 33);
     assert_row(observer, 1, 9);
-    view_show(members, 1, 2, (int64_t[]){101, -102, 0, 103}, 4); /* one says it, that is enough */
+    view_show(members, 1, 2, (int64_t[]){101, -102, 0, 103},
+              4); /* the report of one member suffices */
     UNTIL(observer, !row_of(observer, 1).live);
     assert_int_equal(row_of(observer, 1).member, 102);
     assert_row(observer, 1, 9);
@@ -385,7 +386,7 @@ static void members_come_freeze_and_leave(void **state)
     member_close(&members[2]);
 }
 
-static void who_comes_again_is_read_anew(void **state)
+static void a_member_that_joins_again_is_read_again(void **state)
 {
     struct member pair[2];
     pair_open(pair);
@@ -394,7 +395,7 @@ static void who_comes_again_is_read_anew(void **state)
     struct table_observer *observer = observe(ripc);
     assert_int_equal(observer_refresh(observer, scene_deadline()), 2);
     member_close(&pair[1]);
-    UNTIL(observer, !row_of(observer, 1).live); /* it saw that by itself */
+    UNTIL(observer, !row_of(observer, 1).live); /* the observer noticed that by itself */
     assert_row(observer, 1, 9);
     member_open(&pair[1], 102);
     put_all(&pair[1], 4); /* with the same sequence as before */
@@ -406,7 +407,7 @@ static void who_comes_again_is_read_anew(void **state)
     pair_close(pair);
 }
 
-/* Another process that is a member when this returns, until it is killed. */
+/* Starts another process, which is a member when this returns, until it is killed. */
 static pid_t member_fork(ripc_id id)
 {
     int ready[2];
@@ -431,7 +432,7 @@ static pid_t member_fork(ripc_id id)
         pause();
 }
 
-static void a_killed_member_is_frozen_as_it_was(void **state)
+static void a_killed_member_keeps_its_last_row(void **state)
 {
     pid_t pid = member_fork(102); /* before there is a context here */
     struct member member;
@@ -450,10 +451,10 @@ static void a_killed_member_is_frozen_as_it_was(void **state)
     observer_close(observer);
     scene_close(ripc);
     member_close(&member);
-    ripc_clean(NULL); /* what the killed one had no time for */
+    ripc_clean(NULL); /* removes what the killed process left behind */
 }
 
-static void a_table_ends_and_is_founded_anew(void **state)
+static void a_table_ends_and_is_founded_again(void **state)
 {
     struct member pair[2];
     struct schema lone;
@@ -465,7 +466,7 @@ static void a_table_ends_and_is_founded_anew(void **state)
     struct table_observer *observer = observe(ripc);
     pair_close(pair);
     UNTIL(observer, (error = observer_refresh(observer, scene_deadline())) == -ENOENT);
-    member_open(&pair[0], 101); /* under a smaller epoch */
+    member_open(&pair[0], 101); /* with a smaller epoch */
     put_all(&pair[0], 3);
     view_show(pair, 1, 1, (int64_t[]){101}, 1);
     UNTIL(observer, observer_epoch(observer) == 1 && row_of(observer, 0).known);
@@ -496,14 +497,14 @@ static int observe_try(struct ripc *ripc, int64_t patience, const char *reason)
     return error;
 }
 
-static void there_is_nothing_to_observe(void **state)
+static void opening_fails_without_a_table_or_an_answer(void **state)
 {
     struct ripc *ripc = scene_open(NULL);
     struct schema schema;
     struct member member;
     assert_int_equal(observe_try(ripc, SCENE_SECOND, "there is no table 7"), -ENOENT);
     test_schema(&schema);
-    member_open_with(&member, 101, &schema); /* in the group, but no member answers yet */
+    member_open_with(&member, 101, &schema); /* in the group, but no thread answers yet */
     assert_int_equal(observe_try(ripc, SCENE_SECOND / 4, "do not answer"), -ETIMEDOUT);
     member_start(&member);
     assert_int_equal(observe_try(ripc, SCENE_SECOND / 4, "do not answer"), -ETIMEDOUT);
@@ -512,7 +513,7 @@ static void there_is_nothing_to_observe(void **state)
     member_close(&member);
 }
 
-static void one_that_is_silent_does_not_hide_the_others(void **state)
+static void a_silent_member_does_not_hide_the_others(void **state)
 {
     struct member pair[2];
     struct schema schema;
@@ -536,7 +537,7 @@ static void one_that_is_silent_does_not_hide_the_others(void **state)
     pair_close(pair);
 }
 
-static void so_many_may_observe_and_no_more(void **state)
+static void the_number_of_observers_is_limited(void **state)
 {
     struct table_observer *observers[OBSERVERS_MAX];
     struct member member;
@@ -546,7 +547,8 @@ static void so_many_may_observe_and_no_more(void **state)
     for (unsigned i = 0; i < OBSERVERS_MAX; i++)
         observers[i] = observe(ripc);
     assert_int_equal(observer_server_count(member.server), OBSERVERS_MAX);
-    assert_int_equal(observe_try(ripc, SCENE_SECOND, "16 others look at table 7"), -EBUSY);
+    assert_int_equal(observe_try(ripc, SCENE_SECOND, "all 16 observer slots of table 7 are in use"),
+                     -EBUSY);
     observer_close(observers[3]);
     for (int64_t end = scene_deadline(); observer_server_count(member.server) == OBSERVERS_MAX;)
         assert_true(ripc_now() < end);
@@ -593,8 +595,8 @@ static void a_grant_ends_with_its_observer(void **state)
     ripc_unbind(service);
     for (int64_t end = scene_deadline(); observer_server_count(member.server) > 0;)
         assert_true(ripc_now() < end);
-    service = scene_bind(ripc, 900); /* the name alone does not bring it back */
-    int result = 0;                  /* until this process has heard of it */
+    service = scene_bind(ripc, 900); /* the id alone does not restore the grant */
+    int result = 0;                  /* until this process learns that */
     for (int64_t end = scene_deadline(); result == 0 && ripc_now() < end;)
         result = ripc_read(service, &answer.grant, 0, &word, 8, end);
     assert_int_equal(result, -EACCES);
@@ -602,7 +604,7 @@ static void a_grant_ends_with_its_observer(void **state)
     member_close(&member);
 }
 
-/* Which an observer that has none yet cannot use; it asks again. */
+/* An observer without a schema cannot use such an answer; it asks again. */
 static void an_answer_without_the_schema_is_dropped(void **state)
 {
     struct member member;
@@ -623,7 +625,7 @@ static void an_answer_without_the_schema_is_dropped(void **state)
     member_close(&member);
 }
 
-static void what_strangers_say_is_counted_and_dropped(void **state)
+static void messages_of_strangers_are_counted_and_dropped(void **state)
 {
     struct member pair[2];
     pair_open(pair);
@@ -638,7 +640,7 @@ static void what_strangers_say_is_counted_and_dropped(void **state)
                                      .live = {true}};
     uint8_t bytes[OBSERVER_ANSWER_MAX];
     size_t size = observer_answer_write(&answer, bytes);
-    ripc_id id = 0; /* of the observer: whom the member watches */
+    ripc_id id = 0; /* of the observer */
     assert_int_equal(ripc_send(stranger, 101, "\x53\x73\0\x0d", 4, scene_deadline()), 0);
     for (int64_t end = scene_deadline(); observer_server_strange(pair[0].server) == 0;)
         assert_true(ripc_now() < end);
@@ -655,7 +657,7 @@ static void what_strangers_say_is_counted_and_dropped(void **state)
     pair_close(pair);
 }
 
-/* ---- tables as programs open them ---- */
+/* ---- tables opened by sst_open ---- */
 
 static struct sst *table_open(struct ripc *ripc, ripc_id member, enum sst_design design)
 {
@@ -715,12 +717,13 @@ static void tables_that_read_can_be_observed(void **state)
 }
 
 TEST_MAIN(SCENE(tables_that_write_can_be_observed), SCENE(tables_that_read_can_be_observed),
-          SCENE(an_observer_sees_what_members_have), SCENE(only_changes_are_reported),
+          SCENE(an_observer_sees_the_rows_of_all_members), SCENE(only_changes_are_reported),
           SCENE(a_row_is_read_as_one_put_left_it),
-          SCENE(a_put_that_never_ends_leaves_the_one_before), SCENE(members_come_freeze_and_leave),
-          SCENE(who_comes_again_is_read_anew), SCENE(a_killed_member_is_frozen_as_it_was),
-          SCENE(a_table_ends_and_is_founded_anew), SCENE(there_is_nothing_to_observe),
-          SCENE(one_that_is_silent_does_not_hide_the_others),
-          SCENE(so_many_may_observe_and_no_more), SCENE(a_grant_ends_with_its_observer),
+          SCENE(an_unfinished_put_leaves_the_previous_row_visible),
+          SCENE(members_join_freeze_and_leave), SCENE(a_member_that_joins_again_is_read_again),
+          SCENE(a_killed_member_keeps_its_last_row), SCENE(a_table_ends_and_is_founded_again),
+          SCENE(opening_fails_without_a_table_or_an_answer),
+          SCENE(a_silent_member_does_not_hide_the_others),
+          SCENE(the_number_of_observers_is_limited), SCENE(a_grant_ends_with_its_observer),
           SCENE(an_answer_without_the_schema_is_dropped),
-          SCENE(what_strangers_say_is_counted_and_dropped))
+          SCENE(messages_of_strangers_are_counted_and_dropped))

@@ -8,7 +8,7 @@
 #define WIRE_VERSION 1
 
 static_assert(OBSERVER_ANSWER_MAX <= RIPC_SHORT_MAX, "every answer is one short item");
-static_assert(OBSERVER_ANSWER >= COUNCIL_KIND_END, "no member takes an answer for its own");
+static_assert(OBSERVER_ANSWER >= COUNCIL_KIND_END, "an answer is not a message of the council");
 
 static void head_write(struct writer *out, unsigned kind)
 {
@@ -71,7 +71,7 @@ size_t observer_answer_write(const struct observer_answer *answer,
     return OBSERVER_ANSWER_MAX - out.left;
 }
 
-/* Rows ascend, so a view has one spelling. */
+/* Rows must ascend, so that each view has exactly one encoding. */
 static void members_read(struct reader *in, struct observer_answer *answer)
 {
     unsigned count = read_u16(in);

@@ -24,7 +24,7 @@ static void questions_are_read_as_written(void **state)
     }
 }
 
-/* Of member 101 in row 3. */
+/* An answer of member 101 in row 3. */
 static void answer_make(struct observer_answer *answer, bool with_schema)
 {
     *answer = (struct observer_answer){
@@ -97,16 +97,16 @@ static void the_largest_answer_fits_a_message(void **state)
     assert_int_equal(read.schema.column_count, SST_COLUMNS_MAX);
 }
 
-static void impossible_answers_are_refused(void **state)
+static void impossible_answers_are_rejected(void **state)
 {
     struct observer_answer answer, read;
     uint8_t bytes[OBSERVER_ANSWER_MAX];
     answer_make(&answer, true);
-    answer.own = 2; /* another's row */
+    answer.own = 2; /* the row of another member */
     assert_int_equal(answer_pass(&answer, &read), -EPROTO);
-    answer.own = 1; /* nobody's */
+    answer.own = 1; /* a row without a member */
     assert_int_equal(answer_pass(&answer, &read), -EPROTO);
-    answer.own = 200; /* none */
+    answer.own = 200; /* a row that does not exist */
     assert_int_equal(answer_pass(&answer, &read), -EPROTO);
     answer_make(&answer, true);
     answer.epoch = 0;
@@ -124,7 +124,7 @@ static void impossible_answers_are_refused(void **state)
     answer.grant.size = 0;
     assert_int_equal(answer_pass(&answer, &read), -EPROTO);
     answer_make(&answer, false);
-    answer.status = -EBUSY; /* and a grant */
+    answer.status = -EBUSY; /* together with a grant */
     assert_int_equal(answer_pass(&answer, &read), -EPROTO);
     answer_make(&answer, false);
     answer.status = -EPERM;
@@ -138,7 +138,7 @@ static void impossible_answers_are_refused(void **state)
     assert_int_equal(observer_answer_read(&read, 101, bytes, size + 1), -EPROTO);
 }
 
-static void no_bytes_lead_out_of_bounds(void **state)
+static void random_bytes_are_rejected_or_yield_a_valid_answer(void **state)
 {
     const uint64_t seed = 17;
     struct rng rng = rng_make(seed, 0);
@@ -150,7 +150,7 @@ static void no_bytes_lead_out_of_bounds(void **state)
     size_t whole = observer_answer_write(&answer, bytes);
     for (size_t size = 0; size < whole; size++) {
         int result = observer_answer_read(&read, 101, bytes, size);
-        /* where the schema begins, an answer without one ends */
+        /* an answer without a schema ends where the schema begins */
         assert_true(result == -EPROTO || !read.has_schema);
         refused += result < 0;
     }
@@ -168,5 +168,5 @@ static void no_bytes_lead_out_of_bounds(void **state)
 }
 
 TEST_MAIN(TEST(questions_are_read_as_written), TEST(answers_are_read_as_written),
-          TEST(the_largest_answer_fits_a_message), TEST(impossible_answers_are_refused),
-          TEST(no_bytes_lead_out_of_bounds))
+          TEST(the_largest_answer_fits_a_message), TEST(impossible_answers_are_rejected),
+          TEST(random_bytes_are_rejected_or_yield_a_valid_answer))

@@ -11,7 +11,7 @@ static void bell_notified(void *argument, uint64_t times, uint64_t value)
     bell_ring(argument);
 }
 
-/* Members on other hosts cannot ring the bell: they notify. */
+/* Members on other hosts cannot ring the bell: they send notifications. */
 static int notice_open(struct wake_bell *bell, struct ripc *ripc)
 {
     bool far = false;
@@ -38,7 +38,7 @@ void bell_close(struct wake_bell *bell, struct ripc *ripc)
     if (bell->notice)
         ripc_notice_close(bell->notice);
     reach_bell_remove(ripc, &bell->door);
-    assert(list_is_empty(&bell->door.polled)); /* else it would be rung when it is gone */
-    own_file_close(ripc, &bell->memory);       /* the door and the ringer have nothing else */
+    assert(list_is_empty(&bell->door.polled)); /* otherwise it would be rung after it is closed */
+    own_file_close(ripc, &bell->memory);       /* door and ringer own nothing else */
     *bell = (struct wake_bell){0};
 }

@@ -1,20 +1,20 @@
-/* courier: carries rows where the member's memory cannot be mapped, by transfers that are
- * under way while we go on.
+/* courier: carries rows if the member's memory cannot be mapped, by transfers that run while the
+ * caller goes on.
  *
- * SST_WRITES. A put is cut into writes of a word or a piece, which arrive in the order in
- * which they are started: the order of row.h, one write for each fence's worth. What is
- * written is copied first, for the row may change again before it has left. If there is no
- * room for all of a put nothing of it is sent: the row is *owed*, puts that follow are
- * owed with it, and when all that was under way has arrived the whole row goes out, as it is
- * then. So a slow member sees fewer of the states of a row, but no state that never was, and
- * no guard before its data. Writes end when they have left; to know that they have arrived
- * (confirm) one more is sent that ends when it was placed.
+ * SST_WRITES. A put is split into writes of a word or a piece, which arrive in the order in which
+ * they are started: the order of row.h, with the order of writes in place of fences. The bytes are
+ * copied first, because the row may change again before they have left. If there is no room for all
+ * writes of a put, none is sent: the row is *owed*, and so are the puts that follow. When all
+ * transfers under way have ended, the whole row is sent in its current state. So a slow member sees
+ * fewer states of a row, but no state that never existed, and no guard before its data. A light
+ * write ends when its bytes have left. To know that everything has arrived (confirm), one more
+ * write is sent, which ends when it was placed.
  *
- * SST_READS. A fetch reads the row's sequence, the row, and the sequence again, one after
- * the other, and takes the row if it rested meanwhile. A lone number needs one read.
+ * SST_READS. A fetch reads the row's sequence, the row, and the sequence again, one after the
+ * other, and takes the row if it did not change meanwhile. A lone number needs one read.
  *
- * Everything is under the put lock but the ends of transfers, which come under ripc's: they
- * write atomics only. */
+ * The put lock protects everything except the ends of transfers, which run under ripc's lock and
+ * write only atomics. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +26,9 @@
 
 #define WORD_FLIGHTS  48
 #define PIECE_FLIGHTS 8
-#define WORD_SIZE     64 /* of a small write; most are of 8 bytes */
+#define WORD_SIZE     64 /* largest small write; most are 8 bytes */
 
-/* Flights with a task of their own. */
+/* Flights that are reserved for one purpose. */
 enum { FLIGHT_CONFIRM, FLIGHT_BEFORE = 0, FLIGHT_AFTER, FLIGHT_FIRST = 1 };
 
 /* A write or read under way. */
@@ -36,8 +36,8 @@ struct courier_flight {
     struct transfer transfer;
     struct courier *courier;
     uint8_t *bytes;
-    bool quiet; /* it carries nothing for which a sleeper must be told */
-    /* Set by us before the transfer starts; cleared with release at its end. */
+    bool quiet; /* its bytes are no reason to wake a sleeping member */
+    /* Set by us before the transfer starts; cleared with release when it ends. */
     _Atomic bool busy;
 };
 
@@ -47,25 +47,26 @@ struct courier {
     struct share *share;
     struct seat *seat;
     struct reach *reach;
-    bool unseen;                    /* its processor does not see what we write */
-    uint8_t *memory;                /* ripc_alloc's: bytes of all flights, and a row */
-    uint8_t *row;                   /* the row as it is sent as a whole, or comes in */
-    struct courier_flight *flights; /* WORD_FLIGHTS, PIECE_FLIGHTS, then those of a whole row */
-    uint32_t whole_count;           /* of the latter */
-    uint32_t whole_next;            /* ... and used while it is being sent */
-    uint64_t sent;                  /* puts, and ... */
-    uint64_t confirmed;             /* ... how many of them have arrived for sure ... */
-    uint64_t confirming;            /* ... or will have, when nothing is under way any more */
+    bool unseen;     /* hardware writes its memory without its processor taking part */
+    uint8_t *memory; /* from ripc_alloc: the bytes of all flights, and a row */
+    uint8_t *row;    /* a whole row that is being sent or fetched */
+    struct courier_flight *flights; /* WORD_FLIGHTS, PIECE_FLIGHTS, then whole_count */
+    uint32_t whole_count;           /* flights for a whole row */
+    uint32_t whole_next;            /* how many of them are used by the row that is being sent */
+    uint64_t sent;                  /* number of puts sent */
+    uint64_t confirmed;             /* how many of those have certainly arrived */
+    uint64_t confirming;            /* how many will have arrived once no transfer is under way */
     enum fetch_phase phase;
-    bool fetched; /* a row has come */
-    /* How many are under way: counted up before each starts; down at its end with seq_cst, as owed
-     * is read next. Acquired before the bytes of a flight are read or used again. */
+    bool fetched; /* at least one row was fetched */
+    /* How many transfers are under way. Incremented before each starts; decremented at its end with
+     * seq_cst, because `owed` is read next. Acquired before the bytes of a flight are read or
+     * reused. */
     _Atomic uint32_t under_way;
-    _Atomic bool
-        owed; /* written under the put lock, relaxed; read by the ends, too (flight_done) */
-    _Atomic bool placed; /* set at the end of a write with release; acquired and cleared by us
-                          * before we look at asleep */
-    _Atomic bool failed; /* set at the end of a transfer, relaxed: the member is gone */
+    _Atomic bool owed;   /* written under the put lock, relaxed; also read when a transfer ends
+                            (flight_done) */
+    _Atomic bool placed; /* set with release when a write ends; we acquire and clear it before we
+                            read `asleep` */
+    _Atomic bool failed; /* set when a transfer ends, relaxed: the member is gone */
 };
 
 /* ---- flights ---- */
@@ -80,15 +81,15 @@ static void flight_done(struct transfer *transfer, int status)
     if (news)
         atomic_store_explicit(&courier->placed, true, memory_order_release);
     atomic_store_explicit(&flight->busy, false, memory_order_release);
-    /* One total order with the fence between what a put owes and the detector's last look before it
-     * sleeps (doorbell_prepare, courier_is_due): either it sees that nothing is under way, or we
-     * see what is owed and ring. */
+    /* These two operations and the fence between a put that sets `owed` and the detector's last
+     * check before it sleeps (doorbell_prepare, courier_is_due) are in one total order: either the
+     * detector sees that nothing is under way, or we see `owed` and ring. */
     uint32_t left = atomic_fetch_sub_explicit(&courier->under_way, 1, memory_order_seq_cst) - 1;
     if (news || (left == 0 && atomic_load_explicit(&courier->owed, memory_order_seq_cst)))
         bell_ring(&courier->share->bell);
 }
 
-/* The bytes are the flight's own, or of the courier's row. */
+/* `bytes` belongs to the flight, or is the courier's row. */
 static void flight_start(struct courier_flight *flight, bool read, uint64_t offset, uint8_t *bytes,
                          size_t size)
 {
@@ -96,8 +97,8 @@ static void flight_start(struct courier_flight *flight, bool read, uint64_t offs
     atomic_store_explicit(&flight->busy, true, memory_order_relaxed);
     atomic_fetch_add_explicit(&courier->under_way, 1, memory_order_relaxed);
     flight->transfer.done = flight_done;
-    /* Where nobody sees a word arrive we must know that it has, before we look whether its reader
-     * sleeps. */
+    /* If the member's processor does not see a word arrive, we must know that it has arrived before
+     * we check whether the member sleeps. */
     flight->transfer.light = !courier->unseen && flight != &courier->flights[FLIGHT_CONFIRM];
     int result = read ? reach_read(courier->reach, offset, bytes, size, &flight->transfer)
                       : reach_write(courier->reach, offset, bytes, size, &flight->transfer);
@@ -113,7 +114,8 @@ static unsigned flights_free(const struct courier *courier, unsigned first, unsi
     return free_count;
 }
 
-/* There is one. Its bytes have been read: that is acquired here. */
+/* Returns a free flight; the caller knows that there is one. The acquire here makes sure that the
+ * previous transfer no longer reads its bytes. */
 static struct courier_flight *flight_take(struct courier *courier, size_t size)
 {
     unsigned first = size <= WORD_SIZE ? FLIGHT_FIRST : WORD_FLIGHTS;
@@ -151,7 +153,7 @@ static void word_send(struct courier *courier, uint32_t offset, uint64_t word, b
 static bool courier_owes(struct courier *courier, unsigned words, unsigned pieces)
 {
     if (courier->whole_next && !atomic_load_explicit(&courier->under_way, memory_order_relaxed))
-        courier->whole_next = 0; /* it has left */
+        courier->whole_next = 0; /* the whole row has left */
     if (!atomic_load_explicit(&courier->owed, memory_order_relaxed) && courier->whole_next == 0 &&
         flights_free(courier, FLIGHT_FIRST, WORD_FLIGHTS - FLIGHT_FIRST) >= words &&
         (pieces == 0 || flights_free(courier, WORD_FLIGHTS, PIECE_FLIGHTS) >= pieces))
@@ -160,7 +162,7 @@ static bool courier_owes(struct courier *courier, unsigned words, unsigned piece
     return true;
 }
 
-/* Sends what will have arrived after all that was sent. */
+/* Sends a write that arrives after everything that was sent before. */
 static void courier_confirm(struct courier *courier)
 {
     if (atomic_load_explicit(&courier->owed, memory_order_relaxed) ||
@@ -184,7 +186,8 @@ void courier_set(struct courier *courier, uint32_t cell, uint64_t word, uint64_t
         courier_owes(courier, lone ? 1 : 2, 0))
         return;
     courier->sent++;
-    /* That we fall asleep or wake up is no news, or two would wake each other for ever. */
+    /* Falling asleep and waking up are no reason to wake a member: two members would wake each
+     * other for ever. */
     bool quiet = cell == ROW_ASLEEP;
     word_send(courier, cell, word, quiet);
     if (!lone)
@@ -261,7 +264,7 @@ static void whole_sequences(struct courier *courier, bool odd)
                        row_load(courier->share->own.row, schema->columns[i].watch) | odd);
 }
 
-/* Guards lie behind everything else. */
+/* Guards are behind all other columns. */
 static uint32_t data_end(const struct schema *schema)
 {
     uint32_t end = schema->row_size;
@@ -271,7 +274,7 @@ static uint32_t data_end(const struct schema *schema)
     return end;
 }
 
-/* The row as it is, into our own memory; columns of several elements under way. */
+/* Copies the row into our own memory, with the sequences of wide columns odd. */
 static void whole_copy(struct courier *courier)
 {
     const struct schema *schema = &courier->share->table->schema;
@@ -281,7 +284,7 @@ static void whole_copy(struct courier *courier)
     }
     for (uint32_t i = 0; i < schema->column_count; i++)
         if (!schema_is_number(&schema->columns[i]))
-            courier->row[schema->columns[i].watch] |= 1; /* little endian: its lowest bit */
+            courier->row[schema->columns[i].watch] |= 1; /* little endian: sets the lowest bit */
 }
 
 static void whole_send(struct courier *courier)
@@ -308,7 +311,7 @@ void courier_send_all(struct courier *courier)
     courier_move(courier);
 }
 
-/* It sleeps, and what we wrote is there: it must be told. */
+/* If the member sleeps and our write has been placed, wakes the member. */
 static void sleeper_tell(struct courier *courier)
 {
     struct row_target *target = &courier->seat->target;
@@ -317,7 +320,7 @@ static void sleeper_tell(struct courier *courier)
         !row_load(courier->seat->row, ROW_ASLEEP))
         return;
     if (ripc_notify(courier->share->service, &target->wake, 1, RIPC_NOW) == -EAGAIN)
-        atomic_store_explicit(&courier->placed, true, memory_order_relaxed); /* again later */
+        atomic_store_explicit(&courier->placed, true, memory_order_relaxed); /* try again later */
     else
         counter_add(&courier->share->wakes, 1);
 }
@@ -327,7 +330,7 @@ static int puts_move(struct courier *courier)
     sleeper_tell(courier);
     if (atomic_load_explicit(&courier->under_way, memory_order_acquire))
         return 0;
-    courier->whole_next = 0; /* if there was a whole row, it has arrived */
+    courier->whole_next = 0; /* a whole row, if there was one, has arrived */
     if (!atomic_load_explicit(&courier->owed, memory_order_relaxed))
         return 0;
     atomic_store_explicit(&courier->owed, false, memory_order_relaxed);
@@ -349,8 +352,8 @@ static void fetch_start(struct courier *courier, enum fetch_phase phase)
         flight_start(flight, true, ROW_SEQUENCE, flight->bytes, sizeof(uint64_t));
 }
 
-/* A lone number comes by one read, whose words may be of different moments: a sequence that is
- * newer than the number is not the end of it. */
+/* One read fetches a lone number, and its words may be from different moments: the sequence may be
+ * newer than the number, so an equal sequence does not mean an equal number. */
 static bool lone_has_changed(const struct courier *courier)
 {
     const struct schema *schema = &courier->share->table->schema;
@@ -370,7 +373,7 @@ static int row_take(struct courier *courier)
     return 1;
 }
 
-/* The row rested between the two looks at its sequence. */
+/* Did the row stay unchanged between the two reads of its sequence? */
 static bool row_rested(const struct courier *courier)
 {
     uint64_t before, after;
@@ -438,7 +441,7 @@ bool courier_is_done(struct courier *courier)
            courier->confirmed == courier->sent;
 }
 
-/* How many writes a whole row takes. */
+/* An upper bound of the writes for a whole row. */
 static uint32_t whole_size(const struct schema *schema)
 {
     uint32_t writes = 4 + schema->row_size / REACH_WRITE_MAX + 1;

@@ -1,6 +1,6 @@
-/* A courier alone, over a line that is ours: what it sends in which order, when it wakes whom, and
- * (with ThreadSanitizer) what each of its atomic words carries. The functions of ripc and of the
- * seat that it calls are stood in for here. */
+/* A courier alone, over a simulated line: what it sends in which order, when it wakes which thread
+ * or member, and (with ThreadSanitizer) what each of its atomic words orders. This file replaces
+ * the functions of ripc and of the seat that the courier calls. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -26,16 +26,16 @@ struct parcel_sent {
 
 static struct {
     struct parcel_sent sent[LINE_MAX];
-    _Atomic uint32_t sent_count; /* released by whoever sends, which is one thread at a time */
-    _Atomic uint32_t done_count; /* relaxed: those that have ended; it carries nothing */
-    _Atomic bool stop;           /* relaxed: the line's thread ends */
-    bool polled;                 /* the member's processor sees what is written */
-    int result;                  /* of the next transfers */
-    int status;                  /* with which they end */
-    bool falls_asleep;           /* the member says that it sleeps, before a transfer ends */
+    _Atomic uint32_t sent_count; /* stored with release by the sender, one thread at a time */
+    _Atomic uint32_t done_count; /* relaxed: transfers that have ended; it orders nothing */
+    _Atomic bool stop;           /* relaxed: ends the line's thread */
+    bool polled;                 /* the member's processor takes part in writes to its memory */
+    int result;                  /* returned by the next transfers */
+    int status;                  /* with which transfers end */
+    bool falls_asleep;           /* the member sets `asleep` before a transfer ends */
     unsigned notified;
     int notify_result;
-    unsigned taken;                              /* rows */
+    unsigned taken;                              /* rows taken */
     alignas(SCHEMA_LINE) uint8_t far[ROW_BYTES]; /* the member's memory */
 } line;
 
@@ -46,7 +46,7 @@ static struct sleeper sleeper;
 static alignas(SCHEMA_LINE) uint8_t own_row[ROW_BYTES], seat_row[ROW_BYTES];
 static alignas(64) uint8_t bell_page[DOORBELL_PLACED_SIZE];
 
-/* ---- what stands in ---- */
+/* ---- replaced functions ---- */
 
 static int parcel_start(struct parcel_sent parcel)
 {
@@ -107,7 +107,7 @@ void seat_take(struct share *to, struct seat *of, const uint8_t *row)
 
 /* ---- the line ---- */
 
-/* The next one arrives, as hardware writes: by plain stores. */
+/* Completes the next transfer with plain stores, as hardware does. */
 static void parcel_end(void)
 {
     uint32_t done = atomic_load_explicit(&line.done_count, memory_order_relaxed);
@@ -144,7 +144,7 @@ static void *line_run(void *argument)
     return NULL;
 }
 
-/* What was sent from the number `from` on went to these offsets, and nowhere else. */
+/* Asserts that the transfers from number `from` on had exactly these offsets. */
 static void line_assert_offsets(uint32_t from, const uint64_t *offsets, uint32_t count)
 {
     assert_int_equal(atomic_load(&line.sent_count) - from, count);
@@ -201,7 +201,7 @@ static void put(struct courier *courier, uint64_t number)
     courier_set(courier, cell_of(STEP), number, 2 * number);
 }
 
-/* Puts until there is no room for one more; returns how many went out. */
+/* Puts until there is no room for another; returns how many were sent. */
 static uint64_t put_until_owed(struct courier *courier)
 {
     uint64_t number = 0;
@@ -212,14 +212,14 @@ static uint64_t put_until_owed(struct courier *courier)
     return number - 1;
 }
 
-/* ---- what is sent ---- */
+/* ---- sending ---- */
 
-static void a_number_goes_out_before_its_sequence(void **state)
+static void a_number_is_sent_before_its_sequence(void **state)
 {
     struct courier *courier = stage_open(SST_WRITES, true);
     put(courier, 7);
     line_assert_offsets(0, (uint64_t[]){cell_of(STEP), ROW_SEQUENCE}, 2);
-    put(courier, 8); /* what was sent first is not changed by it */
+    put(courier, 8); /* does not change the bytes of the first put */
     parcel_end();
     assert_int_equal(far_word(cell_of(STEP)), 7);
     assert_int_equal(far_word(ROW_SEQUENCE), 0);
@@ -229,7 +229,7 @@ static void a_number_goes_out_before_its_sequence(void **state)
     stage_close(courier);
 }
 
-static void a_change_is_marked_before_and_guarded_after(void **state)
+static void a_change_begins_with_odd_sequences_and_ends_with_the_guard(void **state)
 {
     struct courier *courier = stage_open(SST_WRITES, true);
     const struct schema_column *wide = &table.schema.columns[WIDE];
@@ -253,25 +253,25 @@ static void a_change_is_marked_before_and_guarded_after(void **state)
     stage_close(courier);
 }
 
-static void what_has_no_room_is_sent_later_as_a_whole(void **state)
+static void without_room_the_whole_row_is_sent_later(void **state)
 {
     struct courier *courier = stage_open(SST_WRITES, true);
     uint64_t sent = put_until_owed(courier);
     uint32_t count = atomic_load(&line.sent_count);
     assert_int_equal(count, 2 * sent);
-    assert_false(courier_is_due(courier)); /* something is under way */
+    assert_false(courier_is_due(courier)); /* transfers are under way */
     assert_int_equal(courier_move(courier), 0);
     assert_false(courier_is_done(courier));
     parcel_end();
     parcel_end();
-    put(courier, 900); /* there would be room, but not before what is owed */
+    put(courier, 900); /* there is room again, but the owed row goes first */
     assert_int_equal(atomic_load(&line.sent_count), count);
     line_end_all();
     assert_int_equal(far_word(cell_of(STEP)), sent);
     assert_true(courier_is_due(courier));
     assert_int_equal(courier_move(courier), 1);
     assert_false(courier_is_due(courier));
-    put(courier, 901); /* the whole row is under way: this is owed again */
+    put(courier, 901); /* the whole row is under way, so this put is owed again */
     line_end_all();
     assert_int_equal(far_word(cell_of(STEP)), 900);
     assert_int_equal(far_word(ROW_SEQUENCE), 1800);
@@ -281,15 +281,15 @@ static void what_has_no_room_is_sent_later_as_a_whole(void **state)
     stage_close(courier);
 }
 
-/* A word is light where the member's processor looks for it; what tells that all has arrived never
- * is, and none is where nobody sees a word arrive. */
-static void only_what_somebody_looks_for_is_light(void **state)
+/* A write is light if the member's processor takes part in it. The confirming write is never light,
+ * and no write is light if the member's processor does not take part. */
+static void only_writes_to_a_polling_member_are_light(void **state)
 {
     for (unsigned polled = 0; polled < 2; polled++) {
         struct courier *courier = stage_open(SST_WRITES, polled);
         put(courier, 1);
         line_end_all();
-        assert_false(courier_is_done(courier)); /* it asks whether all has arrived */
+        assert_false(courier_is_done(courier)); /* sends the confirming write */
         assert_int_equal(atomic_load(&line.sent_count), 3);
         assert_int_equal(line.sent[0].light, polled);
         assert_int_equal(line.sent[1].light, polled);
@@ -301,29 +301,29 @@ static void only_what_somebody_looks_for_is_light(void **state)
     }
 }
 
-static void a_member_that_is_gone_gets_nothing_more(void **state)
+static void a_member_that_is_gone_receives_nothing_more(void **state)
 {
     struct courier *courier = stage_open(SST_WRITES, true);
     put(courier, 1);
     assert_false(courier_is_done(courier));
     line.status = -EPIPE;
     line_end_all();
-    assert_true(courier_is_done(courier)); /* nobody waits for it */
+    assert_true(courier_is_done(courier)); /* there is nothing to wait for */
     put(courier, 2);
     courier_change(courier, &(struct change){.sequence = 4});
     assert_int_equal(atomic_load(&line.sent_count), 2);
     stage_close(courier);
 }
 
-/* Transfers that are over when they were started, and such as were refused. */
-static void what_is_done_at_once_needs_no_end(void **state)
+/* Transfers that complete immediately, and transfers that are refused. */
+static void transfers_may_complete_immediately(void **state)
 {
     struct courier *courier = stage_open(SST_WRITES, true);
     line.result = 1;
     for (unsigned i = 1; i < 1000; i++)
         put(courier, i);
     assert_false(courier_is_due(courier)); /* nothing was ever owed */
-    courier_is_done(courier);              /* asks, and is answered at once */
+    courier_is_done(courier);              /* the confirming write completes immediately */
     assert_true(courier_is_done(courier));
     line.result = -EPIPE;
     put(courier, 1000);
@@ -334,15 +334,16 @@ static void what_is_done_at_once_needs_no_end(void **state)
     stage_close(courier);
 }
 
-/* ---- what is fetched ---- */
+/* ---- fetching ---- */
 
-static void a_row_that_changed_meanwhile_is_not_taken(void **state)
+static void a_row_that_changes_during_a_fetch_is_not_taken(void **state)
 {
     struct courier *courier = stage_open(SST_READS, true);
     for (unsigned turn = 0; turn < 2; turn++) {
         for (unsigned phase = 0; phase < 3; phase++) {
             courier_move(courier);
-            assert_int_equal(courier_move(courier), 0); /* it is under way: nothing more is asked */
+            assert_int_equal(courier_move(courier),
+                             0); /* a read is under way: no other is started */
             parcel_end();
             assert_true(line_is_empty());
             if (turn == 0 && phase == 1)
@@ -360,28 +361,28 @@ static void a_row_that_changed_meanwhile_is_not_taken(void **state)
 
 /* ---- wake-ups ---- */
 
-/* As a detector sleeps on the bell. */
+/* Sleeps on the bell like a detector. */
 static void sleep_on_bell(void *argument)
 {
     doorbell_prepare(&share.bell.door, DOORBELL_FUTEX);
     doorbell_wait(&share.bell.door, NSEC_NEVER);
 }
 
-/* The last end of those that stood in the way. */
-static void the_end_of_what_is_under_way_wakes_who_owes(void **state)
+/* The last transfer under way ends. */
+static void the_end_of_the_last_transfer_wakes_the_detector_if_a_row_is_owed(void **state)
 {
     struct courier *courier = stage_open(SST_WRITES, true);
     put_until_owed(courier);
     sleeper_start(&sleeper, sleep_on_bell, NULL);
     while (atomic_load(&line.done_count) + 1 < atomic_load(&line.sent_count))
         parcel_end();
-    assert_true(doorbell_is_slept_on(&share.bell.door)); /* there is nothing to do yet */
+    assert_true(doorbell_is_slept_on(&share.bell.door)); /* nothing to do yet */
     parcel_end();
     sleeper_assert_woken(&sleeper);
     stage_close(courier);
 }
 
-static void ends_that_leave_nothing_to_do_wake_nobody(void **state)
+static void a_transfer_that_ends_without_further_work_wakes_no_thread(void **state)
 {
     struct courier *courier = stage_open(SST_WRITES, true);
     put(courier, 1);
@@ -393,24 +394,25 @@ static void ends_that_leave_nothing_to_do_wake_nobody(void **state)
     stage_close(courier);
 }
 
-/* Where the member does not see what is placed, its detector may have to be told: by ours. */
-static void what_was_placed_unseen_wakes_us_and_the_member(void **state)
+/* If the member does not see what is placed, our detector may have to wake the member's
+ * detector. */
+static void a_write_placed_by_hardware_wakes_us_and_the_member(void **state)
 {
     struct courier *courier = stage_open(SST_WRITES, false);
     put(courier, 1);
     sleeper_start(&sleeper, sleep_on_bell, NULL);
     parcel_end();
     sleeper_assert_woken(&sleeper);
-    assert_false(courier_is_due(courier)); /* it does not sleep */
+    assert_false(courier_is_due(courier)); /* the member does not sleep */
     courier_move(courier);
     assert_int_equal(line.notified, 0);
     row_store(seat_row, ROW_ASLEEP, 1);
-    assert_false(courier_is_due(courier)); /* it slept after it could see that */
+    assert_false(courier_is_due(courier)); /* the member fell asleep after it could see the write */
     line_end_all();
     assert_true(courier_is_due(courier));
     line.notify_result = -EAGAIN;
     courier_move(courier);
-    assert_true(courier_is_due(courier)); /* it was not told */
+    assert_true(courier_is_due(courier)); /* the notification failed */
     line.notify_result = 0;
     courier_move(courier);
     assert_int_equal(line.notified, 2);
@@ -421,8 +423,8 @@ static void what_was_placed_unseen_wakes_us_and_the_member(void **state)
     stage_close(courier);
 }
 
-/* Or two would wake each other for ever. */
-static void falling_asleep_is_no_news(void **state)
+/* Otherwise two members would wake each other for ever. */
+static void falling_asleep_wakes_no_member(void **state)
 {
     struct courier *courier = stage_open(SST_WRITES, false);
     row_store(seat_row, ROW_ASLEEP, 1);
@@ -441,7 +443,7 @@ static void falling_asleep_is_no_news(void **state)
     stage_close(courier);
 }
 
-/* ---- what the words carry: the ends come in another thread ---- */
+/* ---- what the atomic words order: transfers end in another thread ---- */
 
 static pthread_t line_thread;
 
@@ -464,8 +466,7 @@ static void threads_close(struct courier *courier)
     stage_close(courier);
 }
 
-/* Until all that was sent has ended. What we see by it carries nothing: the courier's own words
- * must. */
+/* Waits until all transfers have ended. These loads order nothing: the courier's own words must. */
 static void await_ends(void)
 {
     while (atomic_load_explicit(&line.done_count, memory_order_relaxed) !=
@@ -473,7 +474,7 @@ static void await_ends(void)
         sched_yield();
 }
 
-static void flights_are_used_again_after_they_ended(void **state)
+static void flights_are_reused_after_their_end(void **state)
 {
     struct courier *courier = threads_open(SST_WRITES, true);
     for (unsigned i = 1; i < 10; i++) {
@@ -485,7 +486,7 @@ static void flights_are_used_again_after_they_ended(void **state)
     stage_close(courier);
 }
 
-static void a_whole_row_is_changed_after_it_left(void **state)
+static void a_whole_row_may_change_after_it_was_sent(void **state)
 {
     struct courier *courier = threads_open(SST_WRITES, true);
     for (unsigned i = 1; i < 10; i++) {
@@ -498,7 +499,7 @@ static void a_whole_row_is_changed_after_it_left(void **state)
     stage_close(courier);
 }
 
-static void the_question_whether_all_arrived_is_used_again(void **state)
+static void the_confirming_write_is_reused(void **state)
 {
     struct courier *courier = threads_open(SST_WRITES, true);
     for (unsigned i = 1; i < 10; i++) {
@@ -511,7 +512,7 @@ static void the_question_whether_all_arrived_is_used_again(void **state)
     threads_close(courier);
 }
 
-static void what_was_fetched_is_there(void **state)
+static void a_fetched_row_is_visible(void **state)
 {
     struct courier *courier = stage_open(SST_READS, true);
     row_set(line.far, cell_of(STEP), 9, 2);
@@ -522,8 +523,9 @@ static void what_was_fetched_is_there(void **state)
     threads_close(courier);
 }
 
-/* The member said that it sleeps before our write was there: we see it, or it sees the write. */
-static void whether_a_member_sleeps_is_seen_after_the_write(void **state)
+/* The member sets `asleep` before our write is placed: we see that, or the member sees the
+ * write. */
+static void a_sleeping_member_is_seen_after_the_write(void **state)
 {
     for (unsigned tell = 0; tell < 2; tell++) {
         struct courier *courier = stage_open(SST_WRITES, false);
@@ -540,11 +542,11 @@ static void whether_a_member_sleeps_is_seen_after_the_write(void **state)
     }
 }
 
-/* Many puts, while the line is at work: none is lost, and the last is what stands there. */
+/* Many puts while the line is busy: none is lost, and the last value remains. */
 static void the_last_put_arrives(void **state)
 {
     struct courier *courier = threads_open(SST_WRITES, true);
-    const uint64_t number = LINE_MAX / 20; /* a whole row takes fewer writes than that */
+    const uint64_t number = LINE_MAX / 20; /* a whole row takes fewer than 20 writes */
     for (uint64_t i = 1; i <= number; i++) {
         put(courier, i);
         courier_move(courier);
@@ -562,22 +564,22 @@ static void the_last_put_arrives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_number_goes_out_before_its_sequence),
-        TEST(a_change_is_marked_before_and_guarded_after),
-        TEST(what_has_no_room_is_sent_later_as_a_whole),
-        TEST(only_what_somebody_looks_for_is_light),
-        TEST(a_member_that_is_gone_gets_nothing_more),
-        TEST(what_is_done_at_once_needs_no_end),
-        TEST(a_row_that_changed_meanwhile_is_not_taken),
-        TEST(the_end_of_what_is_under_way_wakes_who_owes),
-        TEST(ends_that_leave_nothing_to_do_wake_nobody),
-        TEST(what_was_placed_unseen_wakes_us_and_the_member),
-        TEST(falling_asleep_is_no_news),
-        TEST(flights_are_used_again_after_they_ended),
-        TEST(a_whole_row_is_changed_after_it_left),
-        TEST(the_question_whether_all_arrived_is_used_again),
-        TEST(what_was_fetched_is_there),
-        TEST(whether_a_member_sleeps_is_seen_after_the_write),
+        TEST(a_number_is_sent_before_its_sequence),
+        TEST(a_change_begins_with_odd_sequences_and_ends_with_the_guard),
+        TEST(without_room_the_whole_row_is_sent_later),
+        TEST(only_writes_to_a_polling_member_are_light),
+        TEST(a_member_that_is_gone_receives_nothing_more),
+        TEST(transfers_may_complete_immediately),
+        TEST(a_row_that_changes_during_a_fetch_is_not_taken),
+        TEST(the_end_of_the_last_transfer_wakes_the_detector_if_a_row_is_owed),
+        TEST(a_transfer_that_ends_without_further_work_wakes_no_thread),
+        TEST(a_write_placed_by_hardware_wakes_us_and_the_member),
+        TEST(falling_asleep_wakes_no_member),
+        TEST(flights_are_reused_after_their_end),
+        TEST(a_whole_row_may_change_after_it_was_sent),
+        TEST(the_confirming_write_is_reused),
+        TEST(a_fetched_row_is_visible),
+        TEST(a_sleeping_member_is_seen_after_the_write),
         TEST(the_last_put_arrives),
     };
     atomic_store(&doorbell_nap, NSEC_NEVER);

@@ -5,8 +5,8 @@
 
 #include "sst/spread/spread_impl.h"
 
-/* Rows begin at different places of their pages: the same column of many rows would else
- * fall into the same few lines of the first cache. */
+/* Rows begin at different offsets in their pages: otherwise the same column of many rows would fall
+ * into the same few lines of the first-level cache. */
 #define COLOUR_COUNT 16
 #define COLOUR_SIZE  256
 
@@ -20,7 +20,8 @@ int seat_prepare(struct share *share, struct seat *seat, uint32_t row)
     size_t size = share->table->schema.row_size;
     if (share->design == SST_READS) {
         if (seat->copy) {
-            /* Somebody may still read what the member before had put. */
+            /* A thread may still be reading what the previous member put, so the memory is not
+             * replaced. */
             row_copy(seat->row, share->table->nothing, &share->table->schema);
             return 0;
         }
@@ -52,7 +53,7 @@ void seat_take(struct share *share, struct seat *seat, const uint8_t *row)
 
 void seat_freeze(struct share *share, struct seat *seat)
 {
-    /* If there is no memory for that its owner could write on; it is dead, mostly. */
+    /* If this fails for lack of memory, the member could still write; usually it is dead. */
     if (seat->memory.base)
         (void)!own_file_renew(share->ripc, &seat->memory, true);
 }

@@ -1,5 +1,5 @@
-/* share: both designs over memory that members share, and the list of members that it goes
- * to. Where a member's memory is mapped a put is a few stores; the rest is carried
+/* share: both designs over memory that members share, and the list of members that take part. If
+ * the memory of a member is mapped, a put is a few stores; otherwise a courier carries it
  * (courier.c). */
 #include "sst/spread/share.h"
 
@@ -15,7 +15,7 @@ static inline bool rows_has(const struct sst_rows *rows, uint32_t row)
     return !rows || bitset_has(rows->bits, row);
 }
 
-/* ---- the list ---- */
+/* ---- the list of targets ---- */
 
 static void list_put(struct row_target **list, uint32_t *length, struct row_target *target)
 {
@@ -58,8 +58,8 @@ void share_remove(struct share *share, struct row_target *target)
     carried_count(share);
 }
 
-/* Tells members (of the set, or all) that sleep, and our own detector, that something was
- * put. With the put lock. */
+/* Wakes the members (those in the set, or all) that sleep, and our own detector, after a put. With
+ * the put lock. */
 static void share_ring(struct share *share, const struct sst_rows *to)
 {
     for (uint32_t i = 0; i < share->mapped_count; i++)
@@ -149,12 +149,12 @@ static void read_change(struct row_spread *spread, const struct change *change,
     share_ring((struct share *)spread, to);
 }
 
-static_assert(offsetof(struct seat, target) == 0, "a target is a seat seen from its ways");
+static_assert(offsetof(struct seat, target) == 0, "share_fetch converts a target to its seat");
 
 int share_fetch(struct share *share, struct row_target *target)
 {
     const struct schema *schema = &share->table->schema;
-    /* The words come together with the sequence that tells of them. */
+    /* Fetches the first words while the sequence is being loaded. */
     __builtin_prefetch(target->mapped + sizeof(struct row_head));
     if (row_load(target->mapped, ROW_SEQUENCE) == target->fetched)
         return 0;
@@ -176,7 +176,7 @@ static int read_move(struct row_spread *spread)
     return moved;
 }
 
-/* It stands in the own row, where the others fetch it. */
+/* What was put is in the own row, from which the others fetch it. */
 static bool read_is_flushed(struct row_spread *spread)
 {
     return true;
@@ -192,7 +192,7 @@ static const struct row_spread_ops read_ops = {
 
 /* ---- both ---- */
 
-/* Who is in the middle of a put rings when it is done. */
+/* A member in the middle of a put rings our bell when it is done, so it is not due. */
 static bool target_is_due(const struct row_target *target)
 {
     uint64_t sequence = row_load(target->mapped, ROW_SEQUENCE);

@@ -1,14 +1,13 @@
-/* target: the ways to one member, opened when we meet it and closed when it fails or
- * leaves. */
+/* target: the connections to one member: opened when we meet it, closed when it fails or leaves. */
 #include <errno.h>
 
 #include "sst/spread/spread_impl.h"
 #include "transport/wake/wait.h"
 
-#define NOT_FETCHED      UINT64_MAX            /* no row has that sequence */
-#define FIRST_FETCH_NSEC (100 * 1000 * 1000LL) /* for its owner to rest between two puts */
+#define NOT_FETCHED      UINT64_MAX            /* no row has this sequence */
+#define FIRST_FETCH_NSEC (100 * 1000 * 1000LL) /* for its owner to pause between two puts */
 
-/* The page of its bell, where it can be mapped; elsewhere its handle must do. */
+/* Maps the page of its bell, if possible; otherwise its handle is used. */
 static int bell_way_open(struct share *share, struct row_target *target,
                          const struct introduction *from, int64_t deadline)
 {
@@ -21,7 +20,8 @@ static int bell_way_open(struct share *share, struct row_target *target,
         return 0;
     if (reach_size(target->bell_reach) < share->bell.memory.size)
         return -EPROTO;
-    ringer_open_on(&target->ringer, page); /* it has nothing but the page: it ends with the reach */
+    ringer_open_on(&target->ringer,
+                   page); /* the ringer owns nothing but this page: it ends with the reach */
     target->has_ringer = true;
     return 0;
 }
@@ -42,7 +42,7 @@ static int way_open(struct share *share, struct seat *seat, const struct introdu
     return result || target->mapped ? result : courier_open(share, seat, &target->courier);
 }
 
-/* Our row as it is; what changes from now on follows. */
+/* Adds the target and sends our whole row; later changes follow. */
 static void way_begin(struct share *share, struct row_target *target)
 {
     target->used = true;
@@ -57,7 +57,8 @@ static void way_begin(struct share *share, struct row_target *target)
         courier_send_all(target->courier);
 }
 
-/* What is carried has arrived, and what is fetched has been once. With the put lock. */
+/* A courier must have delivered the row, and a fetch must have succeeded once. With the put
+ * lock. */
 static bool way_is_ready(struct share *share, struct row_target *target, nsec patience)
 {
     if (target->courier) {
@@ -68,8 +69,8 @@ static bool way_is_ready(struct share *share, struct row_target *target, nsec pa
            target->fetched != NOT_FETCHED || clock_is_past(patience);
 }
 
-/* Waits until it is a member like the others: nobody shall see its row without what it
- * holds. */
+/* Waits until the member can be used like the others: its row must not be visible before it has the
+ * member's values. */
 static int way_flush(struct share *share, struct row_target *target, int64_t deadline)
 {
     nsec patience = clock_after(FIRST_FETCH_NSEC);
@@ -92,7 +93,7 @@ static int way_flush(struct share *share, struct row_target *target, int64_t dea
     }
 }
 
-/* The ways to it, but not what it was granted: it may try again. */
+/* Closes the connections but keeps the grants: the member may try again. */
 static void ways_close(struct share *share, struct row_target *target)
 {
     lock_take(&share->put_lock);
@@ -131,7 +132,7 @@ static int seat_grant(struct share *share, struct seat *seat, ripc_id member)
 int target_offer(struct share *share, uint32_t row, ripc_id member, struct introduction *out)
 {
     struct seat *seat = &share->seats[row];
-    target_close(share, row); /* of a meeting that came to nothing */
+    target_close(share, row); /* of an earlier meeting that failed */
     int result = seat_prepare(share, seat, row);
     if (result == 0) {
         seat->target.row = row;

@@ -1,8 +1,8 @@
-/* aggregate: one loop, written once, and one step of it for each thing to be known.
+/* aggregate: one loop, written once, with one step function for each result.
  *
- * A step works on cells as the column has them, so that no loop has a branch on a
- * type: thresholds are converted to the column's kind before, results from it after. The
- * loop is compiled anew for each step. */
+ * A step works on cells in the column's own form, so that no loop branches on a type: thresholds
+ * are converted to that form before the loop, and results are converted from it afterwards. The
+ * compiler makes a copy of the loop for each step. */
 #include "sst/table/aggregate.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@
 
 static uint64_t double_u64(double value)
 {
-    if (!(value >= 1)) /* NaN, too */
+    if (!(value >= 1)) /* also for NaN */
         return 0;
     return value >= TWO_TO_64 ? UINT64_MAX : (uint64_t)value;
 }
@@ -77,20 +77,20 @@ double cell_f64(const struct schema_column *column, uint64_t cell)
 /* ---- the loop ---- */
 
 struct aggregate_tally {
-    uint64_t mask; /* makes cells of any kind compare as unsigned, or sums of them add up */
-    uint64_t cell; /* the least so far, a threshold, or the first; masked */
-    double number; /* the same, of columns of floats */
-    uint128 sum;   /* of masked integers: 2^64 of them do not come round */
+    uint64_t mask; /* XORed with a cell: makes cells compare and add up as unsigned */
+    uint64_t cell; /* the least so far, a threshold, or the first cell; masked */
+    double number; /* the same for a column of floats */
+    uint128 sum;   /* of masked integers: cannot overflow with fewer than 2^64 of them */
     uint32_t count;
     bool good;
 };
 
-/* False ends the loop. */
+/* Returns false to end the loop. */
 typedef bool tally_step(struct aggregate_tally *tally, uint64_t cell);
 
-/* Each cell is loaded once. The loads of cells are relaxed and the fence acquires for all
- * of them: whatever was put before one of these cells is visible to who acts on the
- * result. Returns whether there was a live row. */
+/* Loads each cell once. The loads are relaxed, and one fence acquires for all of them: whatever was
+ * put before one of these cells is visible to the user of the result. Returns whether there was a
+ * live row. */
 static inline __attribute__((always_inline)) bool
 fold(const struct table *table, uint32_t cell, struct aggregate_tally *tally, tally_step *step)
 {
@@ -120,7 +120,7 @@ static const struct schema_column *column_of(const struct table *table, uint32_t
     return column;
 }
 
-/* With it, signed cells are in the order of unsigned ones. */
+/* The mask that brings signed cells into the order of unsigned ones. */
 static uint64_t order_mask(const struct schema_column *column)
 {
     return schema_kind(column) == SCHEMA_SIGNED ? SIGN : 0;
@@ -138,11 +138,11 @@ static inline bool step_least(struct aggregate_tally *tally, uint64_t cell)
 static inline bool step_least_float(struct aggregate_tally *tally, uint64_t cell)
 {
     double number = schema_double(cell ^ tally->mask);
-    tally->number = number < tally->number ? number : tally->number; /* NaN is passed over */
+    tally->number = number < tally->number ? number : tally->number; /* skips NaN */
     return true;
 }
 
-/* The cell of the least; of the largest, if `turn` turns the order round. */
+/* Finds the cell with the least value, or with the largest if `turn` reverses the order. */
 static bool least(const struct table *table, const struct schema_column *column, bool turn,
                   uint64_t *cell)
 {
@@ -224,7 +224,7 @@ static double sum_floats(const struct table *table, const struct schema_column *
     return tally.number;
 }
 
-/* Exactly, in two's complement. A masked signed cell is 2^63 too large. */
+/* The exact sum in two's complement. A masked signed cell is 2^63 too large. */
 static uint128 sum_integers(const struct table *table, const struct schema_column *column)
 {
     struct aggregate_tally tally = {.mask = order_mask(column)};
@@ -259,13 +259,13 @@ double aggregate_sum_f64(const struct table *table, uint32_t index)
 
 /* ---- at least ---- */
 
-/* The smallest cell of a column that is at least some number of another kind. */
+/* The smallest cell of a column that is at least a given number of another type. */
 struct threshold {
     uint64_t cell;
-    bool none; /* no cell is */
+    bool none; /* no cell is large enough */
 };
 
-/* Of doubles, whatever their sign, but the largest. */
+/* Returns the next larger double, for any value but the largest. */
 static double next_above(double value)
 {
     uint64_t bits = schema_bits(value);
@@ -310,7 +310,7 @@ static struct threshold threshold_f64(const struct schema_column *column, double
 {
     double whole = ceil(value);
     switch (schema_kind(column)) {
-    case SCHEMA_UNSIGNED: /* NaN is at neither side of anything */
+    case SCHEMA_UNSIGNED: /* NaN is not less than anything, so `none` is set */
         return (struct threshold){.cell = double_u64(whole), .none = !(whole < TWO_TO_64)};
     case SCHEMA_SIGNED:
         return (struct threshold){.cell = (uint64_t)double_i64(whole),

@@ -1,13 +1,13 @@
 #pragma once
-/* aggregate: what the live rows say together about a column of one number. Pure.
+/* aggregate: results over the live rows of a column of one number. Pure.
  *
- * Of no live row the minimum is the largest number there is, the maximum the smallest,
- * the sum 0, the count 0; all are at least anything, and all are equal.
+ * Without a live row the minimum is the largest number of its type, the maximum the smallest, the
+ * sum and the count are 0, and all_at_least and all_equal are true.
  *
- * Numbers of different kinds are compared as numbers: no -1 is at least 0u, no 2.5 at
- * least 3. Integers add up exactly; as 64 bits the sum is modulo 2^64. NaN is passed
- * over by minimum and maximum, makes the sum NaN, is at least nothing and equal to
- * nothing. The column must be one number. */
+ * Numbers of different types are compared by value: -1 is less than 0u, and 2.5 is less than 3.
+ * Sums of integers are exact; a result of 64 bits is the sum modulo 2^64. Minimum and maximum skip
+ * NaN. NaN makes the sum NaN, is at least no number, and is equal to no number. The column must be
+ * one number. */
 
 #include "sst/table/table.h"
 
@@ -28,8 +28,8 @@ uint32_t aggregate_count_i64(const struct table *table, uint32_t column, int64_t
 uint32_t aggregate_count_f64(const struct table *table, uint32_t column, double value);
 bool aggregate_all_equal(const struct table *table, uint32_t column);
 
-/* A cell as a number of another kind: the nearest there is, as a cast would make it, but
- * without its undefined cases. */
+/* Converts a cell to the nearest value of another type: like a C cast, but without undefined
+ * behaviour. */
 uint64_t cell_u64(const struct schema_column *column, uint64_t cell);
 int64_t cell_i64(const struct schema_column *column, uint64_t cell);
 double cell_f64(const struct schema_column *column, uint64_t cell);

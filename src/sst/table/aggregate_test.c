@@ -1,5 +1,5 @@
-/* Aggregates of random tables, against sums and comparisons in long double, which
- * holds every cell exactly. */
+/* Compares aggregates of random tables with sums and comparisons in long double, which represents
+ * every cell exactly. */
 #include "sst/table/aggregate.h"
 
 #include <assert.h>
@@ -184,21 +184,21 @@ static int64_t nearest_i64(long double value)
     return value <= -9223372036854775808.0L ? INT64_MIN : (int64_t)value;
 }
 
-/* Equal, or both NaN. */
+/* Asserts that both are equal, or both NaN. */
 static void assert_double(double one, double other)
 {
     if (isnan(other) ? !isnan(one) : one != other)
         fail_msg("%.17g is not %.17g", one, other);
 }
 
-/* ---- against all rows, one after the other ---- */
+/* ---- brute force over all rows ---- */
 
 struct oracle {
     const struct schema_column *column;
     uint32_t live;
-    uint32_t counted; /* live, and not NaN */
+    uint32_t counted; /* live rows that are not NaN */
     long double least, largest;
-    double sum;       /* of floats, in the order of rows */
+    double sum;       /* of floats, in row order */
     uint64_t sum_low; /* of integers, modulo 2^64 */
     long double parts[2];
     bool equal;
@@ -218,7 +218,7 @@ static void oracle_ask(struct oracle *oracle, const struct table *table, uint32_
         oracle->sum_low += cell;
         if (schema_kind(oracle->column) == SCHEMA_FLOAT) {
             oracle->sum += (double)number;
-        } else { /* two sums without rounding, of the lower half and of the rest */
+        } else { /* two exact sums: of the lower halves, and of the rest */
             oracle->parts[0] += cell & UINT32_MAX;
             oracle->parts[1] += number - (long double)(cell & UINT32_MAX);
         }
@@ -264,7 +264,7 @@ static void check_sums(const struct oracle *oracle, const struct table *table, u
     }
     assert_int_equal(aggregate_sum_u64(table, column), oracle->sum_low);
     assert_int_equal(aggregate_sum_i64(table, column), (int64_t)oracle->sum_low);
-    long double sum = oracle->parts[0] + oracle->parts[1]; /* rounded once, to 64 bits or more */
+    long double sum = oracle->parts[0] + oracle->parts[1]; /* rounded once, to at least 64 bits */
     double got = aggregate_sum_f64(table, column);
     assert_true(fabsl((long double)got - sum) <= fabsl(sum) * 0x1p-53L);
 }
@@ -276,7 +276,7 @@ static void check_thresholds(const struct oracle *oracle, const struct table *ta
         uint64_t u64 = random_u64(rng);
         int64_t i64 = (int64_t)random_u64(rng);
         double f64 = random_f64(rng);
-        if (try < 2 && oracle->live) { /* what is in the table, and what is next to it */
+        if (try < 2 && oracle->live) { /* a value in the table, and its neighbours */
             uint64_t cell = oracle->cells[rng_below(rng, oracle->live)];
             u64 = cell_u64(oracle->column, cell) + rng_below(rng, 3) - 1;
             i64 = (int64_t)((uint64_t)cell_i64(oracle->column, cell) + rng_below(rng, 3) - 1);
@@ -306,7 +306,7 @@ static void check_all(const struct table *table, struct rng *rng)
     }
 }
 
-static void random_tables_agree_with_the_oracle(void **state)
+static void random_tables_agree_with_brute_force(void **state)
 {
     const uint64_t seed = 1234;
     struct rng rng = rng_make(seed, 0);
@@ -332,17 +332,17 @@ static void random_tables_agree_with_the_oracle(void **state)
     fixture_close(&fixture);
 }
 
-/* ---- by hand ---- */
+/* ---- hand-made cases ---- */
 
 enum { U64, I64, F64, FLAG = 10 };
 
-static void no_live_row_has_its_own_answers(void **state)
+static void aggregates_of_no_live_row_are_neutral(void **state)
 {
     struct fixture fixture;
     const struct table *table = &fixture.table;
     fixture_open(&fixture);
     for (uint32_t column = 0; column < NUMBERS; column++) {
-        set_cell(&fixture, 0, column, 7); /* not live: nobody asks it */
+        set_cell(&fixture, 0, column, 7); /* not live: must not count */
         assert_int_equal(aggregate_minimum_u64(table, column), UINT64_MAX);
         assert_int_equal(aggregate_minimum_i64(table, column), INT64_MAX);
         assert_double(aggregate_minimum_f64(table, column), INFINITY);
@@ -360,7 +360,7 @@ static void no_live_row_has_its_own_answers(void **state)
     fixture_close(&fixture);
 }
 
-static void a_frozen_row_is_not_asked(void **state)
+static void a_frozen_row_is_ignored(void **state)
 {
     struct fixture fixture;
     const struct table *table = &fixture.table;
@@ -383,7 +383,7 @@ static void a_frozen_row_is_not_asked(void **state)
     fixture_close(&fixture);
 }
 
-static void kinds_compare_as_numbers(void **state)
+static void numbers_of_different_types_compare_by_value(void **state)
 {
     struct fixture fixture;
     const struct table *table = &fixture.table;
@@ -394,7 +394,8 @@ static void kinds_compare_as_numbers(void **state)
     assert_true(aggregate_all_at_least_i64(table, I64, -1));
     assert_true(aggregate_all_at_least_f64(table, I64, -1.5));
     assert_false(aggregate_all_at_least_f64(table, I64, -0.5));
-    set_cell(&fixture, 3, U64, (UINT64_C(1) << 53) + 1); /* as a double it would be one less */
+    set_cell(&fixture, 3, U64,
+             (UINT64_C(1) << 53) + 1); /* a conversion to double would round it down by one */
     assert_false(aggregate_all_at_least_f64(table, U64, 0x1p53 + 2));
     assert_true(aggregate_all_at_least_f64(table, U64, 0x1p53));
     set_cell(&fixture, 3, F64, schema_bits(0x1p53));
@@ -406,7 +407,7 @@ static void kinds_compare_as_numbers(void **state)
     fixture_close(&fixture);
 }
 
-static void what_is_no_number_is_at_least_nothing(void **state)
+static void nan_is_at_least_nothing(void **state)
 {
     struct fixture fixture;
     const struct table *table = &fixture.table;
@@ -430,7 +431,7 @@ static void what_is_no_number_is_at_least_nothing(void **state)
     fixture_close(&fixture);
 }
 
-static void sums_do_not_overflow_into_doubles(void **state)
+static void sums_do_not_overflow(void **state)
 {
     struct fixture fixture;
     const struct table *table = &fixture.table;
@@ -450,7 +451,7 @@ static void sums_do_not_overflow_into_doubles(void **state)
     fixture_close(&fixture);
 }
 
-static void cells_become_the_nearest_of_another_kind(void **state)
+static void cells_convert_to_the_nearest_value(void **state)
 {
     const struct schema_column is_u64 = {.type = SST_U64}, is_i64 = {.type = SST_I64},
                                is_f64 = {.type = SST_F64};
@@ -469,7 +470,7 @@ static void cells_become_the_nearest_of_another_kind(void **state)
     assert_int_equal(cell_i64(&is_f64, schema_bits(NAN)), 0);
 }
 
-TEST_MAIN(TEST(random_tables_agree_with_the_oracle), TEST(no_live_row_has_its_own_answers),
-          TEST(a_frozen_row_is_not_asked), TEST(kinds_compare_as_numbers),
-          TEST(what_is_no_number_is_at_least_nothing), TEST(sums_do_not_overflow_into_doubles),
-          TEST(cells_become_the_nearest_of_another_kind))
+TEST_MAIN(TEST(random_tables_agree_with_brute_force), TEST(aggregates_of_no_live_row_are_neutral),
+          TEST(a_frozen_row_is_ignored), TEST(numbers_of_different_types_compare_by_value),
+          TEST(nan_is_at_least_nothing), TEST(sums_do_not_overflow),
+          TEST(cells_convert_to_the_nearest_value))

@@ -1,6 +1,6 @@
 #pragma once
-/* What tests of the table begin with: a struct with a column of every shape, and a table in
- * plain memory. */
+/* Shared by tests of the table: a struct with a column of every shape, and a table in plain
+ * memory. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static inline void test_schema(struct schema *schema)
                      0);
 }
 
-/* Rows 0 .. count - 1 are live, zeroed, and the caller's. */
+/* Makes rows 0 .. count - 1 live and zeroed; the caller owns them. */
 static inline void test_table(struct table *table, uint32_t count)
 {
     struct schema schema;

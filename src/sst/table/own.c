@@ -20,7 +20,7 @@ void own_fini(struct own *own)
     *own = (struct own){0};
 }
 
-/* A field of the image; most are as wide as their cell. */
+/* Stores a number into the image; SST_U64, the most common type, needs no conversion. */
 static void field_store(struct own *own, const struct schema_column *column, uint64_t cell)
 {
     if (column->type == SST_U64)
@@ -50,7 +50,8 @@ void own_set_head(struct own *own, uint32_t offset, uint64_t word)
     own->spread->ops->set(own->spread, offset, word, own->sequence, NULL);
 }
 
-/* The words that hold the elements, or -EINVAL. A number that falls and may not: -ERANGE. */
+/* Finds the words that hold the elements. Returns -EINVAL for an invalid range, or -ERANGE for a
+ * smaller number in a column that only grows. */
 static int range_span(const struct own *own, const struct sst_range *range, struct span *span)
 {
     if (range->column >= own->schema->column_count)
@@ -78,8 +79,8 @@ static int range_span(const struct own *own, const struct sst_range *range, stru
     return 0;
 }
 
-/* From the image into the row. Elements around the range that share its words keep what
- * was put last. */
+/* Copies from the image into the row. Elements outside the range that share a word with it keep the
+ * value that was put last. */
 static void range_store(struct own *own, const struct sst_range *range)
 {
     const struct schema_column *column = &own->schema->columns[range->column];

@@ -1,6 +1,5 @@
-/* own: puts arrive in the row and at the members as what the image says, whole words in the
- * order that row.h promises. A member is a second row here, and a recorder of what reaches
- * it. */
+/* own: a put copies the image to the row and to the members, in whole words and in the order that
+ * row.h guarantees. Here a member is a second row with counters of what it receives. */
 #include "sst/table/own.h"
 
 #include <errno.h>
@@ -85,7 +84,7 @@ static void numbers_reach_row_image_and_member(void **state)
     end(&scene);
 }
 
-static void what_grows_does_not_fall(void **state)
+static void a_growing_column_refuses_smaller_numbers(void **state)
 {
     struct scene scene;
     begin(&scene);
@@ -96,13 +95,13 @@ static void what_grows_does_not_fall(void **state)
     scene.image->level = 1;
     struct sst_range both[] = {{.column = LEVEL}, {.column = STEP}};
     assert_int_equal(own_put(&scene.own, both, 2, OWN_NO_GUARD, 0, NULL), -ERANGE);
-    assert_int_equal(cell(&scene, scene.mirror.row, LEVEL), 0); /* nothing of it was put */
+    assert_int_equal(cell(&scene, scene.mirror.row, LEVEL), 0); /* nothing was put */
     assert_int_equal(own_put(&scene.own, both, 1, GUARD, 8, NULL), 16);
     assert_int_equal(own_put(&scene.own, both, 1, GUARD, 7, NULL), -ERANGE);
     end(&scene);
 }
 
-static void wrong_ranges_are_refused(void **state)
+static void invalid_ranges_are_refused(void **state)
 {
     struct scene scene;
     begin(&scene);
@@ -121,7 +120,7 @@ static void wrong_ranges_are_refused(void **state)
     end(&scene);
 }
 
-/* The member's row as a struct. */
+/* Converts the member's row to a struct. */
 static struct test_row unpacked(const struct scene *scene)
 {
     struct test_row out = {0};
@@ -137,7 +136,7 @@ static struct test_row unpacked(const struct scene *scene)
     return out;
 }
 
-/* Random puts of random ranges, against a plain struct that gets the same bytes. */
+/* Puts random ranges, and compares with a plain struct that receives the same bytes. */
 static void ranges_arrive_as_they_were_put(void **state)
 {
     uint64_t seed = 42;
@@ -173,7 +172,7 @@ static void ranges_arrive_as_they_were_put(void **state)
     end(&scene);
 }
 
-static void rows_under_way_are_not_read(void **state)
+static void a_column_that_is_being_written_is_not_read(void **state)
 {
     struct scene scene;
     uint32_t out[100];
@@ -207,10 +206,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_reach_row_image_and_member),
-        cmocka_unit_test(what_grows_does_not_fall),
-        cmocka_unit_test(wrong_ranges_are_refused),
+        cmocka_unit_test(a_growing_column_refuses_smaller_numbers),
+        cmocka_unit_test(invalid_ranges_are_refused),
         cmocka_unit_test(ranges_arrive_as_they_were_put),
-        cmocka_unit_test(rows_under_way_are_not_read),
+        cmocka_unit_test(a_column_that_is_being_written_is_not_read),
         cmocka_unit_test(a_copied_row_is_equal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,9 +19,9 @@ struct predicate {
     enum sst_kind kind;
     sst_holds *holds;
     void *argument;
-    struct trigger *triggers;          /* in order */
-    uint64_t columns[PREDICATE_WORDS]; /* those it names, a bit each */
-    bool eager;                        /* it names none */
+    struct trigger *triggers;          /* in the order in which they were added */
+    uint64_t columns[PREDICATE_WORDS]; /* the columns that it names, a bit each */
+    bool eager;                        /* it names no column */
     bool fresh;                        /* not evaluated yet */
     bool held;                         /* when it was last evaluated */
     bool removed;
@@ -31,14 +31,14 @@ struct predicate {
     };
 };
 
-/* A word that is looked at in every live row. */
+/* A word that a pass compares in every live row. */
 struct column_watch {
     uint32_t column;
     uint32_t offset;
     bool wide; /* a sequence word: odd while its elements change */
     uint32_t users;
-    uint64_t *seen; /* when it was last looked at, by index in live_rows; made when first needed,
-                     * and kept for the next watch in this slot */
+    uint64_t *seen; /* the previous values, by index in live_rows; allocated on first use, and kept
+                       for the next watch in this slot */
 };
 
 int predicates_init(struct predicates *predicates, const struct table *table)
@@ -120,7 +120,7 @@ static void watch_unuse(struct predicates *predicates, uint32_t column)
         return;
     struct column_watch gone = predicates->watches[i];
     predicates->watches[i] = predicates->watches[--predicates->watch_count];
-    predicates->watches[predicates->watch_count] = gone; /* with what it had to see in */
+    predicates->watches[predicates->watch_count] = gone; /* keeps its `seen` array for reuse */
 }
 
 /* ---- adding and removing ---- */
@@ -167,7 +167,7 @@ static void columns_unuse(struct predicates *predicates, const struct predicate 
             watch_unuse(predicates, column);
 }
 
-/* All or none. */
+/* Watches all columns that `from` names, or none. */
 static int columns_use(struct predicates *predicates, struct predicate *predicate,
                        const struct sst_predicate *from)
 {
@@ -239,7 +239,7 @@ static void predicate_remove(struct predicates *predicates, struct predicate *pr
     columns_unuse(predicates, predicate);
 }
 
-/* Frees what was removed. */
+/* Frees the removed predicates. */
 static void order_compact(struct predicates *predicates)
 {
     uint32_t kept = 0;
@@ -281,7 +281,8 @@ void predicates_rows_changed(struct predicates *predicates)
     predicates->refresh = true;
 }
 
-/* The word changed in one of `count` rows. A column that is being written is looked at again. */
+/* Did the word change in one of `count` rows? A column that is being written counts as unchanged;
+ * the next pass looks at it again. */
 static inline __attribute__((always_inline)) bool
 watch_has_changed(const struct column_watch *watch, const uint8_t *const *rows, uint32_t first,
                   uint32_t count)
@@ -305,7 +306,7 @@ static void changed_set(uint64_t changed[PREDICATE_WORDS], const struct column_w
     bitset_add(changed, watch->column);
 }
 
-/* The columns that changed in some live row, a bit each. */
+/* Collects the columns that changed in some live row, a bit each. */
 static bool watches_check(struct predicates *predicates, uint64_t changed[PREDICATE_WORDS])
 {
     bool any = false;
@@ -319,7 +320,7 @@ static bool watches_check(struct predicates *predicates, uint64_t changed[PREDIC
     return any;
 }
 
-/* The same of this row. */
+/* Like watches_check, for one row. */
 static bool watches_check_row(struct predicates *predicates, uint32_t row,
                               uint64_t changed[PREDICATE_WORDS])
 {
@@ -337,12 +338,12 @@ static bool watches_check_row(struct predicates *predicates, uint32_t row,
     return any;
 }
 
-/* In order; whatever the triggers remove is still there until the pass is over. */
+/* Runs the triggers in order. Predicates that a trigger removes are freed only after the pass. */
 static void predicate_fire(struct predicates *predicates, struct predicate *predicate,
                            struct sst *sst)
 {
     uint64_t running = atomic_load_explicit(&predicates->running, memory_order_relaxed);
-    row_fence_store(); /* whoever sees the new name sees that the run before is over */
+    row_fence_store(); /* a thread that sees the new name also sees that the previous run is over */
     for (unsigned i = 0; i < SST_NAME_MAX / 8 && predicates->fired_last != predicate->handle; i++)
         atomic_store_explicit(&predicates->running_name[i], predicate->name_words[i], ROW_STORE);
     predicates->fired_last = predicate->handle;
@@ -379,7 +380,8 @@ static bool predicate_is_due(const struct predicate *predicate,
     return !predicate->removed && (common || predicate->eager || predicate->fresh);
 }
 
-/* The pass after its look at the rows. Inlined, as it is the whole of what one costs. */
+/* Evaluates what is due after the comparison of the rows. Inlined, because an idle pass consists of
+ * little else. */
 static inline __attribute__((always_inline)) int predicates_run(struct predicates *predicates,
                                                                 struct sst *sst, bool any,
                                                                 uint64_t changed[PREDICATE_WORDS])
@@ -390,10 +392,11 @@ static inline __attribute__((always_inline)) int predicates_run(struct predicate
         return 0;
     predicates->refresh = false;
     predicates->fresh = false;
-    row_fence_load(); /* what stood before the words that changed is there */
+    row_fence_load(); /* everything put before the changed words is visible */
     predicates->in_pass = true;
     uint64_t before = predicates->evaluations;
-    uint32_t count = predicates->count; /* new ones come up in the next pass */
+    uint32_t count =
+        predicates->count; /* predicates added meanwhile are evaluated in the next pass */
     for (uint32_t i = 0; i < count; i++)
         if (predicate_is_due(predicates->order[i], changed))
             predicate_evaluate(predicates, predicates->order[i], sst);

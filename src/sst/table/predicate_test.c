@@ -1,5 +1,6 @@
-/* predicate: which are evaluated, which fire, in what order, and what may be done to them
- * meanwhile. `struct sst` is whatever the caller says: here, the scene. */
+/* predicate: which predicates are evaluated and fire, in which order, and how they may change
+ * meanwhile. predicates_pass only hands `struct sst` on to the callbacks, so here it is the
+ * scene. */
 #include "sst/table/predicate.h"
 
 #include <errno.h>
@@ -99,12 +100,12 @@ static uint64_t add(struct scene *scene, enum sst_kind kind, uintptr_t step, sst
     return handle;
 }
 
-static void nothing_is_evaluated_while_columns_rest(void **state)
+static void nothing_is_evaluated_while_named_columns_are_unchanged(void **state)
 {
     struct scene scene;
     begin(&scene, 3);
     add(&scene, SST_RECURRENT, 1, fire_a);
-    assert_int_equal(pass(&scene), 1); /* it is new */
+    assert_int_equal(pass(&scene), 1); /* it was never evaluated */
     for (unsigned i = 0; i < 10; i++)
         assert_int_equal(pass(&scene), 0);
     put(&scene, 1, LEVEL, 5); /* a column it does not name */
@@ -118,7 +119,7 @@ static void nothing_is_evaluated_while_columns_rest(void **state)
     end(&scene);
 }
 
-static void the_three_kinds(void **state)
+static void the_three_kinds_fire_as_specified(void **state)
 {
     struct scene scene;
     begin(&scene, 2);
@@ -130,16 +131,16 @@ static void the_three_kinds(void **state)
     pass(&scene);
     put(&scene, 0, STEP, 1);
     put(&scene, 1, STEP, 1);
-    pass(&scene); /* once, and the transition's two in order */
+    pass(&scene); /* the SST_ONCE trigger, then the two of the transition in order */
     assert_string_equal(scene.fired, "aab");
     put(&scene, 0, STEP, 2);
     put(&scene, 1, STEP, 2);
-    pass(&scene); /* recurrent; the transition held before */
+    pass(&scene); /* the recurrent one; the transition held before */
     assert_string_equal(scene.fired, "aabb");
     put(&scene, 0, STEP, 3);
     pass(&scene);
     assert_string_equal(scene.fired, "aabbb");
-    put(&scene, 0, STEP, 0); /* falls for the test's sake */
+    put(&scene, 0, STEP, 0); /* falls, which only a test may do */
     pass(&scene);
     put(&scene, 0, STEP, 1);
     pass(&scene);
@@ -153,7 +154,7 @@ static bool always(const struct sst *sst, void *argument)
     return true;
 }
 
-static void who_names_nothing_is_asked_always(void **state)
+static void a_predicate_without_columns_is_evaluated_in_every_pass(void **state)
 {
     struct scene scene;
     begin(&scene, 1);
@@ -175,7 +176,7 @@ static void remove_first(struct sst *sst, void *argument)
     predicates_remove(&scene->predicates, scene->handles[(uintptr_t)argument]);
 }
 
-static void predicates_remove_themselves_and_each_other(void **state)
+static void triggers_can_remove_any_predicate(void **state)
 {
     struct scene scene;
     begin(&scene, 1);
@@ -187,7 +188,8 @@ static void predicates_remove_themselves_and_each_other(void **state)
     scene.handles[2] = add(&scene, SST_TRANSITION, 0, NULL);
     assert_int_equal(
         predicates_trigger(&scene.predicates, scene.handles[2], remove_first, (void *)1), 0);
-    pass(&scene); /* the first removes itself before its second trigger; the third the second */
+    pass(&scene); /* the first one removes itself before its second trigger; the third one removes
+                     the second */
     assert_string_equal(scene.fired, "rbr");
     assert_int_equal(predicates_remove(&scene.predicates, scene.handles[0]), -ENOENT);
     assert_int_equal(predicates_remove(&scene.predicates, scene.handles[1]), -ENOENT);
@@ -199,8 +201,8 @@ static void predicates_remove_themselves_and_each_other(void **state)
     end(&scene);
 }
 
-/* Somebody who is new, as each waiting thread is, does not make the others fire again. */
-static void a_newcomer_is_asked_alone(void **state)
+/* A new predicate, as every waiting thread adds one, does not make the others fire again. */
+static void a_new_predicate_is_evaluated_alone(void **state)
 {
     struct scene scene;
     begin(&scene, 1);
@@ -223,19 +225,19 @@ static void add_another(struct sst *sst, void *argument)
         add(scene, SST_ONCE, 0, add_another);
 }
 
-static void triggers_add_predicates(void **state)
+static void triggers_can_add_predicates(void **state)
 {
     struct scene scene;
     begin(&scene, 1);
     add(&scene, SST_ONCE, 0, add_another);
     for (unsigned i = 0; i < 20; i++)
-        assert_int_equal(pass(&scene), 1); /* each comes up in the next pass */
+        assert_int_equal(pass(&scene), 1); /* each is evaluated in the next pass */
     assert_int_equal(pass(&scene), 0);
     assert_int_equal(strlen(scene.fired), 20);
     end(&scene);
 }
 
-static void wide_columns_count_when_they_are_whole(void **state)
+static void a_wide_column_counts_as_changed_once_complete(void **state)
 {
     struct scene scene;
     begin(&scene, 2);
@@ -252,7 +254,7 @@ static void wide_columns_count_when_they_are_whole(void **state)
     end(&scene);
 }
 
-static void a_change_of_live_rows_asks_all(void **state)
+static void a_change_of_the_live_rows_evaluates_all(void **state)
 {
     struct scene scene;
     begin(&scene, 3);
@@ -261,16 +263,17 @@ static void a_change_of_live_rows_asks_all(void **state)
     put(&scene, 1, STEP, 1);
     pass(&scene);
     assert_string_equal(scene.fired, "");
-    atomic_store(&scene.table.live[0], 3); /* the third, which had not reached it, failed */
+    atomic_store(&scene.table.live[0],
+                 3); /* the third row, which had not reached the step, failed */
     predicates_rows_changed(&scene.predicates);
     assert_int_equal(pass(&scene), 1);
     assert_string_equal(scene.fired, "a");
-    put(&scene, 2, STEP, 9); /* frozen rows are not looked at */
+    put(&scene, 2, STEP, 9); /* frozen rows are ignored */
     assert_int_equal(pass(&scene), 0);
     end(&scene);
 }
 
-static void wrong_predicates_are_refused(void **state)
+static void invalid_predicates_are_refused(void **state)
 {
     struct scene scene;
     begin(&scene, 1);
@@ -296,7 +299,7 @@ static void name_running(struct sst *sst, void *argument)
     assert_string_equal(name, "reached");
 }
 
-static void who_runs_is_known(void **state)
+static void the_running_trigger_is_known(void **state)
 {
     struct scene scene;
     char name[SST_NAME_MAX];
@@ -308,8 +311,8 @@ static void who_runs_is_known(void **state)
     end(&scene);
 }
 
-/* Random changes of random predicates, against a program that evaluates everything always:
- * transitions fire the same. */
+/* Makes random changes, and compares with a brute force that evaluates all predicates every time:
+ * the transitions must fire equally often. */
 static void transitions_agree_with_brute_force(void **state)
 {
     uint64_t seed = 7;
@@ -351,8 +354,8 @@ static bool any_beyond(const struct sst *sst, void *argument)
     return false;
 }
 
-/* Random changes of a few rows of thousands, seen by one who looks at every row and by one who is
- * told which: they do the same. */
+/* Two equal tables of thousands of rows get the same random changes. `whole` compares every row;
+ * `told` receives the list of changed rows. Both must evaluate and fire the same. */
 struct twins {
     struct scene whole, told;
     uint32_t changed[8];
@@ -408,7 +411,7 @@ static void twins_turn(struct twins *twins, struct rng *rng)
     assert_int_equal(told, whole);
 }
 
-static void who_is_told_of_changes_does_the_same(void **state)
+static void a_pass_over_changed_rows_equals_a_full_pass(void **state)
 {
     uint64_t seed = 11;
     struct rng rng = rng_make(seed, 0);
@@ -432,7 +435,7 @@ static void who_is_told_of_changes_does_the_same(void **state)
     free(twins);
 }
 
-static void rows_that_nobody_names_are_not_checked(void **state)
+static void a_pass_over_given_rows_checks_no_others(void **state)
 {
     struct scene scene;
     begin(&scene, 300);
@@ -456,19 +459,19 @@ static void rows_that_nobody_names_are_not_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_evaluated_while_columns_rest),
-        cmocka_unit_test(the_three_kinds),
-        cmocka_unit_test(who_names_nothing_is_asked_always),
-        cmocka_unit_test(predicates_remove_themselves_and_each_other),
-        cmocka_unit_test(a_newcomer_is_asked_alone),
-        cmocka_unit_test(triggers_add_predicates),
-        cmocka_unit_test(wide_columns_count_when_they_are_whole),
-        cmocka_unit_test(a_change_of_live_rows_asks_all),
-        cmocka_unit_test(wrong_predicates_are_refused),
-        cmocka_unit_test(who_runs_is_known),
+        cmocka_unit_test(nothing_is_evaluated_while_named_columns_are_unchanged),
+        cmocka_unit_test(the_three_kinds_fire_as_specified),
+        cmocka_unit_test(a_predicate_without_columns_is_evaluated_in_every_pass),
+        cmocka_unit_test(triggers_can_remove_any_predicate),
+        cmocka_unit_test(a_new_predicate_is_evaluated_alone),
+        cmocka_unit_test(triggers_can_add_predicates),
+        cmocka_unit_test(a_wide_column_counts_as_changed_once_complete),
+        cmocka_unit_test(a_change_of_the_live_rows_evaluates_all),
+        cmocka_unit_test(invalid_predicates_are_refused),
+        cmocka_unit_test(the_running_trigger_is_known),
         cmocka_unit_test(transitions_agree_with_brute_force),
-        cmocka_unit_test(who_is_told_of_changes_does_the_same),
-        cmocka_unit_test(rows_that_nobody_names_are_not_checked),
+        cmocka_unit_test(a_pass_over_changed_rows_equals_a_full_pass),
+        cmocka_unit_test(a_pass_over_given_rows_checks_no_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,8 @@ static void words_copy(uint8_t *to, const uint8_t *from, uint32_t offset, uint32
         row_store(to, at, row_load(from, at));
 }
 
-/* The sequence words of the wide columns: what the source has, and for odd what
- * comes before that. */
+/* Copies the sequence words of the wide columns; with `odd`, stores the odd number before each
+ * instead. */
 static void sequences_copy(uint8_t *to, const uint8_t *from, const struct change *change, bool odd)
 {
     for (unsigned i = 0; i < change->span_count; i++)
@@ -65,7 +65,7 @@ void row_copy(uint8_t *to, const uint8_t *from, const struct schema *schema)
     row_store_behind(to, ROW_SEQUENCE, sequence);
 }
 
-/* Bytes, of which the first and the last words may be wanted in part only. */
+/* Loads bytes; the first and the last word may be needed in part only. */
 static void bytes_load(uint8_t *to, const uint8_t *row, uint32_t offset, uint32_t size)
 {
     while (size) {

@@ -1,23 +1,23 @@
 #pragma once
 /* row: the words of a row, and the order in which they are written and read.
  *
- * A row has one writer. Everything in it is a word of 8 bytes, stored and loaded whole, so
- * that nobody sees half of a number. What is wider is under a sequence word: odd while it
- * changes, then the next even number. The order is made by fences, one for many stores: a store
- * with release of its own would wait for all earlier ones to leave the processor, row by
- * row.
+ * A row has one writer. Everything in it is a word of 8 bytes, which is stored and loaded as a
+ * whole, so that no reader sees half of a number. Wider columns have a sequence word: it is odd
+ * while the column changes, and the next even number afterwards. Fences make the order, one for
+ * many stores: a release store for each word would wait, row by row, until all earlier stores have
+ * left the processor.
  *
  *   a number        fence, cell, fence, row sequence + 2
- *   several columns row sequence odd, sequences of the wide ones odd, fence, elements and
- *                   numbers, fence, sequences of the wide ones even, fence, guard, fence,
+ *   several columns row sequence odd, sequences of wide columns odd, fence, elements and
+ *                   numbers, fence, sequences of wide columns even, fence, guard, fence,
  *                   row sequence even
  *
- * The first fence is what makes an earlier put visible before this one. Readers do
- * it backwards: sequence, (acquire), words, (acquire), sequence.
+ * The first fence makes an earlier put visible before this one. Readers go the opposite way:
+ * sequence, (acquire), words, (acquire), sequence.
  *
- * ThreadSanitizer knows no fences: for it every store releases and every load acquires.
- * tests/sst_guard.c looks whether the order holds; tests/sst_guard_weak.c breaks it, to show that
- * this would be seen. */
+ * ThreadSanitizer does not understand fences: under it every store releases and every load
+ * acquires. tests/sst_guard.c checks that the order holds; tests/sst_guard_weak.c breaks the order
+ * to show that the check would notice. */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -49,14 +49,15 @@ static inline void row_store(uint8_t *row, size_t offset, uint64_t word)
     atomic_store_explicit((_Atomic uint64_t *)(void *)(row + offset), word, ROW_STORE);
 }
 
-/* The same, behind all that was stored before. */
+/* Stores a word so that it becomes visible after all earlier stores. */
 static inline void row_store_behind(uint8_t *row, size_t offset, uint64_t word)
 {
     row_fence_store();
     row_store(row, offset, word);
 }
 
-/* Words between a row and memory of anybody's, one by one: their count times 8 is the size. */
+/* Copy words between a row and private memory, word by word. `size` is in bytes, a multiple of
+ * 8. */
 static inline void row_store_words(uint8_t *cells, const uint8_t *from, uint32_t size)
 {
     for (uint32_t at = 0; at < size; at += 8) {
@@ -80,20 +81,20 @@ static inline void row_load_words(uint8_t *to, const uint8_t *cells, uint32_t si
 
 /* Words of a row that change together. */
 struct span {
-    uint32_t watch;  /* the sequence word of a wide column, or 0: numbers */
-    uint32_t offset; /* in the row, a multiple of 8 ... */
-    uint32_t size;   /* ... and so is this */
+    uint32_t watch;  /* the sequence word of a wide column; 0 for numbers */
+    uint32_t offset; /* in the row, a multiple of 8 */
+    uint32_t size;   /* a multiple of 8 */
 };
 
-/* What one put changes: spans first, then the guard. */
+/* The changes of one put: spans first, then the guard. */
 struct change {
     const struct span *spans;
     unsigned span_count;
     uint32_t guard;    /* the cell of the guard, or 0 */
-    uint64_t sequence; /* of the row, when all of it is there: even */
+    uint64_t sequence; /* of the row after the put: even */
 };
 
-/* Stores one number: the words of a lone column need no more than that. */
+/* Stores one number. A put of a single number needs no more. */
 static inline void row_set(uint8_t *row, uint32_t cell, uint64_t word, uint64_t sequence)
 {
     row_store_behind(row, cell, word);
@@ -103,13 +104,13 @@ static inline void row_set(uint8_t *row, uint32_t cell, uint64_t word, uint64_t 
 /* Copies a change from one row to another of the same layout. */
 void row_change(uint8_t *to, const uint8_t *from, const struct change *change);
 
-/* Makes one row like the other, head and all. */
+/* Makes the row `to` equal to `from`, including the head. */
 void row_copy(uint8_t *to, const uint8_t *from, const struct schema *schema);
 
-/* One look at words under the sequence word at `watch`. False: it met a put, and what was
- * copied is worth nothing. Whoever tries again decides how often: a writer may have died in
- * the middle. */
+/* Reads words under the sequence word at `watch` once. False: the read overlapped with a put, and
+ * the copied bytes are useless. The caller decides how often to retry: a writer may have died in
+ * the middle of a put. */
 bool row_read(const uint8_t *row, uint32_t watch, uint32_t offset, uint32_t size, void *to);
 
-/* The words as they are, of a row that nobody writes any more. */
+/* Reads the words of a row that has no writer any more. */
 void row_peek(const uint8_t *row, uint32_t offset, uint32_t size, void *to);

@@ -13,10 +13,10 @@
 #include "base/utf8.h"
 
 #define ROW_SIZE_MAX  (1u << 30)
-#define WIDE_LINE_MIN 48 /* larger than that, a wide column begins on a line of its own */
+#define WIDE_LINE_MIN 48 /* a larger wide column begins on its own cache line */
 #define WIRE_VERSION  1
 #define WIRE_HEAD     8
-#define WIRE_COLUMN   11 /* bytes of a column's description, its name apart */
+#define WIRE_COLUMN   11 /* bytes of a column's description without its name */
 
 #define TWO_TO_63 9223372036854775808.0
 #define TWO_TO_64 18446744073709551616.0
@@ -26,9 +26,10 @@ static_assert(SST_SIZE(SST_BOOL) == sizeof(bool), "a bool is a byte");
 static_assert(WIRE_HEAD + SST_COLUMNS_MAX * (WIRE_COLUMN + SST_NAME_MAX - 1) <= SCHEMA_WIRE_MAX,
               "every description fits");
 
-/* ---- what a program declares ---- */
+/* ---- checks of what a program declares ---- */
 
-/* Names come from other processes, too, and end on terminals. */
+/* Names also come from other processes and are printed on terminals, so they must not contain
+ * control characters. */
 static bool name_is_clean(const char *name, size_t size)
 {
     if (utf8_valid(name, size) != size)
@@ -73,8 +74,8 @@ static int column_check(const struct sst_column *column, uint32_t index, uint32_
         return why_fail(why, -EINVAL, "column %s is not aligned in the struct", name);
     uint64_t end = column->offset + (uint64_t)column->count * SST_SIZE(column->type);
     if (end > struct_size)
-        return why_fail(why, -EINVAL, "column %s reaches to byte %llu of a struct of %u", name,
-                        (unsigned long long)end, struct_size);
+        return why_fail(why, -EINVAL, "column %s ends at byte %llu, beyond the struct of %u bytes",
+                        name, (unsigned long long)end, struct_size);
     return 0;
 }
 
@@ -90,7 +91,7 @@ static int offsets_compare(const void *left, const void *right)
     return compare_u64((*one)->offset, (*other)->offset);
 }
 
-/* Two columns of one name, or of common bytes in the struct? */
+/* Refuses two columns with the same name or with overlapping bytes in the struct. */
 static int columns_check(const struct schema *schema, struct why *why)
 {
     const struct schema_column *sorted[SST_COLUMNS_MAX];
@@ -122,8 +123,8 @@ static bool is_wide(const struct schema_column *column)
     return column->count > 1 || column->type == SST_BYTES;
 }
 
-/* Places the columns; returns the size of the row, which may be too large. No offset
- * is beyond 2^32 where the size is not. */
+/* Places the columns and returns the size of the row, which may be too large. If the size is below
+ * 2^32, so are all offsets. */
 static uint64_t row_lay_out(struct schema *schema)
 {
     uint64_t at = sizeof(struct row_head);
@@ -155,7 +156,7 @@ static uint64_t row_lay_out(struct schema *schema)
     return round_up(at, SCHEMA_LINE);
 }
 
-/* A machine of the other byte order would read our rows wrongly. */
+/* A machine of the other byte order would misread our rows, so the order is part of the hash. */
 static uint8_t byte_order(void)
 {
     const uint16_t word = 0x0102;
@@ -164,8 +165,8 @@ static uint8_t byte_order(void)
     return first;
 }
 
-/* All that decides the row's bytes, and the names. Where the columns lie in the struct
- * does not: members may be compiled otherwise. */
+/* Hashes the names and everything that decides the bytes of the row. The offsets in the struct are
+ * left out: members may be compiled with another struct layout. */
 static uint64_t layout_hash(const struct schema *schema)
 {
     uint8_t bytes[SCHEMA_WIRE_MAX], digest[crypto_generichash_BYTES_MIN];
@@ -195,7 +196,8 @@ int schema_make(struct schema *schema, const struct sst_column *columns, uint32_
     if (!columns || !count)
         return why_fail(why, -EINVAL, "the table has no columns");
     if (count > SST_COLUMNS_MAX)
-        return why_fail(why, -EINVAL, "%u columns are more than %d", count, SST_COLUMNS_MAX);
+        return why_fail(why, -EINVAL, "the table has %u columns; the limit is %d", count,
+                        SST_COLUMNS_MAX);
     for (uint32_t i = 0; i < count; i++) {
         int error = column_check(&columns[i], i, struct_size, why);
         if (error < 0)
@@ -295,8 +297,7 @@ void schema_narrow(const struct schema_column *column, uint64_t cell, void *fiel
     field_store(field, SST_SIZE(column->type), cell);
 }
 
-/* The largest of a type of integers; the smallest of signed ones is one less than its
- * negative. */
+/* The largest value of an integer type. The smallest of a signed type is -largest - 1. */
 static uint64_t largest(const struct schema_column *column)
 {
     if (column->type == SST_BOOL)
@@ -305,7 +306,7 @@ static uint64_t largest(const struct schema_column *column)
            (schema_kind(column) == SCHEMA_SIGNED);
 }
 
-/* What an F32 column would make infinite does not fit it. */
+/* A finite number that an F32 column would turn into infinity does not fit. */
 static int cell_float(const struct schema_column *column, double value, uint64_t *cell)
 {
     if (column->type == SST_F32) {
@@ -348,7 +349,7 @@ int schema_cell_i64(const struct schema_column *column, int64_t value, uint64_t 
     assert_unreachable();
 }
 
-/* A column of integers takes integers only. */
+/* An integer column takes integral values only. */
 int schema_cell_f64(const struct schema_column *column, double value, uint64_t *cell)
 {
     assert(column->type != SST_BYTES);
@@ -367,7 +368,7 @@ bool schema_falls(const struct schema_column *column, uint64_t from, uint64_t to
         return to < from;
     case SCHEMA_SIGNED:
         return (int64_t)to < (int64_t)from;
-    case SCHEMA_FLOAT: /* after NaN everything would be allowed, so that is none */
+    case SCHEMA_FLOAT: /* NaN counts as smaller: after NaN any value would be accepted */
         return !(schema_double(to) >= schema_double(from));
     }
     assert_unreachable();
@@ -414,7 +415,7 @@ int schema_read(struct schema *schema, const uint8_t *bytes, size_t size)
         if (name_size >= SST_NAME_MAX)
             return -EPROTO;
         read_copy(&in, names[i], name_size);
-        if (strlen(names[i]) != name_size) /* or what is read is not what was written */
+        if (strlen(names[i]) != name_size) /* a name with a zero byte inside would be truncated */
             return -EPROTO;
     }
     if (in.failed || in.left || schema_make(schema, columns, count, struct_size, NULL) < 0)

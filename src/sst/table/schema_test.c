@@ -57,7 +57,7 @@ static void assert_same(const struct schema *one, const struct schema *other)
     assert_int_equal(one->hash, other->hash);
 }
 
-/* ---- what weft/sst.h promises to those who declare columns ---- */
+/* ---- what weft/sst.h promises to programs that declare columns ---- */
 
 static void a_type_has_the_size_of_its_field(void **state)
 {
@@ -71,7 +71,7 @@ static void a_type_has_the_size_of_its_field(void **state)
         assert_int_equal(SST_SIZE(type), sizes[type]);
 }
 
-static void a_column_is_its_field(void **state)
+static void a_column_describes_its_field(void **state)
 {
     const struct sst_column one = SST_COLUMN(struct sample, delta, SST_I32, SST_GROWS);
     const struct sst_column array = SST_COLUMN(struct sample, costs, SST_F64, 0);
@@ -90,16 +90,17 @@ static void a_column_is_its_field(void **state)
 
 /* ---- layout ---- */
 
-static void columns_lie_where_they_are_told_to(void **state)
+static void columns_are_at_their_documented_offsets(void **state)
 {
     struct schema schema;
     make(&schema, sample, COLUMNS, sizeof(struct sample));
-    /* the head; six numbers */
+    /* after the head: six numbers */
     for (uint32_t i = STEP; i <= LOAD; i++) {
         assert_int_equal(schema.columns[i].cell, 64 + 8 * i);
         assert_true(schema_is_number(&schema.columns[i]));
     }
-    /* wide ones: 32 bytes go on behind, 100 begin a line, 8 go on, 1 is wide, too */
+    /* wide columns: 32 bytes directly follow, 100 bytes begin a new line, 8 bytes follow, and one
+     * SST_BYTES is wide, too */
     assert_int_equal(schema.columns[COSTS].watch, 112);
     assert_int_equal(schema.columns[COSTS].cell, 120);
     assert_int_equal(schema.columns[TEXT].watch, 192);
@@ -108,7 +109,7 @@ static void columns_lie_where_they_are_told_to(void **state)
     assert_int_equal(schema.columns[TAIL].watch, 320);
     assert_int_equal(schema.columns[TAIL].cell, 328);
     assert_false(schema_is_number(&schema.columns[TAIL]));
-    /* the guard has a line, and the row ends with it */
+    /* the guard has its own line, the last of the row */
     assert_int_equal(schema.columns[GUARD].cell, 384);
     assert_true(schema_is_number(&schema.columns[GUARD]));
     assert_int_equal(schema.row_size, 448);
@@ -118,7 +119,7 @@ static void columns_lie_where_they_are_told_to(void **state)
     assert_false(schema.lone);
 }
 
-static void forty_eight_bytes_need_no_line_of_their_own(void **state)
+static void a_column_of_48_bytes_needs_no_line_of_its_own(void **state)
 {
     struct schema schema;
     for (uint32_t size = 1; size < 200; size++) {
@@ -147,7 +148,7 @@ static void a_single_number_is_lone(void **state)
     assert_false(schema.lone);
 }
 
-/* What must hold of any layout, whatever the order of the columns was. */
+/* Checks what must hold for any layout and any order of columns. */
 static void check_layout(const struct schema *schema)
 {
     uint8_t *taken = calloc(1, schema->row_size);
@@ -195,7 +196,7 @@ static uint32_t random_columns(struct rng *rng, struct sst_column *columns,
     return count;
 }
 
-static void no_columns_overlap_and_descriptions_are_read_back(void **state)
+static void columns_never_overlap_and_descriptions_survive_reading(void **state)
 {
     const uint64_t seed = 41;
     struct rng rng = rng_make(seed, 0);
@@ -235,12 +236,12 @@ static void refuse_one(struct sst_column column, const char *part)
     refuse(&column, 1, 64, part);
 }
 
-static void bad_columns_are_refused_with_a_reason(void **state)
+static void invalid_columns_are_refused_with_a_reason(void **state)
 {
     static struct sst_column many[SST_COLUMNS_MAX + 1];
     refuse(sample, 0, sizeof(struct sample), "no columns");
     refuse(NULL, 1, 8, "no columns");
-    refuse(many, SST_COLUMNS_MAX + 1, 8, "129 columns are more than 128");
+    refuse(many, SST_COLUMNS_MAX + 1, 8, "the table has 129 columns; the limit is 128");
     refuse_one((struct sst_column){NULL, SST_U8, 1, 0, 0}, "column 0 has no name");
     refuse_one((struct sst_column){"", SST_U8, 1, 0, 0}, "column 0 has no name");
     refuse_one((struct sst_column){"thirty-two bytes are one too many", SST_U8, 1, 0, 0},
@@ -258,12 +259,13 @@ static void bad_columns_are_refused_with_a_reason(void **state)
     refuse_one((struct sst_column){"a", SST_U32, 2, 0, SST_GROWS}, "only grows");
     refuse_one((struct sst_column){"a", SST_U32, 1, 2, 0}, "not aligned");
     refuse_one((struct sst_column){"a", SST_F64, 1, 4, 0}, "not aligned");
-    refuse_one((struct sst_column){"a", SST_U64, 8, 8, 0}, "reaches to byte 72 of a struct of 64");
-    refuse_one((struct sst_column){"a", SST_U64, UINT32_MAX, 0, 0}, "reaches to byte 34359738360");
-    refuse_one((struct sst_column){"a", SST_U8, 1, UINT32_MAX, 0}, "reaches to byte 4294967296");
+    refuse_one((struct sst_column){"a", SST_U64, 8, 8, 0},
+               "ends at byte 72, beyond the struct of 64");
+    refuse_one((struct sst_column){"a", SST_U64, UINT32_MAX, 0, 0}, "ends at byte 34359738360");
+    refuse_one((struct sst_column){"a", SST_U8, 1, UINT32_MAX, 0}, "ends at byte 4294967296");
 }
 
-static void bad_pairs_of_columns_are_refused(void **state)
+static void conflicting_columns_are_refused(void **state)
 {
     const struct sst_column twins[] = {
         {"a", SST_U8, 1, 0, 0}, {"b", SST_U8, 1, 1, 0}, {"a", SST_U8, 1, 2, 0}};
@@ -289,12 +291,12 @@ static uint64_t hash_of(const struct sst_column *columns, uint32_t count, uint32
     return schema.hash;
 }
 
-static void hashes_differ_iff_layouts_do(void **state)
+static void hashes_differ_exactly_if_layouts_do(void **state)
 {
     const struct sst_column base[] = {{"one", SST_U32, 1, 0, 0}, {"two", SST_U32, 2, 4, 0}};
     struct sst_column other[2];
     const uint64_t hash = hash_of(base, 2, 16);
-    assert_int_equal(hash, hash_of(base, 2, 12)); /* the struct is the program's own affair */
+    assert_int_equal(hash, hash_of(base, 2, 12)); /* the size of the struct does not count */
     memcpy(other, base, sizeof base);
     other[0].offset = 8;
     other[1].offset = 0;
@@ -389,7 +391,7 @@ static void check_range(enum sst_type type, int64_t least, uint64_t largest)
     assert_int_equal(cell, 0);
 }
 
-static void integers_take_what_they_can_hold(void **state)
+static void integer_columns_accept_exactly_their_range(void **state)
 {
     check_range(SST_BOOL, 0, 1);
     check_range(SST_U8, 0, UINT8_MAX);
@@ -402,7 +404,7 @@ static void integers_take_what_they_can_hold(void **state)
     check_range(SST_I64, INT64_MIN, INT64_MAX);
 }
 
-static void floats_take_the_nearest(void **state)
+static void float_columns_take_the_nearest_value(void **state)
 {
     struct schema_column wide = column_of(SST_F64), narrow = column_of(SST_F32);
     uint64_t cell = 0;
@@ -429,7 +431,7 @@ static bool falls(enum sst_type type, uint64_t from, uint64_t to)
     return schema_falls(&column, from, to);
 }
 
-static void a_column_falls_in_its_own_order(void **state)
+static void falling_follows_the_order_of_the_type(void **state)
 {
     assert_false(falls(SST_U64, 1, 1));
     assert_false(falls(SST_U64, 1, UINT64_MAX));
@@ -445,7 +447,7 @@ static void a_column_falls_in_its_own_order(void **state)
 
 /* ---- descriptions ---- */
 
-static void nothing_but_a_description_is_read(void **state)
+static void malformed_descriptions_are_rejected(void **state)
 {
     struct schema schema, read;
     uint8_t wire[SCHEMA_WIRE_MAX], bad[SCHEMA_WIRE_MAX];
@@ -456,7 +458,7 @@ static void nothing_but_a_description_is_read(void **state)
         assert_int_equal(schema_read(&read, wire, (size_t)short_size), -EPROTO);
     wire[size] = 0;
     assert_int_equal(schema_read(&read, wire, (size_t)size + 1), -EPROTO);
-    /* another version, the other byte order, too many columns, a type, a flag, a count */
+    /* another version, the other byte order, wrong number of columns, wrong type, flag, count */
     const struct {
         unsigned at;
         uint8_t value;
@@ -485,12 +487,12 @@ static void the_largest_description_fits(void **state)
     assert_true(schema_write(&schema, wire, sizeof wire) > 0);
 }
 
-TEST_MAIN(TEST(a_type_has_the_size_of_its_field), TEST(a_column_is_its_field),
-          TEST(columns_lie_where_they_are_told_to),
-          TEST(forty_eight_bytes_need_no_line_of_their_own), TEST(a_single_number_is_lone),
-          TEST(no_columns_overlap_and_descriptions_are_read_back),
-          TEST(bad_columns_are_refused_with_a_reason), TEST(bad_pairs_of_columns_are_refused),
-          TEST(hashes_differ_iff_layouts_do), TEST(fields_are_widened_and_narrowed),
-          TEST(integers_take_what_they_can_hold), TEST(floats_take_the_nearest),
-          TEST(a_column_falls_in_its_own_order), TEST(nothing_but_a_description_is_read),
-          TEST(the_largest_description_fits))
+TEST_MAIN(TEST(a_type_has_the_size_of_its_field), TEST(a_column_describes_its_field),
+          TEST(columns_are_at_their_documented_offsets),
+          TEST(a_column_of_48_bytes_needs_no_line_of_its_own), TEST(a_single_number_is_lone),
+          TEST(columns_never_overlap_and_descriptions_survive_reading),
+          TEST(invalid_columns_are_refused_with_a_reason), TEST(conflicting_columns_are_refused),
+          TEST(hashes_differ_exactly_if_layouts_do), TEST(fields_are_widened_and_narrowed),
+          TEST(integer_columns_accept_exactly_their_range),
+          TEST(float_columns_take_the_nearest_value), TEST(falling_follows_the_order_of_the_type),
+          TEST(malformed_descriptions_are_rejected), TEST(the_largest_description_fits))

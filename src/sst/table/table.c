@@ -8,7 +8,8 @@
 #include "base/check.h"
 #include "base/compare.h"
 
-/* All that rows_max sizes. Where a row has no member, a name and a bit of live are zero. */
+/* Allocates and initialises the three arrays. Without a member, a row's id and live bit are
+ * zero. */
 static bool arrays_make(struct table *table, uint32_t rows_max)
 {
     table->rows_max = rows_max;

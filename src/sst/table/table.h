@@ -1,13 +1,13 @@
 #pragma once
-/* table: the rows as this member has them in memory, and reading them.
+/* table: this member's copies of all rows in memory, and functions to read them.
  *
- * Nothing here knows how rows travel, and nothing here waits: whatever spreads rows
- * stores into these with the functions of row.h. Pure, so that the same table lives in
- * a simulated node.
+ * Nothing here depends on how rows travel, and nothing here waits: the code that spreads rows
+ * stores into these copies with the functions of row.h. Pure, so that a simulated node uses the
+ * same table.
  *
- * Invariants: rows[] never holds NULL and an address in it is never unmapped while
- * the table lives, so any thread may read any row at any time; a row without a
- * member reads as zeroes; live is a subset of the rows with a member. */
+ * Invariants: rows[] never holds NULL, and an address in it is never unmapped while the table is
+ * open, so any thread may read any row at any time; a row without a member reads as zeroes; `live`
+ * is a subset of the rows with a member. */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,32 +18,32 @@
 #include "sst/table/schema.h"
 #include "sst/table/view.h"
 
-/* A table of a program has at most SST_ROWS_MAX rows; one inside a node has one for each server. */
+/* A table of a program has at most SST_ROWS_MAX rows; a table inside a node has one per server. */
 #define TABLE_ROWS_MAX 65536
 
 struct table {
     struct schema schema;
-    /* Where the rows are. Stored with release by whoever opens or closes a row, after
-     * its memory is ready; loaded with acquire. */
-    uint8_t *_Atomic *rows; /* the three arrays are one allocation, which never moves */
-    /* Who is a member and lives, a bit each; written by the detector between two
-     * passes, with release; evaluations run between those, other threads see each word
-     * as it is. */
+    /* The addresses of the rows. The code that opens or closes a row stores its address with
+     * release, after its memory is ready; readers load with acquire. */
+    uint8_t *_Atomic *rows; /* rows, live and members are one allocation, which never moves */
+    /* A bit for each row whose member is alive. The detector writes it with release between two
+     * passes. Evaluations run inside a pass, so it does not change under them; other threads see
+     * each word as it is at that moment. */
     _Atomic uint64_t *live;
-    _Atomic uint64_t *members;  /* their names; as live */
-    uint32_t rows_max;          /* no row from here on is ever live */
+    _Atomic uint64_t *members;  /* the ids of the members; written like `live` */
+    uint32_t rows_max;          /* rows from this number on are never live */
     uint32_t live_words;        /* of live[], for loops over rows */
-    _Atomic uint64_t epoch;     /* as live, stored last */
-    _Atomic uint32_t row_count; /* as live */
-    _Atomic uint64_t views;     /* odd while a view changes the four above and rows[];
-                                 * written as the sequence of a row */
-    _Atomic uint64_t retries;   /* reads that met a put; counted by readers, relaxed */
-    uint32_t own;               /* our row; set before anybody reads */
-    uint8_t *nothing;           /* a row of zeroes, for rows without a member */
+    _Atomic uint64_t epoch;     /* written like `live`, and last */
+    _Atomic uint32_t row_count; /* written like `live` */
+    _Atomic uint64_t views; /* odd while a view changes live, members, epoch, row_count and rows[];
+                               written like the sequence of a row */
+    _Atomic uint64_t retries; /* reads that overlapped with a put; readers count, relaxed */
+    uint32_t own;             /* our row; set before any thread reads */
+    uint8_t *nothing;         /* a row of zeroes, used for rows without a member */
 };
 
-/* At most rows_max rows, 1 .. TABLE_ROWS_MAX. The arrays have room for SST_ROWS_MAX at least, so
- * that a program may ask for any such row. -ENOMEM. The schema is copied. */
+/* Makes a table of at most rows_max rows, 1 .. TABLE_ROWS_MAX. The arrays have at least
+ * SST_ROWS_MAX entries, so that a program may ask for any such row. Copies the schema. -ENOMEM. */
 MUST_CHECK int table_init(struct table *table, const struct schema *schema, uint32_t rows_max);
 void table_fini(struct table *table);
 
@@ -59,8 +59,9 @@ static inline bool table_is_live(const struct table *table, uint32_t row)
                bitset_bit(row);
 }
 
-/* Is what was read of the view (all that `views` counts) of one view? Begin, read, then ask whether
- * the same number still stands; an odd one never does. */
+/* Check that several reads saw the same view (all fields that `views` covers): call
+ * table_view_begin, read, then call table_view_stands with the number. It returns false if the view
+ * changed meanwhile, and always for an odd number. */
 static inline uint64_t table_view_begin(const struct table *table)
 {
     return atomic_load_explicit(&table->views, memory_order_acquire);
@@ -72,7 +73,7 @@ static inline bool table_view_stands(const struct table *table, uint64_t views)
     return !(views & 1) && atomic_load_explicit(&table->views, memory_order_relaxed) == views;
 }
 
-/* The live rows one after the other:
+/* Iterates over the live rows:
  *   for (uint32_t row = 0; table_next_live(table, &row); row++) */
 static inline bool table_next_live(const struct table *table, uint32_t *row)
 {
@@ -87,7 +88,7 @@ static inline bool table_next_live(const struct table *table, uint32_t *row)
     return false;
 }
 
-/* The cell of a number (schema_is_number), as schema_widen makes it; acquires. */
+/* Loads the cell of a number (schema_is_number), in the form of schema_widen, with acquire. */
 static inline uint64_t table_cell(const struct table *table, uint32_t row, uint32_t cell)
 {
     return atomic_load_explicit(

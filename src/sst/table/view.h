@@ -8,17 +8,17 @@
 #include <weft/sst.h>
 
 struct view_member {
-    ripc_id id;     /* 0: the row is nobody's */
-    uint64_t nonce; /* random, of this membership: a process that comes again has another */
-    uint64_t since; /* the epoch in which it became a member: the eldest lead */
+    ripc_id id;     /* 0: the row has no member */
+    uint64_t nonce; /* random, for this membership: a process that joins again has a new one */
+    uint64_t since; /* the epoch in which it became a member; the eldest member leads */
 };
 
 struct view {
-    uint64_t table;                   /* random, of this founding: tables of one name never mix */
-    uint64_t epoch;                   /* from 1 */
-    uint32_t row_count;               /* of rows[]; the last is somebody's */
-    uint64_t left[SST_ROWS_MAX / 64]; /* rows whose member went by itself since the view before; of
-                                       * the others that are gone every member says: it failed */
+    uint64_t table;     /* random, for this founding: distinguishes tables of the same name */
+    uint64_t epoch;     /* from 1 */
+    uint32_t row_count; /* of rows[]; the last of them has a member */
+    uint64_t left[SST_ROWS_MAX / 64]; /* rows whose member left voluntarily since the previous view;
+                                         members report every other removed member as failed */
     struct view_member rows[SST_ROWS_MAX];
 };
 
