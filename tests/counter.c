@@ -38,7 +38,7 @@ static node_id root_of(const struct world *world, const char *name)
     return node_root(world->nodes[0].node, &key);
 }
 
-static void numbers_are_kept_at_their_root(void **state)
+static void numbers_are_stored_at_the_root_of_their_key(void **state)
 {
     struct world *world = world_open_settled("torus:3x3", services, 0);
     char name[16];
@@ -49,7 +49,7 @@ static void numbers_are_kept_at_their_root(void **state)
             assert_int_equal(told.value, round);
             assert_int_equal(told.server, root_of(world, name + 1));
         }
-    world_run(world, 200 * MSEC); /* nobody trusts his memory any more */
+    world_run(world, 200 * MSEC); /* until all cached values have expired */
     for (unsigned i = 0; i < 9; i++) {
         snprintf(name, sizeof name, "?name %u", i);
         struct told told = ask(world, i, name);
@@ -60,8 +60,9 @@ static void numbers_are_kept_at_their_root(void **state)
     world_close(world);
 }
 
-/* In a ring of eight the ways are known: who is three hops away hears from who is two away. */
-static void who_saw_a_number_answers_on_the_way(void **state)
+/* In a ring of eight the routes are known: a server three hops away gets the answer from the server
+ * two hops away. */
+static void a_server_on_the_way_answers_from_its_cache(void **state)
 {
     struct world *world = world_open_settled("torus:8", services, 0);
     node_id root = root_of(world, "visits"), far = (root + 3) % 8, near = (root + 2) % 8;
@@ -72,7 +73,7 @@ static void who_saw_a_number_answers_on_the_way(void **state)
     told = ask(world, (root + 5) % 8, "+visits"); /* from the other side */
     assert_int_equal(told.value, 1);
     assert_int_equal(told.server, root);
-    assert_int_equal(ask(world, far, "?visits").value, 0); /* old, and that is what it promised */
+    assert_int_equal(ask(world, far, "?visits").value, 0); /* stale, as the service documents */
     world_run(world, 101 * MSEC);
     told = ask(world, far, "?visits");
     assert_int_equal(told.value, 1);
@@ -80,8 +81,8 @@ static void who_saw_a_number_answers_on_the_way(void **state)
     world_close(world);
 }
 
-/* Two names that end alike: the second finds its place taken, and is told so. */
-static void a_place_that_is_taken(void **state)
+/* Two names whose keys end alike: the second one finds its place taken and gets an error. */
+static void a_second_name_for_the_same_place_gets_an_error(void **state)
 {
     struct world *world = world_open_settled("torus:1", services, 0);
     world_run(world, 2000 * MSEC);
@@ -94,9 +95,10 @@ static void a_place_that_is_taken(void **state)
     assert_int_equal(ask(world, 0, one).value, 1);
     assert_int_equal(ask(world, 0, other).value, -1);
     assert_int_equal(ask(world, 0, one).value, 2);
-    world_ask(world, 0, SERVICE, CLIENT, "", 0); /* no answer, no harm */
+    world_ask(world, 0, SERVICE, CLIENT, "", 0); /* no answer, and no harm */
     world_close(world);
 }
 
-TEST_MAIN(TEST(numbers_are_kept_at_their_root), TEST(who_saw_a_number_answers_on_the_way),
-          TEST(a_place_that_is_taken))
+TEST_MAIN(TEST(numbers_are_stored_at_the_root_of_their_key),
+          TEST(a_server_on_the_way_answers_from_its_cache),
+          TEST(a_second_name_for_the_same_place_gets_an_error))

@@ -1,5 +1,5 @@
-/* What key spaces, plans, placements, bootstrapping, nodes (with the table in each) and orders of
- * messages do when there is no memory. */
+/* How key spaces, plans, placements, bootstrapping, nodes (each with its table) and message orders
+ * behave when memory allocation fails. */
 #include "node/commission/bootstrap.h"
 #include "node/commission/placement.h"
 #include "node/node_world.h"
@@ -7,7 +7,7 @@
 
 #include "refuse_each.h"
 
-static struct topology topology; /* what the task is about, and its plan */
+static struct topology topology; /* the subject of a test, and its plan */
 static struct plan plan;
 
 static void subject_open(const char *spec)
@@ -40,20 +40,20 @@ static enum err plan_make(const char *what, struct why *why)
     return err;
 }
 
-static void plans_and_their_key_spaces(void **state)
+static void plans_and_key_spaces_report_lack_of_memory(void **state)
 {
     static const char *const specs[] = {"torus:3x4", "novacube:4x4x4",
                                         "jellyfish:n=16,degree=4,seed=1"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         subject_open(specs[i]);
-        if (topology.kind != TOPOLOGY_JELLYFISH) /* levels need no memory before they are walked */
+        if (topology.kind != TOPOLOGY_JELLYFISH) /* levels allocate nothing before they are used */
             refuse_each(space_make, specs[i]);
         refuse_each(plan_make, specs[i]);
         subject_close();
     }
 }
 
-/* Everybody hears whom the plan says, but for one cable. */
+/* Reports in which every server sees its planned neighbours, except over one cable. */
 static struct placement_report *reports_make(void)
 {
     static struct placement_report reports[64];
@@ -82,7 +82,7 @@ static enum err place(const char *what, struct why *why)
     return err;
 }
 
-static void placements(void **state)
+static void placements_report_lack_of_memory(void **state)
 {
     static const char *const specs[] = {"torus:3x4", "jellyfish:n=16,degree=4,seed=1"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
@@ -102,7 +102,7 @@ static enum err boot(const char *what, struct why *why)
     return err;
 }
 
-static void bootstrapping(void **state)
+static void bootstrapping_reports_lack_of_memory(void **state)
 {
     subject_open("torus:3x3");
     refuse_each(boot, "bootstrap");
@@ -124,7 +124,7 @@ static enum err node_make(const char *what, struct why *why)
     return err;
 }
 
-static void nodes(void **state)
+static void nodes_report_lack_of_memory(void **state)
 {
     subject_open("jellyfish:n=16,degree=4,seed=1");
     refuse_each(node_make, "node");
@@ -143,10 +143,11 @@ static enum err order_make(const char *what, struct why *why)
     return OK;
 }
 
-static void orders_of_messages(void **state)
+static void message_orders_report_lack_of_memory(void **state)
 {
     refuse_each(order_make, "order");
 }
 
-TEST_MAIN(TEST(plans_and_their_key_spaces), TEST(placements), TEST(bootstrapping), TEST(nodes),
-          TEST(orders_of_messages))
+TEST_MAIN(TEST(plans_and_key_spaces_report_lack_of_memory), TEST(placements_report_lack_of_memory),
+          TEST(bootstrapping_reports_lack_of_memory), TEST(nodes_report_lack_of_memory),
+          TEST(message_orders_report_lack_of_memory))

@@ -1,6 +1,6 @@
-/* Small applications of shared state tables, of real processes: counting in step, electing a
- * leader while members are killed, and routing, where what a predicate saves is held
- * against an oracle that finds all routes anew at every change.
+/* Small applications of shared state tables with real processes: counting in step; electing a
+ * leader while members are killed; and routing, where a predicate decides when to compute routes
+ * again, checked against an oracle that computes all routes at every change.
  *
  *   sst_apps_test [SEED] */
 #include <signal.h>
@@ -21,7 +21,7 @@
 #define SECOND      1000000000LL
 #define PATIENCE    ripc_after(30 * SECOND)
 
-/* Ends the process with a line that says why. */
+/* Ends the process with a line that gives the reason. */
 #define demand(condition)                                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -30,11 +30,11 @@
         }                                                                                          \
     } while (0)
 
-/* What the processes tell the test. Each word has one writer; relaxed where it is only counted,
- * else released and acquired. */
+/* Results of the processes for the test. Each word has one writer; stored relaxed if it is only a
+ * counter, otherwise with release, and loaded with acquire. */
 struct shared {
-    _Atomic uint64_t follows[MEMBERS_MAX + 1]; /* by id: whom it takes for the leader */
-    _Atomic uint64_t leads[MEMBERS_MAX + 1];   /* by id: it was elected by so many */
+    _Atomic uint64_t follows[MEMBERS_MAX + 1]; /* by id: the leader that it follows */
+    _Atomic uint64_t leads[MEMBERS_MAX + 1];   /* by id: how many members elected it */
     _Atomic bool doomed[MEMBERS_MAX + 1];      /* by id: written before it is killed */
     _Atomic bool stop;
     _Atomic uint64_t found[MEMBERS_MAX], checked[MEMBERS_MAX]; /* routing: by process */
@@ -42,7 +42,7 @@ struct shared {
 static struct shared *shared;
 
 static struct {
-    uint64_t table; /* of this test: no other has it */
+    uint64_t table; /* each test has its own */
     uint64_t seed;
     uint32_t members;
     uint64_t wanted;
@@ -196,7 +196,7 @@ static bool am_elected(const struct sst *table, void *argument)
            sst_get_u64(table, sst_row_own(table), 0) == *own;
 }
 
-/* Whoever is elected is the only one: all that come before it are dead. */
+/* The elected leader is the only one: all members with lower ids are dead. */
 static void take_office(struct sst *table, void *argument)
 {
     const ripc_id *own = argument;
@@ -218,7 +218,8 @@ static void be_elector(uint32_t index)
     leave(ripc, table);
 }
 
-/* All who live follow the lowest of them, who knows that it was elected. */
+/* Waits until all live members follow the lowest of them, and that one knows that it was
+ * elected. */
 static bool election_settles(const pid_t *pids, uint32_t lowest)
 {
     for (int64_t deadline = PATIENCE; ripc_now() < deadline; usleep(200)) {
@@ -248,7 +249,7 @@ static bool election(void)
         good &= election_settles(pids, leader + 1);
         if (living == 1)
             break;
-        /* The leader or somebody, after a moment or at once. */
+        /* Kills the leader or any member, at once or after a moment. */
         uint32_t victim = rng_below(&rng, 2) ? leader : (uint32_t)rng_below(&rng, task.members);
         if (!pids[victim])
             continue;
@@ -272,7 +273,7 @@ static bool election(void)
 #define FAR (1u << 30)
 
 struct link_row {
-    uint32_t costs[MEMBERS_MAX]; /* of its link to each; 0: there is none */
+    uint32_t costs[MEMBERS_MAX]; /* of the owner's link to each other router; 0: no link */
     uint64_t changes;
 };
 static const struct sst_column link_columns[] = {
@@ -282,14 +283,15 @@ static const struct sst_column link_columns[] = {
 
 struct routes {
     uint32_t distance[MEMBERS_MAX];
-    uint32_t before[MEMBERS_MAX]; /* the last router on the way; of several the first */
+    uint32_t before[MEMBERS_MAX]; /* the last router before the destination; of several the one with
+                                     the lowest number */
 };
 
 struct router {
     uint32_t own, index;
-    struct routes routes; /* as the predicate keeps them */
+    struct routes routes; /* as the predicate maintains them */
     uint64_t found, checked;
-    bool settled; /* all changes of all were seen */
+    bool settled; /* all changes of all routers were seen */
 };
 
 struct costs {
@@ -302,7 +304,7 @@ static bool is_nearer(const struct routes *routes, uint32_t to, uint32_t distanc
            (distance == routes->distance[to] && from < routes->before[to]);
 }
 
-/* Dijkstra's, from the definition. */
+/* Dijkstra's algorithm, in its plain form. */
 static struct routes routes_of(const struct costs *costs, uint32_t own)
 {
     struct routes routes = {0};
@@ -328,7 +330,7 @@ static struct routes routes_of(const struct costs *costs, uint32_t own)
     return routes;
 }
 
-/* Can a shortest path be another? Looks at each link once. */
+/* Can any shortest path change? Checks each link once. */
 static bool routes_change(const struct routes *routes, const struct costs *costs)
 {
     for (uint32_t from = 0; from < task.members; from++)
@@ -342,13 +344,13 @@ static bool routes_change(const struct routes *routes, const struct costs *costs
     return false;
 }
 
-/* One look at the table, taken by both ways. */
+/* Updates the routes and checks them with the oracle, both from the same copy of the table. */
 static bool costs_changed(const struct sst *table, void *argument)
 {
     struct router *router = argument;
     struct costs costs = {0};
     if (router->settled)
-        return false; /* the others may leave: their rows are no longer what is asked about */
+        return false; /* the others may be leaving: their rows no longer count */
     bool settled = sst_sum_u64(table, 1) == task.members * task.wanted;
     for (uint32_t row = 0; row < task.members; row++)
         demand(sst_get(table, row, &(struct sst_range){.column = 0}, costs.of[row]) == 0);
@@ -441,9 +443,9 @@ int main(int count, char **words)
     bool counts = counting();
     printf("%sok 1 - two, four and six processes count in step\n", counts ? "" : "not ");
     bool elects = election();
-    printf("%sok 2 - whoever is killed, the lowest that lives is elected\n", elects ? "" : "not ");
+    printf("%sok 2 - after each kill the lowest live member is elected\n", elects ? "" : "not ");
     bool routes = routing();
-    printf("%sok 3 - the predicate misses no change of a route\n", routes ? "" : "not ");
+    printf("%sok 3 - the predicate notices every change of a route\n", routes ? "" : "not ");
     ripc_clean(NULL);
     bool clean = rmdir(folder) == 0;
     printf("%sok 4 - nothing is left behind\n", clean ? "" : "not ");

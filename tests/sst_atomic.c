@@ -1,12 +1,12 @@
 /* Atomic multicast between real processes: members that send in bursts, that are silent, that
- * are slow to take, that join in the middle, and that are killed in the middle of it all.
+ * deliver slowly, that join later, and that are killed at any moment.
  *
- * Each writes down what it delivered where the test can read it. All who are left at the end
- * must have written the same; whoever was killed the begin of that; whoever joined the
- * end of it; and of each sender the messages are there in its order, all of
- * those who are left, none twice.
+ * Each member logs what it delivers in memory that the test can read. All members that are alive at
+ * the end must have the same log. The log of a killed member must be the beginning of that log, the
+ * log of a late joiner its end. The messages of each sender must be in order without duplicates,
+ * and those of live senders complete.
  *
- *   sst_atomic_test [SEED [ROUNDS [SCENARIO]]]     so many rounds of each, or of one */
+ *   sst_atomic_test [SEED [ROUNDS [SCENARIO]]]     that many rounds of each scenario, or of one */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -30,7 +30,7 @@
 #define SECOND       1000000000LL
 #define PATIENCE     ripc_after(60 * SECOND)
 
-/* Ends the process with a line that says why. */
+/* Ends the process with a line that gives the reason. */
 #define demand(condition)                                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -41,10 +41,10 @@
 
 struct scenario {
     const char *name;
-    uint32_t members;  /* that begin */
-    uint32_t joiners;  /* that come when some was delivered */
-    uint32_t kills;    /* of those who began */
-    uint32_t messages; /* of each that sends */
+    uint32_t members;  /* at the beginning */
+    uint32_t joiners;  /* start when some messages were delivered */
+    uint32_t kills;    /* of the members at the beginning */
+    uint32_t messages; /* of each member that sends */
     uint32_t silent;   /* members, a bit each */
     uint32_t slow;
     uint32_t slots;
@@ -75,14 +75,14 @@ static const struct scenario scenarios[] = {
 };
 #define SCENARIOS (sizeof scenarios / sizeof *scenarios)
 
-/* A message, and what is written down of it. */
+/* A message, and its entry in the log. */
 struct letter {
     uint32_t index;  /* of the sender */
-    uint32_t number; /* of its messages */
+    uint32_t number; /* of the message, counted by its sender */
 };
 
 struct account {
-    _Atomic uint64_t delivered;         /* letters in the log; released when they are there */
+    _Atomic uint64_t delivered; /* letters in the log; stored with release after they are written */
     _Atomic uint64_t of[MEMBERS_MAX];   /* by sender; relaxed */
     _Atomic uint64_t nulls, sent_again; /* relaxed */
     struct letter log[LOG_MAX];
@@ -138,7 +138,7 @@ static void change(struct sst_multicast *multicast, const struct sst_multicast_v
     demand(delivered == 0 || view->sequence > self.sequence);
 }
 
-/* So many messages from that number on. */
+/* Writes that many messages, beginning with that number. */
 static unsigned letters_write(struct iovec *messages, uint8_t (*texts)[SLOT_SIZE], uint32_t number,
                               unsigned count)
 {
@@ -219,7 +219,7 @@ static pid_t start(uint32_t index)
     _exit(0);
 }
 
-/* ---- what they wrote ---- */
+/* ---- the logs ---- */
 
 static uint64_t written(uint32_t index)
 {
@@ -231,7 +231,7 @@ static bool sends(uint32_t index)
     return !(self.scenario->silent >> index & 1);
 }
 
-/* Has everybody who is left all messages of everybody who is left? */
+/* Have all live members delivered all messages of all live members? */
 static bool all_is_delivered(const pid_t *pids)
 {
     uint32_t began = self.scenario->members;
@@ -239,13 +239,13 @@ static bool all_is_delivered(const pid_t *pids)
         for (uint32_t from = 0; from < MEMBERS_MAX; from++) {
             uint64_t count =
                 atomic_load_explicit(&shared->accounts[to].of[from], memory_order_relaxed);
-            /* Whoever joined later has not heard the first ones of the others. */
+            /* A late joiner has not received the first messages of the others. */
             bool heard =
                 to < began || from == to ? count == self.scenario->messages : written(to) > 0;
             if (pids[to] && pids[from] && sends(from) && !heard)
                 return false;
         }
-    /* Of the dead, too, all have the same: so all end with the same letter. */
+    /* All have the same messages of dead members, too, so all logs end with the same letter. */
     struct letter last[2];
     unsigned found = 0;
     for (uint32_t i = 0; i < MEMBERS_MAX; i++) {
@@ -259,7 +259,8 @@ static bool all_is_delivered(const pid_t *pids)
     return true;
 }
 
-/* Each sender's letters in its order and none twice; of who began, from the first on. */
+/* Checks that each sender's letters are in order without duplicates, and complete from the first
+ * one for a member that was there from the beginning. */
 static bool senders_are_whole(uint32_t index, bool began)
 {
     const struct account *account = &shared->accounts[index];
@@ -278,7 +279,7 @@ static bool senders_are_whole(uint32_t index, bool began)
     return true;
 }
 
-/* Is the one the begin of the other, or (joined) its end? */
+/* Is the log of `part` the beginning of that of `whole`, or (joined) its end? */
 static bool logs_agree(uint32_t part, uint32_t whole, bool joined)
 {
     uint64_t part_count = written(part), whole_count = written(whole);
@@ -303,7 +304,7 @@ static bool accounts_agree(const pid_t *pids)
     const struct scenario *scenario = self.scenario;
     uint32_t whole = 0;
     while (whole < scenario->members && !pids[whole])
-        whole++; /* one that began and is left */
+        whole++; /* a live member that was there from the beginning */
     bool good = true;
     for (uint32_t i = 0; i < scenario->members + scenario->joiners; i++) {
         bool began = i < scenario->members;
@@ -319,7 +320,7 @@ static bool accounts_agree(const pid_t *pids)
 
 /* ---- a scenario ---- */
 
-/* Until it has delivered so many, if there are so many. */
+/* Waits until the member has delivered that many, if there are that many. */
 static void written_await(uint32_t index, uint64_t count, int64_t deadline)
 {
     while (ripc_now() < deadline && written(index) < count)
@@ -339,7 +340,7 @@ static bool scenario_run(const struct scenario *scenario, uint64_t seed)
     for (uint32_t i = 0; i < scenario->members; i++)
         pids[i] = start(i);
     for (uint32_t i = 0; i < scenario->members; i++)
-        written_await(i, 1, PATIENCE); /* nobody is missed before all are there */
+        written_await(i, 1, PATIENCE); /* no member is killed before all have joined */
     for (uint32_t event = 0; event < scenario->kills + scenario->joiners; event++) {
         uint32_t witness = scenario->members - 1;
         while (!pids[witness])
@@ -370,7 +371,7 @@ static bool scenario_run(const struct scenario *scenario, uint64_t seed)
     return accounts_agree(pids) && good;
 }
 
-/* So many rounds, and a line about them. */
+/* Runs that many rounds and prints a line about them. */
 static bool scenario_try(size_t index, uint64_t seed, unsigned rounds)
 {
     const struct scenario *scenario = &scenarios[index];

@@ -1,11 +1,11 @@
-/* Two processes share a table over libfabric alone, in both designs: numbers and wide
- * columns, data before its guard, counting, detectors that sleep, a barrier, a member that is
- * killed and comes again, and one that leaves.
+/* Two processes share a table over libfabric alone, in both designs: numbers and wide columns, data
+ * before its guard, counting, sleeping detectors, a barrier, a member that is killed and joins
+ * again, and one that leaves.
  *
- * WEFT_TEST_PROVIDER (tcp) and WEFT_TEST_ADDRESS (127.0.0.1) say where, WEFT_TEST_COUNT (10000)
- * how far to count. The peer is this program again, with the design and a descriptor as its
- * words: a byte there says that it is a member. All it is told after that it reads in the
- * table. */
+ * WEFT_TEST_PROVIDER (tcp) and WEFT_TEST_ADDRESS (127.0.0.1) select the network, WEFT_TEST_COUNT
+ * (10000) how far to count. The peer is this program again, with the design and a descriptor as its
+ * arguments: it writes a byte to the descriptor when it is a member. After that it takes all orders
+ * from the table. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -24,20 +24,20 @@
 #define TABLE      31
 #define SELF       1
 #define PEER       2
-#define WORDS      700 /* more than one write of the transport */
+#define WORDS      700 /* more than fit into one write of the transport */
 #define NAME       13
 #define SECOND     1000000000LL
-#define PUTS_AHEAD 200 /* of what was answered, at most */
+#define PUTS_AHEAD 200 /* of the last answer, at most */
 
 struct row {
     uint64_t count;
-    uint64_t goal; /* of counting */
+    uint64_t goal; /* how far to count */
     uint64_t ready;
     uint64_t words[WORDS];
     uint32_t order;
     int8_t small;
     double real;
-    uint64_t wrong; /* what the peer saw that it should not have */
+    uint64_t wrong; /* an error that the peer noticed, or 0 */
     char name[NAME];
 };
 
@@ -55,7 +55,7 @@ static const struct sst_column columns[COLUMNS] = {
     [WORD] = SST_COLUMN(struct row, name, SST_BYTES, 0),
 };
 
-/* What the peer is told to do, in column ORDER of our row. */
+/* Orders for the peer, in column ORDER of our row. */
 enum { ORDER_BARRIER = 1, ORDER_LEAVE };
 
 static const char *setting(const char *name, const char *otherwise)
@@ -66,7 +66,7 @@ static const char *setting(const char *name, const char *otherwise)
 
 static int64_t late(void)
 {
-    return ripc_after(240 * SECOND); /* for an emulated machine under load */
+    return ripc_after(240 * SECOND); /* long enough for an emulated machine under load */
 }
 
 static uint64_t word_of(ripc_id member, uint64_t number, unsigned index)
@@ -90,7 +90,7 @@ static struct sst_config config_make(ripc_id member, enum sst_design design, cha
     };
 }
 
-/* ---- what both do ---- */
+/* ---- shared by test and peer ---- */
 
 static void block_publish(struct sst *table, ripc_id member, uint64_t number)
 {
@@ -100,12 +100,12 @@ static void block_publish(struct sst *table, ripc_id member, uint64_t number)
     sst_publish(table, &(struct sst_range){.column = BLOCK}, 1, READY, number, NULL);
 }
 
-/* The block is of that put or of a later one, and whole. A row that was owed comes at once: its
- * block may be as many puts ahead of its guard as were made meanwhile. */
+/* Is the block complete, and from that put or a later one? An owed row is sent as a whole: its
+ * block may be ahead of its guard by as many puts as were made meanwhile. */
 static bool block_is_right(const struct sst *table, uint32_t row, ripc_id member, uint64_t ready)
 {
-    static uint64_t words[WORDS]; /* of where triggers run, and the tests run no such */
-    int result; /* -EAGAIN: it is being written, and that takes long where it is emulated */
+    static uint64_t words[WORDS]; /* only used where triggers run, or by tests without triggers */
+    int result; /* -EAGAIN: it is being written, which takes long on an emulated machine */
     do
         result = sst_get(table, row, &(struct sst_range){.column = BLOCK}, words);
     while (result == -EAGAIN);
@@ -154,7 +154,7 @@ static bool block_is_new(const struct sst *table, void *argument)
     return row >= 0 && sst_get_u64(table, (uint32_t)row, READY) > *(uint64_t *)argument;
 }
 
-/* Sends back what it saw: the same number with a block of its own. */
+/* Answers what it saw: the same number with a block of its own. */
 static void block_answer(struct sst *table, void *argument)
 {
     uint64_t *seen = argument;
@@ -173,7 +173,7 @@ static bool order_is(const struct sst *table, void *argument)
     return row >= 0 && sst_get_u64(table, (uint32_t)row, ORDER) == *(const uint64_t *)argument;
 }
 
-/* A peer that cannot go on says why and ends: the test sees its death. */
+/* A peer that cannot go on prints the reason and exits: the test notices its death. */
 static void must(int result, const char *what, const char *reason)
 {
     if (result < 0) {
@@ -195,8 +195,8 @@ static int peer_run(enum sst_design design, int ready)
     struct ripc *ripc;
     struct sst *table;
     char reason[RIPC_REASON_MAX] = "";
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves no peer behind */
-    /* The environment says the rest: the test set it. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves no peer behind */
+    /* The test has set everything else in the environment. */
     must(ripc_open(&(struct ripc_config){.reason = reason}, &ripc), "ripc_open", reason);
     struct sst_config config = config_make(PEER, design, reason);
     must(sst_open(ripc, &config, &table), "sst_open", reason);
@@ -232,7 +232,7 @@ static pid_t peer_pid;
 static uint32_t peer_row;
 static char *program;
 static enum sst_design chosen;
-static _Atomic unsigned failures, epochs; /* told by upcalls */
+static _Atomic unsigned failures, epochs; /* counted by upcalls */
 
 static void on_news(struct sst *table, const struct sst_news *news, void *argument)
 {
@@ -270,7 +270,7 @@ static void peer_kill(void)
     peer_pid = 0;
 }
 
-/* Waits for something about the columns. */
+/* Waits until `holds` is true; evaluated when one of the columns changes. */
 static void await(sst_holds *holds, void *argument)
 {
     static const uint32_t names[] = {COUNT, GOAL, READY, SMALL, REAL, WORD, WRONG};
@@ -295,7 +295,7 @@ static bool peer_has_told(const struct sst *table, void *argument)
     return sst_get_f64(table, peer_row, REAL) == 1e-300;
 }
 
-static void both_meet_and_see_their_rows(void **state)
+static void both_members_see_each_others_rows(void **state)
 {
     struct row row;
     live_await(2);
@@ -326,11 +326,11 @@ static void ask(void)
     assert_int_equal(sst_get_u64(self, peer_row, WRONG), 0);
 }
 
-static void wide_data_is_there_when_its_guard_is(void **state)
+static void wide_data_is_visible_when_its_guard_is(void **state)
 {
     for (unsigned i = 0; i < 100; i++)
         ask();
-    /* Faster than they are answered: each is right, and the last one arrives. */
+    /* Faster than the answers: each answer is right, and the last put arrives. */
     for (unsigned i = 0; i < PUTS_AHEAD; i++)
         block_publish(self, SELF, ++asked);
     await(answer_is_there, &asked);
@@ -343,8 +343,8 @@ static bool count_is_reached(const struct sst *table, void *argument)
     return sst_all_at_least_u64(table, COUNT, *(const uint64_t *)argument);
 }
 
-/* In portions: where it is emulated, only that nothing moves any more is a mistake. */
-static void both_count_together(void **state)
+/* In steps: on a slow emulated machine only a standstill is an error, not a long run. */
+static void both_members_count_together(void **state)
 {
     uint64_t goal = strtoull(setting("WEFT_TEST_COUNT", "10000"), NULL, 10);
     int64_t begun = ripc_now();
@@ -367,9 +367,9 @@ static uint64_t blocks(void)
     return stats.blocks;
 }
 
-/* Bells of both processes have no safety timeout (main), so a detector that is not woken does not
- * see the next question or its answer. */
-static void detectors_that_sleep_are_woken(void **state)
+/* The bells of both processes have no safety timeout (main), so a detector that is not woken does
+ * not see the next question or its answer. */
+static void sleeping_detectors_are_woken(void **state)
 {
     for (unsigned i = 0; i < 5; i++) {
         uint64_t before = blocks();
@@ -382,12 +382,12 @@ static void detectors_that_sleep_are_woken(void **state)
     ask();
 }
 
-static void what_was_put_is_flushed_and_a_barrier_holds(void **state)
+static void puts_are_flushed_and_a_barrier_holds(void **state)
 {
     assert_int_equal(sst_set_f64(self, REAL, 2.5), 0);
     assert_int_equal(sst_flush(self, late()), 0);
     int result = sst_barrier(self, ripc_after(SECOND / 100));
-    assert_int_equal(result, -ETIMEDOUT); /* the peer has not been told to */
+    assert_int_equal(result, -ETIMEDOUT); /* the peer has no order yet */
     assert_int_equal(sst_set_u64(self, ORDER, ORDER_BARRIER), 0);
     assert_int_equal(sst_barrier(self, late()), 0);
 }
@@ -397,14 +397,14 @@ static bool peer_is_forgotten(const struct sst *table, void *argument)
     return sst_row_of(table, PEER) < 0;
 }
 
-static void a_killed_member_is_told_once_and_its_row_stays(void **state)
+static void a_killed_member_is_reported_once_and_its_row_stays(void **state)
 {
     struct row before, after;
     uint64_t epoch = sst_epoch(self);
     assert_int_equal(atomic_load(&failures), 0);
     assert_int_equal(sst_row(self, peer_row, &before), 0);
     peer_kill();
-    /* Whatever we put now goes nowhere, and must not hang. */
+    /* Our puts go nowhere now, and must not block. */
     for (unsigned i = 0; i < 10; i++)
         block_publish(self, SELF, ++asked);
     live_await(1);
@@ -412,7 +412,7 @@ static void a_killed_member_is_told_once_and_its_row_stays(void **state)
         usleep(1000);
     assert_int_equal(sst_flush(self, late()), 0);
     assert_int_equal(atomic_load(&failures), 1);
-    /* It is frozen and can be read, but counts no more. */
+    /* The row is frozen and readable, but no longer counts. */
     assert_int_equal(sst_epoch(self), epoch);
     assert_int_equal(sst_row_of(self, PEER), peer_row);
     assert_false(sst_is_live(self, peer_row));
@@ -426,7 +426,7 @@ static void a_killed_member_is_told_once_and_its_row_stays(void **state)
     assert_int_equal(stats.failures, 1);
 }
 
-static void it_comes_again_and_is_served(void **state)
+static void a_killed_member_can_join_again(void **state)
 {
     uint64_t epoch = sst_epoch(self);
     assert_int_equal(sst_set_u64(self, ORDER, 0), 0);
@@ -434,14 +434,14 @@ static void it_comes_again_and_is_served(void **state)
     live_await(2);
     assert_true(sst_epoch(self) > epoch);
     peer_row = (uint32_t)sst_row_of(self, PEER);
-    await(answer_is_there, &asked); /* what was put while it was away is carried over */
+    await(answer_is_there, &asked); /* puts made while the peer was dead reach it */
     ask();
     uint64_t goal = sst_get_u64(self, sst_row_own(self), COUNT) + 20;
     assert_int_equal(sst_set_u64(self, GOAL, goal), 0);
     await(count_is_reached, &goal);
 }
 
-static void one_that_leaves_is_no_failure(void **state)
+static void a_member_that_leaves_is_not_a_failure(void **state)
 {
     uint64_t epoch = sst_epoch(self);
     int status;
@@ -456,7 +456,7 @@ static void one_that_leaves_is_no_failure(void **state)
     assert_int_equal(atomic_load(&failures), 1);
 }
 
-/* ---- all of it ---- */
+/* ---- setup ---- */
 
 static char folder[64];
 
@@ -494,7 +494,8 @@ static int group_end(void **state)
     peer_kill();
     int table_closed = sst_close(self, late());
     int closed = ripc_close(ripc, late());
-    int left = ripc_clean(NULL); /* what the killed left behind; the folder is empty then */
+    int left =
+        ripc_clean(NULL); /* removes what the killed process left; then the folder is empty */
     char path[80];
     snprintf(path, sizeof path, "%s/fabric", folder);
     rmdir(path);
@@ -509,14 +510,14 @@ int main(int count, char **words)
     program = words[0];
     chosen = count == 2 && strcmp(words[1], "reads") == 0 ? SST_READS : SST_WRITES;
     const struct CMUnitTest tests[] = {
-        TEST(both_meet_and_see_their_rows),
-        TEST(wide_data_is_there_when_its_guard_is),
-        TEST(both_count_together),
-        TEST(detectors_that_sleep_are_woken),
-        TEST(what_was_put_is_flushed_and_a_barrier_holds),
-        TEST(a_killed_member_is_told_once_and_its_row_stays),
-        TEST(it_comes_again_and_is_served),
-        TEST(one_that_leaves_is_no_failure),
+        TEST(both_members_see_each_others_rows),
+        TEST(wide_data_is_visible_when_its_guard_is),
+        TEST(both_members_count_together),
+        TEST(sleeping_detectors_are_woken),
+        TEST(puts_are_flushed_and_a_barrier_holds),
+        TEST(a_killed_member_is_reported_once_and_its_row_stays),
+        TEST(a_killed_member_can_join_again),
+        TEST(a_member_that_leaves_is_not_a_failure),
     };
     return cmocka_run_group_tests(tests, group_begin, group_end);
 }

@@ -1,13 +1,13 @@
-/* The guard of a row is never seen before the data it guards.
+/* The guard of a row is never visible before the data that it guards.
  *
- * One process publishes rows of 4 KB as fast as it can, every word of them the number of
- * the round, which is the guard's value too. Another looks: a try reads the guard and then words
- * that it guards, none of which may be older. Some tries read the column with sst_get or the row
- * with sst_row, where all words must be of one round. Both designs; and, where
- * a thread of the writer's process looks at the row that is written, both at once.
+ * One process publishes rows of 4 KB as fast as it can. Every word of a row is the number of the
+ * round, and so is the guard. Another process reads the guard and then words that it guards, none
+ * of which may be older; that is one try. Some tries read the column with sst_get or the row with
+ * sst_row, where all words must be from one round. Both designs are tested. Under ThreadSanitizer a
+ * thread of the writer's process reads the row, too.
  *
- * Linked with sst_guard_weak.c, which lets the guard go first, the same checks must
- * find that (SST_GUARD_WEAK).
+ * Linked with sst_guard_weak.c, which stores the guard first, the same checks must find that error
+ * (SST_GUARD_WEAK).
  *
  *   sst_guard_test [TRIES]     a thousand million take some minutes */
 #include <pthread.h>
@@ -40,16 +40,16 @@
 #define TABLE_ID   77
 #define READER_ID  1
 #define WRITER_ID  2
-#define WORDS      511 /* and the guard: 4 KB */
+#define WORDS      511 /* together with the guard 4 KB */
 #define SECOND     1000000000LL
 #define PATIENCE   ripc_after(30 * SECOND)
-#define WHOLE_MASK 63   /* tries between looks at all words, less one */
-#define COPY_MASK  1023 /* tries between copies */
-#define ROUNDS_MIN 500  /* that must be seen, whatever else the machine has to do */
-#define SAME_MAX   2000 /* looks at the same guard before the writer is given way */
-#define PUTS_TRAIN 32   /* without a pause in which a copy is sure to get through */
+#define WHOLE_MASK 63   /* tries between checks of all words, minus one */
+#define COPY_MASK  1023 /* tries between copies, minus one */
+#define ROUNDS_MIN 500  /* that must be seen, even on a busy machine */
+#define SAME_MAX   2000 /* reads of the same guard before the reader yields to the writer */
+#define PUTS_TRAIN 32   /* puts without a pause in which a copy certainly succeeds */
 
-/* Ends the process with a line that says why. */
+/* Ends the process with a line that gives the reason. */
 #define demand(condition)                                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -61,7 +61,7 @@
 struct row {
     uint64_t words[WORDS];
     uint64_t guard;
-    uint64_t done; /* of the reader: it has seen enough */
+    uint64_t done; /* set by the reader: it has seen enough */
 };
 enum { DATA, GUARD, DONE };
 
@@ -75,9 +75,9 @@ struct findings {
     uint64_t tries;
     uint64_t rounds;     /* different guards seen */
     uint64_t early;      /* guards seen before their data */
-    uint64_t copies;     /* that succeeded */
+    uint64_t copies;     /* successful copies */
     uint64_t torn;       /* copies of more than one round */
-    uint64_t early_word; /* the first that was found so */
+    uint64_t early_word; /* the first such word */
 };
 
 static void enter(ripc_id member, enum sst_design design, struct ripc **ripc, struct sst **table)
@@ -103,7 +103,7 @@ static void enter(ripc_id member, enum sst_design design, struct ripc **ripc, st
     demand(result == 0);
 }
 
-/* Both go at once: each waits for the other to agree. */
+/* Both leave at the same time: each waits for the other's agreement. */
 static void leave(struct ripc *ripc, struct sst *table)
 {
     demand(sst_close(table, PATIENCE) == 0);
@@ -114,8 +114,8 @@ static void leave(struct ripc *ripc, struct sst *table)
 
 struct writer {
     enum sst_design design;
-    _Atomic(struct sst *) table; /* for a thread beside it; released when it is open */
-    _Atomic bool ended;          /* that thread is through; released by it */
+    _Atomic(struct sst *) table; /* for read_beside; stored with release when open */
+    _Atomic bool ended;          /* that thread is done; stored with release */
 };
 
 static void write_rounds(struct writer *writer)
@@ -134,7 +134,7 @@ static void write_rounds(struct writer *writer)
         demand(sst_publish(table, &data, 1, GUARD, round, NULL) >= 0);
         if (round % PUTS_TRAIN == 0)
             for (int64_t end = ripc_after(5000); ripc_now() < end;)
-                ; /* not asleep: the next train begins at once */
+                ; /* busy wait: the next puts begin at once */
         if (round % 256 == 0 || writer->design == SST_READS)
             sst_step(table, RIPC_NOW);
     }
@@ -154,7 +154,7 @@ static void *writer_run(void *argument)
 static void word_check(const struct row *cells, unsigned word, uint64_t guard,
                        struct findings *found)
 {
-    /* Relaxed: what makes it new enough is that the guard was acquired. */
+    /* Relaxed: the acquire of the guard makes sure that the word is new enough. */
     uint64_t value = __atomic_load_n(&cells->words[word], __ATOMIC_RELAXED);
     if (value >= guard)
         return;
@@ -162,7 +162,7 @@ static void word_check(const struct row *cells, unsigned word, uint64_t guard,
         found->early_word = word;
 }
 
-/* Copies are of one put. */
+/* Checks that copies are from one put. */
 static void copies_check(const struct sst *table, uint32_t row, uint64_t guard,
                          struct findings *found)
 {
@@ -211,7 +211,7 @@ static void rows_read(const struct sst *table, uint32_t row, uint64_t tries, str
     }
 }
 
-/* What the writer's own process sees of it. */
+/* Reads the row in the writer's own process. */
 static void *read_beside(void *argument)
 {
     struct writer *writer = argument;
@@ -233,7 +233,7 @@ static struct findings read_rounds(enum sst_design design, uint64_t tries)
     enter(READER_ID, design, &ripc, &table);
     int writer = sst_row_of(table, WRITER_ID);
     demand(writer >= 0);
-    uint64_t part = design == SST_READS ? 256 : 65536; /* of a fetched row little is new */
+    uint64_t part = design == SST_READS ? 256 : 65536; /* little changes in a fetched row */
     int64_t deadline = PATIENCE;
     while (found.tries < tries || found.rounds < ROUNDS_MIN || (WEAK && !found.early)) {
         rows_read(table, (uint32_t)writer, part, &found);
@@ -248,7 +248,7 @@ static struct findings read_rounds(enum sst_design design, uint64_t tries)
     return found;
 }
 
-/* ---- both ---- */
+/* ---- main ---- */
 
 static bool report(const char *what, const struct findings *found)
 {
@@ -288,7 +288,8 @@ static bool try_together(enum sst_design design, uint64_t tries, struct findings
     *found = read_rounds(design, tries);
     demand(pthread_join(threads[1], (void **)&beside) == 0);
     demand(pthread_join(threads[0], NULL) == 0);
-    return WEAK || report("# beside", beside); /* what is weakened is how it gets to others */
+    return WEAK || report("# beside",
+                          beside); /* sst_guard_weak.c affects only the copies at other members */
 }
 
 int main(int count, char **words)
@@ -296,7 +297,7 @@ int main(int count, char **words)
     static const char *const names[] = {[SST_WRITES] = "writes", [SST_READS] = "reads"};
     uint64_t tries = count > 1 ? strtoull(words[1], NULL, 0) : TOGETHER ? 200000 : 2000000;
     char folder[] = "/dev/shm/weft-guard-XXXXXX";
-    enum sst_design last = WEAK ? SST_WRITES : SST_READS; /* what is weakened is a write */
+    enum sst_design last = WEAK ? SST_WRITES : SST_READS; /* sst_guard_weak.c affects only writes */
     bool good = true;
     printf("1..%d\n", (int)last + 2);
     if (!mkdtemp(folder) || setenv("WEFT_FOLDER", folder, 1))

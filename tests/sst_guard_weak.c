@@ -1,5 +1,5 @@
-/* The mistake that tests/sst_guard.c must find: the guard is stored before the data. The
- * linker puts this in the place of row_change (--wrap), where the order is kept. */
+/* The mistake that tests/sst_guard.c must find: the guard is stored before the data. The linker
+ * replaces row_change, which keeps the order, with this function (--wrap). */
 #include "sst/table/row.h"
 
 void __real_row_change(uint8_t *to, const uint8_t *from, const struct change *change);

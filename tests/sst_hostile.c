@@ -1,6 +1,6 @@
-/* What a program can do wrong with a table, and what other members can: each gets a clear
- * error or an upcall, and leaves everything as it was. Strangers are in sst_stranger.c,
- * members that are killed at any time in sst_kill.c. */
+/* Mistakes that a program can make with a table, and harm that other members can do: each gets a
+ * clear error or an upcall, and changes nothing. Strangers are in sst_stranger.c, members that are
+ * killed at any time in sst_kill.c. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ static const struct sst_column columns[COLUMNS] = {
     [READY] = SST_COLUMN(struct row, ready, SST_U64, SST_GUARD),
 };
 
-static char reason[RIPC_REASON_MAX]; /* the main thread's */
+static char reason[RIPC_REASON_MAX]; /* used by the main thread only */
 
 static struct sst_config config_make(void)
 {
@@ -63,11 +63,11 @@ static void table_close(struct sst *table)
     assert_int_equal(sst_close(table, scene_deadline()), 0);
 }
 
-/* What a context has, to be the same after something was refused. */
+/* The resources of a context, which must be the same after a refusal. */
 struct holdings {
     unsigned descriptors;
     uint64_t buffers, buffer_bytes;
-    uint64_t free_bytes; /* of shared memory; others use it too */
+    uint64_t free_bytes; /* of shared memory; other processes use it too */
 };
 
 static struct holdings holdings_of(struct ripc *ripc)
@@ -103,14 +103,14 @@ static bool has_more(const struct holdings *after, const struct holdings *before
            after->free_bytes + ((uint64_t)64 << 20) < before->free_bytes;
 }
 
-/* Opening fails so, says why, and has taken nothing but the ways to the others, which
- * stay, once. */
+/* Asserts that opening fails with that error, gives a reason, and takes no resources. The first
+ * attempt may open connections to the other members, which remain. */
 static void refuse(struct ripc *ripc, const struct sst_config *config, int expected)
 {
     open_in_vain(ripc, config, expected);
     struct holdings before = holdings_of(ripc), after;
     open_in_vain(ripc, config, expected);
-    int64_t deadline = ripc_after(5 * SCENE_SECOND); /* what is given back takes a moment */
+    int64_t deadline = ripc_after(5 * SCENE_SECOND); /* releasing resources takes a moment */
     do
         after = holdings_of(ripc);
     while (has_more(&after, &before) && ripc_now() < deadline);
@@ -119,7 +119,7 @@ static void refuse(struct ripc *ripc, const struct sst_config *config, int expec
 
 /* ---- configs ---- */
 
-static void a_config_that_is_wrong_is_refused_with_a_reason(void **state)
+static void an_invalid_config_is_refused_with_a_reason(void **state)
 {
     struct ripc *ripc = scene_open(NULL);
     struct sst_config good = config_make(), bad;
@@ -156,8 +156,8 @@ static void a_config_that_is_wrong_is_refused_with_a_reason(void **state)
     scene_close(ripc);
 }
 
-/* Somebody whose rows lie otherwise must not come in, whatever the difference. */
-static void a_row_laid_out_otherwise_is_refused(void **state)
+/* A process with another row layout must not join, whatever the difference. */
+static void another_row_layout_is_refused(void **state)
 {
     struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
     struct sst_config config = config_make(), other;
@@ -190,16 +190,17 @@ static void a_row_laid_out_otherwise_is_refused(void **state)
     struct sst_stats stats;
     assert_int_equal(sst_stats(table, &stats), 0);
     unsigned joins = 2 * (refusals + 1);
-    assert_in_range(stats.refused, joins, 4 * joins); /* who hears nothing soon asks again */
+    assert_in_range(stats.refused, joins,
+                    4 * joins); /* a joining process without an answer asks again */
     assert_int_equal(sst_epoch(table), epoch);
     assert_int_equal(sst_live_count(table), 1);
-    table_close(table_open(there, &config)); /* and who is right comes in */
+    table_close(table_open(there, &config)); /* a process with the right layout joins */
     table_close(table);
     scene_close(there);
     scene_close(here);
 }
 
-static void a_table_beyond_the_memory_is_refused_before_any_is_taken(void **state)
+static void a_table_larger_than_memory_is_refused_before_it_allocates(void **state)
 {
     struct ripc *ripc = scene_open(NULL);
     struct sst_column wide = {.name = "wide", .type = SST_U64, .count = (1u << 26)};
@@ -210,7 +211,7 @@ static void a_table_beyond_the_memory_is_refused_before_any_is_taken(void **stat
     config.rows_max = SST_ROWS_MAX; /* 256 rows of 512 MiB */
     refuse(ripc, &config, -ENOMEM);
     assert_non_null(strstr(reason, "256 rows"));
-    wide.count = 1u << 28; /* a row that nothing could hold */
+    wide.count = 1u << 28; /* a row larger than the limit */
     config.row_size = 1u << 31;
     refuse(ripc, &config, -EINVAL);
     table_close(table_open(ripc, &(struct sst_config){.table = TABLE,
@@ -222,7 +223,7 @@ static void a_table_beyond_the_memory_is_refused_before_any_is_taken(void **stat
 
 /* ---- too many ---- */
 
-static void a_full_table_refuses_until_somebody_left(void **state)
+static void a_full_table_refuses_joiners_until_a_member_leaves(void **state)
 {
     struct ripc *ripc[3];
     struct sst *tables[2];
@@ -234,7 +235,7 @@ static void a_full_table_refuses_until_somebody_left(void **state)
         tables[i] = table_open(ripc[i], &config);
     refuse(ripc[2], &config, -ENOSPC);
     for (int64_t end = scene_deadline(); sst_live_count(tables[0]) < 2; usleep(1000))
-        assert_true(ripc_now() < end); /* one hears of the other a little after that came in */
+        assert_true(ripc_now() < end); /* a member learns of a new one a little later */
     assert_int_equal(sst_live_count(tables[0]), 2);
     table_close(tables[1]);
     table_close(table_open(ripc[2], &config));
@@ -295,7 +296,7 @@ static void more_joiners_at_once_than_rows_leave_a_full_table(void **state)
         rows |= 1u << sst_row_own(joiners[i].table);
         assert_int_equal(sst_member(joiners[i].table, sst_row_own(joiners[i].table)) != 0, 1);
     }
-    assert_int_equal(rows, 15); /* each has a row of its own */
+    assert_int_equal(rows, 15); /* each has its own row */
     for (unsigned i = 0; i < CROWD; i++)
         if (joiners[i].table)
             table_close(joiners[i].table);
@@ -304,7 +305,7 @@ static void more_joiners_at_once_than_rows_leave_a_full_table(void **state)
     pthread_barrier_destroy(&gate);
 }
 
-static void not_enough_members_in_time_is_told(void **state)
+static void too_few_members_before_the_deadline_is_an_error(void **state)
 {
     struct ripc *ripc = scene_open(NULL);
     struct sst_config config = config_make();
@@ -314,7 +315,7 @@ static void not_enough_members_in_time_is_told(void **state)
     scene_close(ripc);
 }
 
-static void two_members_of_one_name_are_one_too_many(void **state)
+static void a_second_member_with_the_same_id_is_refused(void **state)
 {
     struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
     struct sst_config config = config_make();
@@ -329,7 +330,7 @@ static void two_members_of_one_name_are_one_too_many(void **state)
 
 /* ---- calls ---- */
 
-static void calls_with_nonsense_change_nothing(void **state)
+static void invalid_calls_change_nothing(void **state)
 {
     struct ripc *ripc = scene_open(NULL);
     struct sst_config config = config_make();
@@ -344,7 +345,7 @@ static void calls_with_nonsense_change_nothing(void **state)
         assert_int_equal(sst_publish(table, &bad[i], 1, READY, 1, NULL), -EINVAL);
         assert_int_equal(sst_get(table, 0, &bad[i], &row), -EINVAL);
     }
-    assert_int_equal(sst_publish(table, NULL, 0, PAIR, 1, NULL), -EINVAL); /* no number */
+    assert_int_equal(sst_publish(table, NULL, 0, PAIR, 1, NULL), -EINVAL); /* not a number */
     assert_int_equal(sst_publish(table, NULL, 0, COLUMNS, 1, NULL), -EINVAL);
     assert_int_equal(sst_set_u64(table, PAIR, 1), -EINVAL);
     assert_int_equal(sst_set_u64(table, COLUMNS, 1), -EINVAL);
@@ -357,7 +358,7 @@ static void calls_with_nonsense_change_nothing(void **state)
     assert_int_equal(sst_freeze(table, SST_ROWS_MAX), -EINVAL);
     assert_int_equal(sst_predicate_remove(table, 999), -ENOENT);
     assert_int_equal(sst_wait(table, NULL, NULL, NULL, 0, RIPC_NOW), -EINVAL);
-    assert_int_equal(sst_step(table, RIPC_NOW), -EINVAL); /* it has a thread for that */
+    assert_int_equal(sst_step(table, RIPC_NOW), -EINVAL); /* the table has its own thread */
     uint32_t no_column = COLUMNS;
     struct sst_predicate predicate = {.kind = SST_ONCE, .columns = &no_column, .column_count = 1};
     assert_int_equal(sst_predicate_add(table, &predicate, NULL), -EINVAL);
@@ -373,8 +374,8 @@ static void calls_with_nonsense_change_nothing(void **state)
 struct removal {
     struct sst *table;
     uint64_t handles[3];
-    uint64_t victim;           /* whom the first one removes */
-    _Atomic unsigned fires[3]; /* release: what the trigger did is done */
+    uint64_t victim;           /* the predicate that the first one removes */
+    _Atomic unsigned fires[3]; /* release: the effects of the trigger are visible */
     _Atomic int result;
 };
 
@@ -403,8 +404,8 @@ static void fire_third(struct sst *table, void *argument)
     atomic_fetch_add(&removal->fires[2], 1);
 }
 
-/* Three predicates of one column; the first one removes one of them. They are added
- * while the caller owns the loop, so that all are there in the first pass. */
+/* Adds three predicates on one column; the first one removes one of them. The table is SST_MANUAL,
+ * so that all are there in the first pass. */
 static void removal_run(unsigned victim, unsigned *fires)
 {
     static const uint32_t name = STEP;
@@ -438,13 +439,13 @@ static void removal_run(unsigned victim, unsigned *fires)
     scene_close(ripc);
 }
 
-static void predicates_remove_themselves_and_each_other(void **state)
+static void triggers_can_remove_any_predicate(void **state)
 {
     unsigned fires[3];
     removal_run(0, fires);
     assert_int_equal(fires[0], 1);
     assert_true(fires[1] >= 3 && fires[1] == fires[2]);
-    removal_run(1, fires); /* one whose turn had not come */
+    removal_run(1, fires); /* a predicate that has not fired yet */
     assert_int_equal(fires[1], 0);
     assert_true(fires[0] >= 3 && fires[0] == fires[2]);
     removal_run(2, fires);
@@ -456,7 +457,7 @@ static void predicates_remove_themselves_and_each_other(void **state)
 
 struct refusals {
     int closed, waited, barrier, stepped;
-    _Atomic bool done; /* release: the rest is there */
+    _Atomic bool done; /* release: the other fields are written */
 };
 
 static void fire_what_waits(struct sst *table, void *argument)
@@ -478,7 +479,7 @@ static void until_set(_Atomic bool *flag)
     }
 }
 
-static void what_waits_is_refused_in_a_trigger(void **state)
+static void calls_that_wait_are_refused_in_a_trigger(void **state)
 {
     static const uint32_t name = STEP;
     struct ripc *ripc = scene_open(NULL);
@@ -501,7 +502,8 @@ static void what_waits_is_refused_in_a_trigger(void **state)
         assert_int_equal(refusals.barrier, -EDEADLK);
         assert_int_equal(refusals.waited, -EDEADLK);
         assert_int_equal(refusals.stepped, flags ? -EDEADLK : -EINVAL);
-        /* It did not count as a barrier: alone, the first one is passed at once. */
+        /* The refused call did not count as a barrier: a single member passes the first one at
+         * once. */
         assert_int_equal(sst_barrier(table, scene_deadline()), 0);
         table_close(table);
     }
@@ -539,7 +541,8 @@ static bool small_is_three(const struct sst *table, void *argument)
     return sst_maximum_u64(table, SMALL) == 3;
 }
 
-/* It is told by name, the others are not held up, and all goes on when it returns. */
+/* The trigger is reported by name, other members are not blocked, and everything goes on when it
+ * returns. */
 static void a_trigger_that_never_returns_is_reported_by_name(void **state)
 {
     static const uint32_t names[] = {STEP, SMALL};
@@ -565,14 +568,14 @@ static void a_trigger_that_never_returns_is_reported_by_name(void **state)
     until_set(&stuck.told);
     assert_string_equal(stuck.name, "the endless one");
     assert_true(stuck.nsec >= SCENE_SECOND / 20);
-    /* Our puts still reach the other, and its puts us. */
+    /* Our puts still reach the other member, and its puts reach us. */
     assert_int_equal(sst_set_u64(table, SMALL, 3), 0);
     assert_int_equal(sst_wait(other, small_is_three, NULL, names + 1, 1, scene_deadline()), 0);
     assert_int_equal(sst_set_u64(other, STEP, 9), 0);
     assert_int_equal(sst_flush(other, scene_deadline()), 0);
     assert_int_equal(sst_get_u64(table, sst_row_own(other), STEP), 9);
     usleep(150000);
-    assert_int_equal(atomic_load(&stuck.tales), 1); /* of one run once */
+    assert_int_equal(atomic_load(&stuck.tales), 1); /* once per run */
     atomic_store_explicit(&stuck.go_on, true, memory_order_release);
     assert_int_equal(sst_wait(table, small_is_three, NULL, names + 1, 1, scene_deadline()), 0);
     table_close(other);
@@ -586,10 +589,10 @@ static void a_trigger_that_never_returns_is_reported_by_name(void **state)
 enum { DIES_BEFORE, DIES_DURING, DIES_AFTER, DEATHS };
 #define DOOMED 99
 
-/* A process that dies at that point of joining, once it is told to go on. */
+/* A process that dies at that point of joining, after a byte lets it go on. */
 struct doomed {
     pid_t pid;
-    int go; /* a byte here lets it go on */
+    int go; /* a byte written here lets it go on */
 };
 
 static void doomed_run(int when, int go)
@@ -603,7 +606,7 @@ static void doomed_run(int when, int go)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (read(go, &byte, 1) == 1 && ripc_open(NULL, &ripc) == 0 && when != DIES_BEFORE) {
         if (when == DIES_DURING)
-            ualarm(400, 0); /* nobody takes that signal */
+            ualarm(400, 0); /* there is no handler for that signal */
         int result = sst_open(ripc, &config, &table);
         if (when == DIES_AFTER && result == 0)
             sst_set_u64(table, STEP, 77);
@@ -645,11 +648,11 @@ static bool alone(const struct sst *table, void *argument)
     return sst_live_count(table) == 1 && sst_row_of(table, DOOMED) < 0;
 }
 
-static void members_that_die_around_joining_leave_a_table_that_works(void **state)
+static void a_member_that_dies_around_joining_leaves_a_working_table(void **state)
 {
     static const uint32_t name = STEP;
     static _Atomic unsigned failures;
-    struct doomed doomed[DEATHS]; /* there before we have threads */
+    struct doomed doomed[DEATHS]; /* before we have threads */
     for (int when = 0; when < DEATHS; when++)
         doomed[when] = doomed_begin(when);
     struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
@@ -666,7 +669,7 @@ static void members_that_die_around_joining_leave_a_table_that_works(void **stat
         assert_int_equal(sst_wait(table, alone, NULL, &name, 1, scene_deadline()), 0);
         if (when == DIES_BEFORE)
             assert_int_equal(atomic_load(&failures), before);
-        /* Somebody else still comes in, and the dead one's row is no hindrance. */
+        /* Another process can still join, and the row of the dead one is not in the way. */
         struct sst *other = table_open(there, &config);
         assert_int_equal(sst_live_count(other), 2);
         table_close(other);
@@ -681,15 +684,12 @@ static void members_that_die_around_joining_leave_a_table_that_works(void **stat
     assert_true(ripc_clean(NULL) >= 0);
 }
 
-TEST_MAIN(SCENE(a_config_that_is_wrong_is_refused_with_a_reason),
-          SCENE(a_row_laid_out_otherwise_is_refused),
-          SCENE(a_table_beyond_the_memory_is_refused_before_any_is_taken),
-          SCENE(a_full_table_refuses_until_somebody_left),
+TEST_MAIN(SCENE(an_invalid_config_is_refused_with_a_reason), SCENE(another_row_layout_is_refused),
+          SCENE(a_table_larger_than_memory_is_refused_before_it_allocates),
+          SCENE(a_full_table_refuses_joiners_until_a_member_leaves),
           SCENE(more_joiners_at_once_than_rows_leave_a_full_table),
-          SCENE(not_enough_members_in_time_is_told),
-          SCENE(two_members_of_one_name_are_one_too_many),
-          SCENE(calls_with_nonsense_change_nothing),
-          SCENE(predicates_remove_themselves_and_each_other),
-          SCENE(what_waits_is_refused_in_a_trigger),
+          SCENE(too_few_members_before_the_deadline_is_an_error),
+          SCENE(a_second_member_with_the_same_id_is_refused), SCENE(invalid_calls_change_nothing),
+          SCENE(triggers_can_remove_any_predicate), SCENE(calls_that_wait_are_refused_in_a_trigger),
           SCENE(a_trigger_that_never_returns_is_reported_by_name),
-          SCENE(members_that_die_around_joining_leave_a_table_that_works))
+          SCENE(a_member_that_dies_around_joining_leaves_a_working_table))

@@ -1,14 +1,14 @@
-/* A member of a table is killed and comes again, round after round, at every point of
- * its life: before, during and after joining, while it writes, and while it leads, with
- * another one that leaves and joins just then; and after each of the system calls by which
- * it joins, as far as they are many rounds. The survivors are processes of their own.
+/* A member of a table is killed and joins again, round after round, at every point of its life:
+ * before, during and after joining, while it writes, and while it leads and another member leaves
+ * and joins at the same time; and after the system calls by which it joins (after each of them in a
+ * run of many rounds). The survivors are separate processes.
  *
- * After each round the survivors must agree on the epoch and its rows, without the dead;
- * each has been told of each death once, and before the view that drops the dead; the rows
- * of the living are everywhere as their owners put them; and nobody has more
- * descriptors, mappings, buffers and memory than in the first rounds, nor the folder more files.
+ * After each round the survivors must agree on the epoch and its rows, without the dead member.
+ * Each survivor gets one upcall per death, before the view that drops the dead member. The rows of
+ * live members are everywhere as their owners put them. No survivor has more descriptors, mappings,
+ * buffers or memory than in the first rounds, and the folder has no more files.
  *
- *   sst_kill_test [SEED [ROUNDS [DESIGN]]]     so many rounds of each design; or of 0: writes,
+ *   sst_kill_test [SEED [ROUNDS [DESIGN]]]     that many rounds of each design; or of 0: writes,
  *                                              1: reads */
 #include <dirent.h>
 #include <errno.h>
@@ -36,10 +36,10 @@
 #define WORDS        24
 #define SECOND       1000000000LL
 #define PATIENCE     (30 * SECOND)
-#define WARM_ROUNDS  8 /* after so many everything that is kept for later is there */
+#define WARM_ROUNDS  8 /* by then everything that is kept for reuse is allocated */
 #define MANY_ROUNDS  500
 #define CALLS_STRIDE 24
-#define HEAP_SLACK   262144 /* bytes: what is kept by threads that come and go */
+#define HEAP_SLACK   262144 /* bytes: kept by threads that start and end */
 
 #define demand(condition)                                                                          \
     do {                                                                                           \
@@ -50,12 +50,12 @@
         }                                                                                          \
     } while (0)
 
-/* ---- what the processes tell each other ---- */
+/* ---- shared memory of the processes ---- */
 
 enum order_kind {
-    AWAIT = 1, /* wait until all survivors and nobody else are members, and report */
+    AWAIT = 1, /* wait until exactly the survivors are members, and report */
     FIND,      /* wait until the victim is a member and its row is right, and report */
-    WRITE,     /* put the round's row, and wait for that of the other survivors */
+    WRITE,     /* put the row of this round, and wait for those of the other survivors */
     RENEW,     /* leave, and join again */
     END,
 };
@@ -70,22 +70,22 @@ static const char *const moment_names[MOMENTS + 1] = {
 enum phase { PHASE_NONE, PHASE_BEGUN, PHASE_JOINING, PHASE_JOINED };
 
 struct report {
-    _Atomic uint64_t done; /* the last order that was obeyed; release: the rest is there */
+    _Atomic uint64_t done; /* last order carried out; release: the other fields are written */
     uint64_t epoch;
     ripc_id members[ROWS_MAX];
     unsigned descriptors;
     unsigned mappings;
     uint64_t buffers;
     uint64_t heap;     /* bytes in use */
-    uint64_t failures; /* that it was told of */
+    uint64_t failures; /* upcalls that reported a failure */
 };
 
-/* Written by the killer, but where it says otherwise. */
+/* Written by the killer unless noted otherwise. */
 static struct shared {
     uint64_t round;
     enum order_kind order[SURVIVORS];
-    _Atomic uint64_t orders[SURVIVORS]; /* their number; release: the order is there */
-    struct report reports[SURVIVORS];   /* of each survivor, by itself */
+    _Atomic uint64_t orders[SURVIVORS]; /* their number; release: `order` is written */
+    struct report reports[SURVIVORS];   /* written by each survivor */
     _Atomic int phase;                  /* by the victim */
     _Atomic uint64_t joins;             /* by the victim */
 } * shared;
@@ -110,8 +110,7 @@ static struct {
     struct ripc *ripc;
     struct sst *table;
     enum sst_design design;
-    /* Of the victim, as upcalls and looks at the view tell; the detector's while there
-     * is a table. */
+    /* The victim as upcalls and views show it; used by the detector while there is a table. */
     bool present, failed;
     _Atomic uint64_t failures;
 } self;
@@ -128,10 +127,10 @@ static void row_fill(struct row *row, ripc_id member, uint64_t round)
         row->words[i] = word_of(member, round, i);
 }
 
-/* A row as its owner put it, all columns at once. */
+/* Are all columns of the row from one put? */
 static bool row_is_whole(const struct row *row, ripc_id member)
 {
-    if (row->round == 0) /* joined, and has put nothing yet */
+    if (row->round == 0) /* it has joined and has put nothing yet */
         return row->words[0] == 0 && row->words[WORDS - 1] == 0;
     for (unsigned i = 0; i < WORDS; i++)
         if (row->words[i] != word_of(member, row->round, i))
@@ -139,8 +138,7 @@ static bool row_is_whole(const struct row *row, ripc_id member)
     return true;
 }
 
-/* How many mappings of ours others could have, too: what the allocator and threads map is
- * not counted. */
+/* Counts our shared mappings; the mappings of the allocator and of threads are private. */
 static unsigned mappings_count(void)
 {
     unsigned count = 0;
@@ -153,9 +151,9 @@ static unsigned mappings_count(void)
     return count;
 }
 
-/* ---- both ---- */
+/* ---- shared by survivors and victim ---- */
 
-/* What the view says of the victim: a row that was there and is not must have failed. */
+/* Checks the victim in the view: if its row is gone, its failure must have been reported. */
 static void view_note(const struct sst *table)
 {
     int row = sst_row_of(table, VICTIM_ID);
@@ -178,12 +176,12 @@ static void on_news(struct sst *table, const struct sst_news *news, void *argume
     }
     demand(news->member == VICTIM_ID);
     demand(!sst_is_live(table, news->row));
-    demand(self.present && !self.failed); /* once */
+    demand(self.present && !self.failed); /* only once */
     self.failed = true;
     atomic_fetch_add_explicit(&self.failures, 1, memory_order_relaxed);
 }
 
-/* Whoever takes over from a killed one may find its claim for a moment. */
+/* A process that takes over the id of a killed one may still find its claim for a moment. */
 static void table_join(ripc_id member, uint32_t flags, bool upcalls)
 {
     struct sst_config config = {
@@ -228,8 +226,8 @@ static void row_write(ripc_id member, uint64_t round)
     demand(sst_publish(self.table, parts, 2, READY, round, NULL) == 0);
 }
 
-/* Whoever is put off reads again: the owner was interrupted in the middle of a put. The
- * victim writes without a rest, and may have died in the middle. */
+/* Retries if the owner was interrupted in the middle of a put. The victim writes without a pause,
+ * and may have died in the middle of a put. */
 static int row_read(uint32_t number, ripc_id member, struct row *row)
 {
     int64_t deadline = ripc_after(PATIENCE);
@@ -241,7 +239,7 @@ static int row_read(uint32_t number, ripc_id member, struct row *row)
     return result;
 }
 
-/* All rows are of members that we know, and as one put left them. */
+/* Checks that all rows belong to known members and are from one put. */
 static void rows_check(void)
 {
     for (uint32_t i = 0; i < sst_row_count(self.table); i++) {
@@ -254,7 +252,7 @@ static void rows_check(void)
         uint64_t ready = sst_get_u64(self.table, i, READY);
         int result = row_read(i, member, &row);
         if (sst_member(self.table, i) != member)
-            continue; /* the row changed hands meanwhile */
+            continue; /* the row got another member meanwhile */
         demand(result != 0 || (row_is_whole(&row, member) && row.round >= ready));
     }
 }
@@ -303,7 +301,7 @@ static void renew(void)
     int closed = sst_close(self.table, ripc_after(PATIENCE));
     demand(closed == 0);
     self.table = NULL;
-    self.present = self.failed = false; /* what became of it is nothing to us now */
+    self.present = self.failed = false; /* its fate does not matter any more */
     table_join(FIRST_ID + self.number, 0, true);
 }
 
@@ -370,7 +368,7 @@ static void phase_set(enum phase phase)
 
 static void be_victim(enum moment moment)
 {
-    bool traced = moment == CALLS; /* then all is done by one thread */
+    bool traced = moment == CALLS; /* then one thread does everything */
     self.name = "victim";
     phase_set(PHASE_BEGUN);
     if (traced) {
@@ -384,7 +382,7 @@ static void be_victim(enum moment moment)
     if (traced)
         _exit(0);
     atomic_fetch_add_explicit(&shared->joins, 1, memory_order_relaxed);
-    rows_check(); /* what the others had put is here already */
+    rows_check(); /* it already has what the others put before */
     uint64_t round = shared->round - 1;
     demand(the_living_have_written(self.table, &round));
     row_write(VICTIM_ID, shared->round);
@@ -406,7 +404,7 @@ struct killer {
     const char *folder;
     int64_t join_nsec; /* about how long joining takes */
     unsigned kills[MOMENTS + 1];
-    struct report most[SURVIVORS]; /* in the first rounds */
+    struct report most[SURVIVORS]; /* the maxima of the first rounds */
     unsigned files_most;
 };
 
@@ -469,7 +467,7 @@ static void victim_begin(unsigned moment)
     be_victim((enum moment)moment);
 }
 
-/* Waits until the victim has come so far. */
+/* Waits until the victim has reached that phase. */
 static bool phase_await(const struct killer *killer, enum phase phase)
 {
     for (int64_t deadline = ripc_after(PATIENCE);
@@ -484,7 +482,7 @@ static bool phase_await(const struct killer *killer, enum phase phase)
     return true;
 }
 
-/* The eldest leads: everybody else must be younger than the victim. */
+/* The eldest leads, so all others must join again to be younger than the victim. */
 static bool victim_make_leader(const struct killer *killer)
 {
     bool good = true;
@@ -495,7 +493,7 @@ static bool victim_make_leader(const struct killer *killer)
     return good;
 }
 
-/* Starts a victim, lets it come so far, and kills it there. */
+/* Starts a victim, lets it reach that moment, and kills it there. */
 static bool victim_kill(struct killer *killer, enum moment moment)
 {
     static const enum phase phases[MOMENTS] = {PHASE_NONE, PHASE_JOINING, PHASE_JOINED,
@@ -524,7 +522,7 @@ static bool victim_kill(struct killer *killer, enum moment moment)
     return good && (moment != LEADING || order_await(killer, renewed));
 }
 
-/* The same at that stop of its system calls; `over`: it came further than that. */
+/* Kills the victim at that stop of its system calls; `over`: it finished before. */
 static bool victim_kill_at_call(struct killer *killer, unsigned stop, bool *over)
 {
     int status;
@@ -561,7 +559,7 @@ static void agree_explain(void)
     }
 }
 
-/* The views of all survivors are the same, in the end. */
+/* Waits until the views of all survivors are the same. */
 static bool agree(const struct killer *killer)
 {
     for (int64_t deadline = ripc_after(PATIENCE); ripc_now() < deadline;) {
@@ -585,7 +583,7 @@ static bool has_more(const struct report *now, const struct report *most)
            now->buffers > most->buffers || now->heap > most->heap + HEAP_SLACK;
 }
 
-/* Survivors are alike: what one has needed once, each may need. */
+/* Survivors are alike: what one of them has needed, each may need. */
 static void most_note(struct killer *killer)
 {
     for (unsigned i = 0; i < SURVIVORS * SURVIVORS; i++) {
@@ -605,8 +603,8 @@ static void most_note(struct killer *killer)
         killer->files_most = files;
 }
 
-/* What the dead had is given back a moment after they are forgotten, at the latest when
- * the next one comes. */
+/* Resources of a dead member are released a moment after it is dropped, at the latest when the next
+ * one joins. */
 static bool nothing_leaks(struct killer *killer)
 {
     bool good = false;
@@ -653,7 +651,7 @@ static bool round_run(struct killer *killer)
     return round_end(killer, moment, victim_kill(killer, moment));
 }
 
-/* At every stop of joining, or with so many between them. */
+/* Kills at every stop during joining, or at every `stride`-th. */
 static bool calls_run(struct killer *killer, unsigned stride)
 {
     bool good = true, over = false;
@@ -679,7 +677,7 @@ static bool survivors_end(struct killer *killer, bool good)
     return good;
 }
 
-/* All rounds of one design; prints two results. */
+/* Runs all rounds of one design; prints two results. */
 static bool design_run(enum sst_design design, uint64_t seed, uint64_t rounds, const char *folder,
                        unsigned result)
 {
@@ -703,7 +701,7 @@ static bool design_run(enum sst_design design, uint64_t seed, uint64_t rounds, c
            name, (unsigned long long)run);
     for (unsigned i = 0; i <= MOMENTS; i++)
         printf("# %s: %u times %s\n", name, killer.kills[i], moment_names[i]);
-    printf("# %s: joined %llu times, epoch %llu, %llu failures told, %.1f ms a round\n", name,
+    printf("# %s: joined %llu times, epoch %llu, %llu failures reported, %.1f ms a round\n", name,
            (unsigned long long)shared->joins, (unsigned long long)shared->reports[0].epoch,
            (unsigned long long)failures, (double)(ripc_now() - begun) / 1e6 / (double)(run + 1));
     ripc_clean(NULL);

@@ -1,9 +1,9 @@
-/* Whoever is no member tries to get at a table: by grants that it guesses or steals, by
- * messages in the members' names, by garbage, and by asking to be let in and then saying
- * nothing more. Members try to get at rows that are not theirs, and those who left at the
- * one that was. All is refused, counted, and the members share their rows as before.
+/* A process that is not a member attacks a table: with grants that it guesses or steals, with
+ * messages in the name of members, with garbage, and by asking to join and then staying silent.
+ * Members try to access rows that are not theirs, and former members their old row. Every attempt
+ * is refused and counted, and the members share their rows as before.
  *
- * The stranger knows everything: it reads the members' memory with us. */
+ * The stranger knows everything: it is in our process and reads the members' memory. */
 #include <errno.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static const struct sst_column columns[] = {
     [BLOCK] = SST_COLUMN(struct row, words, SST_U64, 0),
 };
 
-/* Members 1, 2, 3 in contexts of their own, and a stranger in another. */
+/* Members 1, 2, 3, each with its own context, and a stranger with another one. */
 static struct {
     struct ripc *contexts[MEMBERS], *outside;
     struct sst *tables[MEMBERS];
@@ -88,7 +88,7 @@ static uint64_t strange_of(unsigned member)
     return stats.strange;
 }
 
-/* Where those who join ask. */
+/* The group that a joining process asks. */
 static ripc_id group(void)
 {
     return play.tables[0]->members->group;
@@ -100,7 +100,8 @@ static bool steps_are(const struct sst *table, void *argument)
     return sst_minimum_u64(table, STEP) == step && sst_maximum_u64(table, STEP) == step;
 }
 
-/* The members are the same, under the same epoch, and share their rows as before. */
+/* Checks that the members and the epoch are unchanged, and that the members still share their
+ * rows. */
 static void play_check(uint64_t step)
 {
     for (uint32_t i = 0; i < MEMBERS; i++) {
@@ -122,7 +123,7 @@ static void play_end(void)
         scene_close(play.contexts[i]);
 }
 
-/* What one member granted to another when they met. */
+/* The grants that one member gave to another when they met. */
 static struct introduction introduction_of(unsigned from, unsigned to)
 {
     struct sst *table = play.tables[from];
@@ -134,7 +135,7 @@ static struct introduction introduction_of(unsigned from, unsigned to)
 
 /* ---- rows ---- */
 
-/* Neither written nor read by that service. */
+/* Asserts that the service can neither write nor read. */
 static void refuse(struct ripc_service *service, const struct ripc_grant *grant)
 {
     uint64_t words[8] = {0};
@@ -142,8 +143,8 @@ static void refuse(struct ripc_service *service, const struct ripc_grant *grant)
     assert_int_equal(ripc_read(service, grant, 0, words, sizeof words, scene_deadline()), -EACCES);
 }
 
-/* Its context has it still, until it hears that it is void: what is written meanwhile goes into
- * memory that no row has any more. */
+/* The context can use the grant until it learns that it is revoked: writes meanwhile go to memory
+ * that no row uses any more. */
 static void refuse_at_last(struct ripc_service *service, const struct ripc_grant *grant)
 {
     uint64_t word = 0;
@@ -153,7 +154,7 @@ static void refuse_at_last(struct ripc_service *service, const struct ripc_grant
     refuse(service, grant);
 }
 
-static void a_guessed_grant_reaches_no_row(void **state)
+static void a_guessed_grant_gives_no_access(void **state)
 {
     struct rng rng = rng_make(1, 1);
     play_begin(SST_WRITES);
@@ -167,7 +168,7 @@ static void a_guessed_grant_reaches_no_row(void **state)
     play_end();
 }
 
-static void the_grant_of_another_reaches_no_row(void **state)
+static void the_grant_of_another_process_gives_no_access(void **state)
 {
     for (int design = SST_WRITES; design <= SST_READS; design++) {
         play_begin((enum sst_design)design);
@@ -179,7 +180,7 @@ static void the_grant_of_another_reaches_no_row(void **state)
         refuse(play.stranger, &real.bell);
         refuse(third, &real.row); /* a member, but not the row's owner */
         refuse(third, &real.bell);
-        /* It is a real one: whose it is can use it, for what it is meant for. */
+        /* The grant is real: its holder can use it, for its purpose. */
         assert_int_equal(ripc_read(second, &real.row, 0, words, 8, scene_deadline()),
                          design == SST_WRITES ? -EACCES : 0);
         int written = ripc_write(second, &real.row, offsetof(struct row_head, reserved), words, 8,
@@ -192,7 +193,7 @@ static void the_grant_of_another_reaches_no_row(void **state)
     }
 }
 
-static void who_has_left_reaches_its_row_no_more(void **state)
+static void a_member_that_left_cannot_access_its_row(void **state)
 {
     struct ripc_service *again;
     uint32_t left = MEMBERS - 1;
@@ -212,7 +213,7 @@ static void who_has_left_reaches_its_row_no_more(void **state)
 
 /* ---- messages ---- */
 
-/* A message of that kind as the second member might send it, but for who sends it. */
+/* A message of that kind as the second member might send it. */
 static struct council_message message_make(enum council_kind kind)
 {
     detector_enter(play.tables[0]);
@@ -239,7 +240,7 @@ static struct council_message message_make(enum council_kind kind)
         .introduction = introduction_of(0, 1),
         .view = view,
     };
-    message.view.epoch++; /* a view without the third one */
+    message.view.epoch++; /* a view without the third member */
     message.view.rows[sst_row_own(play.tables[2])] = (struct view_member){0};
     if (sst_row_own(play.tables[2]) + 1 == view.row_count)
         message.view.row_count--;
@@ -262,8 +263,8 @@ static void strange_await(unsigned member, uint64_t count)
     }
 }
 
-/* By a stranger, and by the third member in the second's name. */
-static void messages_in_the_name_of_a_member_are_counted_and_no_more(void **state)
+/* The senders are a stranger and the third member, in the name of the second. */
+static void forged_messages_are_only_counted(void **state)
 {
     uint8_t bytes[COUNCIL_WIRE_MAX];
     play_begin(SST_WRITES);
@@ -272,25 +273,25 @@ static void messages_in_the_name_of_a_member_are_counted_and_no_more(void **stat
     for (int kind = COUNCIL_REFUSED; kind <= COUNCIL_MEET; kind++) {
         struct council_message message = message_make((enum council_kind)kind);
         size_t size = council_write(&message, bytes);
-        assert_int_equal(council_read(&message, bytes, size), 0); /* it is no garbage */
+        assert_int_equal(council_read(&message, bytes, size), 0); /* it is well-formed */
         say(play.stranger, 1, bytes, size);
         say(play.stranger, group(), bytes, size);
         say(third, 1, bytes, size);
-        sent += kind == COUNCIL_REFUSED ? 0 : 3; /* nothing to one who is inside */
+        sent += kind == COUNCIL_REFUSED ? 0 : 3; /* a member ignores it */
     }
     strange_await(0, sent);
     play_check(2);
     play_end();
 }
 
-static void garbage_is_counted_and_no_more(void **state)
+static void garbage_is_only_counted(void **state)
 {
     uint8_t bytes[COUNCIL_WIRE_MAX];
     struct rng rng = rng_make(2, 2);
     play_begin(SST_WRITES);
     for (unsigned i = 0; i < GARBAGE; i++) {
         size_t size = rng_below(&rng, 300);
-        if (i % 2) { /* one that is nearly right */
+        if (i % 2) { /* a message that is nearly right */
             int kind = 1 + (int)rng_below(&rng, COUNCIL_MEET);
             struct council_message message = message_make((enum council_kind)kind);
             size = council_write(&message, bytes);
@@ -308,9 +309,9 @@ static void garbage_is_counted_and_no_more(void **state)
     play_end();
 }
 
-/* ---- a joiner that is not heard of again ---- */
+/* ---- a joining process that stays silent ---- */
 
-static void who_asks_to_join_and_says_no_more_keeps_nobody_out(void **state)
+static void a_silent_joiner_does_not_block_others(void **state)
 {
     uint8_t bytes[COUNCIL_WIRE_MAX];
     uint32_t count = MEMBERS;
@@ -324,7 +325,7 @@ static void who_asks_to_join_and_says_no_more_keeps_nobody_out(void **state)
         .id = ripc_service_id(play.stranger),
     };
     say(play.stranger, group(), bytes, council_write(&join, bytes));
-    struct ripc_message heard = scene_receive(play.stranger); /* the leader proposes it */
+    struct ripc_message heard = scene_receive(play.stranger); /* the leader's proposal */
     ripc_release(&heard);
     struct sst_config config = config_make(3, SST_WRITES);
     assert_int_equal(sst_open(play.contexts[2], &config, &play.tables[2]), 0);
@@ -334,8 +335,7 @@ static void who_asks_to_join_and_says_no_more_keeps_nobody_out(void **state)
     play_end();
 }
 
-TEST_MAIN(SCENE(a_guessed_grant_reaches_no_row), SCENE(the_grant_of_another_reaches_no_row),
-          SCENE(who_has_left_reaches_its_row_no_more),
-          SCENE(messages_in_the_name_of_a_member_are_counted_and_no_more),
-          SCENE(garbage_is_counted_and_no_more),
-          SCENE(who_asks_to_join_and_says_no_more_keeps_nobody_out))
+TEST_MAIN(SCENE(a_guessed_grant_gives_no_access),
+          SCENE(the_grant_of_another_process_gives_no_access),
+          SCENE(a_member_that_left_cannot_access_its_row), SCENE(forged_messages_are_only_counted),
+          SCENE(garbage_is_only_counted), SCENE(a_silent_joiner_does_not_block_others))

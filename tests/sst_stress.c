@@ -1,10 +1,10 @@
-/* Threads of one process use one table in every way at once: they read it whole and in
- * parts, take snapshots, ask for aggregates, put and publish, add and remove predicates
- * and wait for them, while the other members write their rows and one of them comes and
- * goes. What is read must be as one put left it, aggregates must fit each other, and a
- * predicate that was removed must never be heard of again.
+/* Threads of one process use one table in every way at once: they read it as a whole and in parts,
+ * take snapshots, compute aggregates, put and publish, add and remove predicates and wait for them,
+ * while the other members write their rows and one of them joins and leaves. What is read must be
+ * as one put left it, aggregates must be consistent, and a removed predicate must never be called
+ * again.
  *
- *   sst_stress_test [SEED [SECONDS]]     so long for each design */
+ *   sst_stress_test [SEED [SECONDS]]     that long for each design */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,7 +19,7 @@
 #include "process.h"
 
 #define TABLE     9
-#define STAYING   2 /* members, and one that comes and goes */
+#define STAYING   2 /* members that stay; one more joins and leaves */
 #define WORDS     60
 #define SECOND    1000000000LL
 #define PATIENCE  (30 * SECOND)
@@ -27,7 +27,7 @@
 #define VISITOR   (STAYING + 1)
 #define CHURN_MAX 8 /* predicates of one thread */
 
-/* Ends the program with a line that says why. */
+/* Ends the program with a line that gives the reason. */
 #define demand(condition)                                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -36,8 +36,8 @@
         }                                                                                          \
     } while (0)
 
-/* step, debt and all words are made of the same number by one put; ready follows it.
- * lone is set by itself, by several threads. */
+/* One put derives step, debt and all words from the same number; ready follows. lone is set on its
+ * own, by several threads. */
 struct row {
     uint64_t step;
     int64_t debt;
@@ -62,12 +62,12 @@ static struct {
     enum sst_design design;
     struct ripc *ripc[STAYING];
     struct sst *tables[STAYING];
-    _Atomic bool stopping;   /* by main, relaxed: they look again soon */
-    _Atomic uint64_t counts; /* what was done, of all threads together */
+    _Atomic bool stopping;   /* set by main, relaxed: the threads check it often */
+    _Atomic uint64_t counts; /* actions of all threads together */
     _Atomic uint64_t fires;
-    _Atomic uint64_t whole;          /* reads that met no put for long enough */
-    _Atomic uint64_t failures;       /* told by upcalls */
-    pthread_mutex_t images[STAYING]; /* the image is the program's to keep in order */
+    _Atomic uint64_t whole;          /* reads that did not overlap with a put */
+    _Atomic uint64_t failures;       /* counted by upcalls */
+    pthread_mutex_t images[STAYING]; /* the program must protect the image itself */
 } all = {.images = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER}};
 
 struct worker {
@@ -76,7 +76,7 @@ struct worker {
     struct sst *table;
     unsigned member;
     void (*act)(struct worker *);
-    uint64_t seen; /* whatever this act remembers */
+    uint64_t seen; /* state of the action */
     uint64_t last[SST_ROWS_MAX];
 };
 
@@ -84,7 +84,7 @@ static struct sst *table_join(struct ripc *ripc, unsigned member, unsigned wante
 
 /* ---- reading ---- */
 
-/* Those who put without a rest may keep readers off, not for ever. */
+/* Members that put without a pause may delay readers, but not for ever. */
 static bool is_whole(int result)
 {
     demand(result == 0 || result == -EAGAIN);
@@ -113,7 +113,7 @@ static uint32_t any_row(struct worker *worker)
     return (uint32_t)rng_below(&worker->rng, STAYING + 1);
 }
 
-/* The data is there when its guard is, and whole. */
+/* The data must be there when its guard is, and complete. */
 static void read_parts(struct worker *worker)
 {
     uint64_t words[WORDS];
@@ -123,7 +123,7 @@ static void read_parts(struct worker *worker)
     uint64_t step = sst_get_u64(worker->table, at, STEP);
     int result = sst_get(worker->table, at, &(struct sst_range){.column = BLOCK}, words);
     if (member > STAYING || member != sst_member(worker->table, at))
-        return; /* it changed hands */
+        return; /* the row got another member */
     if (!is_whole(result))
         return;
     for (unsigned i = 1; i < WORDS; i++)
@@ -169,7 +169,7 @@ static void aggregate(struct worker *worker)
     uint64_t least = sst_minimum_u64(table, STEP);
     uint64_t most = sst_maximum_u64(table, STEP);
     demand(most >= least);
-    demand(sst_maximum_u64(table, STEP) >= most); /* of columns that only grow */
+    demand(sst_maximum_u64(table, STEP) >= most); /* a column that only grows */
     demand(most >= worker->seen);
     worker->seen = most;
     demand(sst_count_u64(table, STEP, 0) >= STAYING);
@@ -214,10 +214,10 @@ static void set(struct worker *worker)
 struct churned {
     struct sst *table;
     uint64_t handle;
-    _Atomic bool removed; /* release by who removed it, after the call returned */
+    _Atomic bool removed; /* stored with release after the removing call returned */
     enum sst_kind kind;
     _Atomic unsigned fires;
-    unsigned twin_fires; /* of its second trigger: only where triggers run */
+    unsigned twin_fires; /* of its second trigger; only used where triggers run */
 };
 
 static bool lone_is_odd(const struct sst *table, void *argument)
@@ -278,7 +278,7 @@ static bool others_have_come(const struct sst *table, void *argument)
            atomic_load_explicit(&all.stopping, memory_order_relaxed);
 }
 
-/* The visitor's row may be new, and low: whoever waits must be content with that. */
+/* The visitor's row may be new and its step low, so a timeout is accepted. */
 static void wait_for_others(struct worker *worker)
 {
     static const uint32_t names[] = {STEP};
@@ -288,7 +288,7 @@ static void wait_for_others(struct worker *worker)
     demand(result == 0 || result == -ETIMEDOUT);
 }
 
-/* ---- the member that comes and goes ---- */
+/* ---- the member that joins and leaves ---- */
 
 static void visit(struct worker *worker)
 {
@@ -301,7 +301,7 @@ static void visit(struct worker *worker)
     demand(ripc_close(ripc, ripc_after(PATIENCE)) == 0);
 }
 
-/* ---- all of them ---- */
+/* ---- everything together ---- */
 
 static void on_news(struct sst *table, const struct sst_news *news, void *argument)
 {
@@ -344,7 +344,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* What all of them put last is everywhere in the end. */
+/* In the end all members must have the last put of every member. */
 static void settle(void)
 {
     for (unsigned i = 0; i < STAYING; i++)
@@ -364,7 +364,7 @@ static void settle(void)
             demand(row_equal(&one, &other));
             row_check(&one);
         }
-    /* The last visitor's leave may have come to one of them only. */
+    /* The last visitor's leave may have reached only one of them. */
     while (sst_epoch(all.tables[0]) != sst_epoch(all.tables[1]) && ripc_now() < deadline)
         continue;
     demand(sst_epoch(all.tables[0]) == sst_epoch(all.tables[1]));
@@ -385,8 +385,8 @@ static void design_run(enum sst_design design, uint64_t seed, int64_t seconds)
         all.tables[i] = table_join(all.ripc[i], i + 1, i + 1);
     }
     for (int64_t deadline = ripc_after(PATIENCE); sst_live_count(all.tables[0]) < STAYING;)
-        demand(ripc_now() < deadline); /* the first one hears of the others a little later */
-    /* All acts on the first table, but on the second one putting and churning, too. */
+        demand(ripc_now() < deadline); /* the first member learns of the others a little later */
+    /* All actions on the first table; on the second one also putting and churning. */
     for (unsigned i = 0; i < sizeof acts / sizeof *acts; i++)
         workers[count++] = (struct worker){.act = acts[i], .table = all.tables[0], .member = 1};
     workers[count++] = (struct worker){.act = put, .table = all.tables[1], .member = 2};
