@@ -27,12 +27,13 @@ static _Noreturn void usage(const char *program, const struct bench_word *more)
 {
     fprintf(stderr, "usage: %s [--quick] [--json]", program);
     for (; more && more->name; more++)
-        fprintf(stderr, " [--%s%s]", more->name, more->value ? " WORD" : "");
+        fprintf(stderr, " [--%s%s]", more->name, more->value ? " TEXT" : "");
     fputc('\n', stderr);
     exit(2);
 }
 
-/* Takes words[0], and words[1] if that is its value. Returns how many. */
+/* Reads an option at words[0], and its value at words[1] if it has one. Returns how many arguments
+ * it took. */
 static int word_take(int count, char **words, const struct bench_word *more)
 {
     for (; more && more->name; more++) {

@@ -1,8 +1,8 @@
 #pragma once
-/* bench: what every benchmark shares: its words, its clock, its table.
+/* bench: what every benchmark shares: its arguments, its clock, its table.
  *
- * A comparison runs the two sides in turn and keeps the medians, because a
- * ratio survives a noisy machine and a time does not. */
+ * A comparison runs its sides in turn and keeps the medians, because a ratio is reliable on a noisy
+ * machine and a time is not. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,40 +24,40 @@ struct bench_row {
 };
 
 struct bench {
-    bool quick; /* sizes for a glance, not for a claim */
+    bool quick; /* small sizes for a quick look, not for published numbers */
     bool json;
-    bool cpu; /* count processor time, not the clock on the wall: for one thread that computes */
+    bool cpu; /* measure processor time instead of wall-clock time: for one thread that computes */
     struct bench_row rows[BENCH_ROW_MAX];
     size_t row_count;
 };
 
-/* Something to time; it ends the program if it cannot be done. */
+/* A piece of work to be timed. It ends the program if it fails. */
 struct bench_side {
     const char *name;
     void (*run)(void *context);
     void *context;
 };
 
-/* A word of one program's own: --NAME, or, with a value, --NAME VALUE. */
+/* An option of one program: --NAME, or, with a value, --NAME VALUE. */
 struct bench_word {
     const char *name;   /* NULL ends a list */
-    bool *given;        /* or ... */
-    const char **value; /* ... of which one is NULL */
+    bool *given;        /* either this ... */
+    const char **value; /* ... or this is set; the other is NULL */
 };
 
-/* Reads [--quick] [--json]; anything else ends the program with its usage. */
+/* Reads [--quick] [--json]; any other argument ends the program with its usage. */
 void bench_start(struct bench *bench, int count, char **words);
 
-/* The same with more words; NULL: there are none. */
+/* Like bench_start, with more options; NULL: none. */
 void bench_start_with(struct bench *bench, int count, char **words, const struct bench_word *more);
 
 double bench_seconds(const struct bench *bench);
 
-/* Sorts the values; there is one at least. */
+/* Sorts the values, of which there is at least one, and returns the median. */
 double bench_median(double *values, int count);
 
-/* Runs each side once per round, in turn, and adds a row of their medians in
- * seconds; of two sides also the ratio, second to first. */
+/* Runs each side once per round, in turn, and adds a row with their medians in seconds; for two
+ * sides also the ratio, second to first. */
 void bench_run(struct bench *bench, const char *what, const struct bench_side *sides, size_t count,
                int rounds);
 

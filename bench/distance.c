@@ -1,6 +1,6 @@
-/* distance: all pairs of a random regular graph, against igraph on the same
- * graph in the same run, on one core; then sizes that igraph's matrix of
- * distances (8 bytes a pair) does not fit in memory for. */
+/* distance: all pairs of a random regular graph, compared with igraph on the same graph in the same
+ * run, on one core; then sizes for which igraph's matrix of distances (8 bytes a pair) does not fit
+ * into memory. */
 #include <igraph.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,14 +78,15 @@ static void run_igraph_histogram(void *context)
     igraph_vector_destroy(&histogram);
 }
 
-/* Both sides must have found the same, or the times mean nothing. */
+/* Both sides must have the same result, otherwise the times are meaningless. */
 static void agree(const struct pair *pair, const char *what)
 {
     double sum = 0;
     for (uint32_t d = 0; d < pair->tally.length; d++)
         sum += (double)d * (double)pair->tally.nodes[d];
     if (sum != pair->sum)
-        bench_fail("%s: the distances add up to %.0f here and %.0f there", what, sum, pair->sum);
+        bench_fail("%s: the distances add up to %.0f in weft and to %.0f in igraph", what, sum,
+                   pair->sum);
 }
 
 static void compare(struct bench *bench, uint32_t nodes, int rounds)
@@ -112,7 +113,7 @@ static void compare(struct bench *bench, uint32_t nodes, int rounds)
     topology_fini(&pair.topology);
 }
 
-/* Before igraph has run: the peak of memory is then ours. */
+/* Runs before igraph, so that the peak of memory is ours. */
 static void alone(struct bench *bench, uint32_t nodes, int rounds)
 {
     struct pair pair = {0};

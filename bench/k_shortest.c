@@ -1,9 +1,9 @@
-/* k_shortest: the 8 shortest loopless paths of all ordered pairs of 245
- * switches, against networkx.shortest_simple_paths on the same graph in the
- * same run, on one core; then a network that would keep networkx for hours.
+/* k_shortest: the 8 shortest loopless paths of all ordered pairs of 245 switches, compared with
+ * networkx.shortest_simple_paths on the same graph in the same run, on one core; then a network for
+ * which networkx would need hours.
  *
- * networkx is given a random sample of the pairs, new in each round, and both
- * times are per pair; the lengths of every sampled pair's paths must agree. */
+ * networkx gets a random sample of the pairs, a new one in each round, and both times are per pair;
+ * the lengths of the paths of every sampled pair must agree. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,8 +48,8 @@ static void contest_close(struct contest *contest)
     free(contest->sample);
 }
 
-/* Seconds per pair, all pairs of different nodes. With keep the paths stay,
- * else only those to one node at a time. */
+/* Seconds per pair, over all pairs of different nodes. With `keep` all paths are kept, otherwise
+ * only those to one node at a time. */
 static double run_weft(const struct bench *bench, struct contest *contest, bool keep)
 {
     uint32_t nodes = contest->topology.graph.node_count;
@@ -88,7 +88,7 @@ static void write_problem(const struct contest *contest, FILE *file)
         fprintf(file, "pair %u %u\n", contest->sample[i][0], contest->sample[i][1]);
 }
 
-/* The peer's line of lengths must be ours. */
+/* The line of lengths that networkx printed must equal ours. */
 static void agree(const struct contest *contest, uint32_t index, const char *line)
 {
     const struct path_set *paths = &contest->paths;
@@ -106,7 +106,7 @@ static void agree(const struct contest *contest, uint32_t index, const char *lin
         bench_fail("from %u to %u: networkx has more paths: %s", from, to, line);
 }
 
-/* What the peer prints: its time, then the lengths. */
+/* Reads what networkx printed: its time, then the lengths. */
 static bool read_answer(const struct contest *contest, FILE *answer, double *seconds)
 {
     char line[LINE_SIZE];
@@ -119,7 +119,7 @@ static bool read_answer(const struct contest *contest, FILE *answer, double *sec
     return count == contest->sample_count;
 }
 
-/* Seconds per pair of a new sample. False if there is no networkx. */
+/* Seconds per pair of a new sample. Returns false if networkx is not installed. */
 static bool run_networkx(struct contest *contest, struct rng *rng, double *seconds)
 {
     struct peer_script peer;

@@ -1,4 +1,5 @@
-/* node: what a real node does in a second, and how long a way through several takes. */
+/* node: how much a real node forwards in a second, and how long a trip through several nodes
+ * takes. */
 #include "bench.h"
 #include "node_forward.h"
 #include "node_trip.h"

@@ -1,9 +1,10 @@
-/* node_forward: a node in the middle of a chain, on a processor of its own, forwards what a driver
- * on the other one pours into its left link; the driver takes it from its right link again.
+/* node_forward: a node in the middle of a chain, on its own processor, forwards packets. A driver
+ * on the other processor sends them into the node's left link as fast as it can, and receives them
+ * from its right link.
  *
- * The driver's two ends are real nodes as long as links come up; then the driver writes and reads
- * frames itself, because two whole nodes on one processor would be slower than the one that is
- * measured. The middle is a real node throughout: dispatch, queue, round robin, aggregation. */
+ * The driver's two ends are real nodes until the links are up; then the driver writes and reads
+ * frames itself, because two whole nodes on one processor would be slower than the measured one.
+ * The middle is a real node throughout: dispatch, queue, round robin, aggregation. */
 #include "node_forward.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static const struct weft_service sink = {
     .ops = &sink_ops,
 };
 
-/* Frames that are sent again and again: one "packet" of all the bytes, never freed. */
+/* A frame that is sent repeatedly: one "packet" with all the bytes, never freed. */
 struct pump {
     struct packet_pool pool;
     struct packet packet;
@@ -91,8 +92,8 @@ struct forward_row {
 };
 
 struct forward_round {
-    double packets_per_sec; /* by the clock, and ... */
-    double packets_per_cpu; /* ... by the seconds that the forwarder had a processor */
+    double packets_per_sec; /* by the wall clock */
+    double packets_per_cpu; /* per second of processor time of the forwarder */
 };
 
 static struct forward_round forward_round(struct host *host, pid_t forwarder, uint32_t size,
@@ -110,7 +111,7 @@ static struct forward_round forward_round(struct host *host, pid_t forwarder, ui
         for (unsigned i = 0; i < 8 && left->ops->room(left); i++) {
             struct packet *frame = &pump.packet;
             if (!left->ops->transmit(left, &frame, 1, false))
-                bench_fail("the link is gone");
+                bench_fail("the link is down");
         }
         packets += drain(right, size);
         now = clock_now();
@@ -130,8 +131,9 @@ static struct forward_round forward_round(struct host *host, pid_t forwarder, ui
     return round;
 }
 
-/* The same with all three in this thread, and only the middle's time counted: what a packet costs
- * the node, without the way of its bytes between two processors, and whatever else runs here. */
+/* The same with all three nodes in this thread; only the time of the middle one counts: the cost of
+ * a packet for the node, without the transfer between two processors and other load of the
+ * machine. */
 static double forward_alone(struct host *host, struct host *middle, uint32_t size,
                             unsigned frame_packets, unsigned turns)
 {
@@ -145,7 +147,7 @@ static double forward_alone(struct host *host, struct host *middle, uint32_t siz
         for (unsigned i = 0; i < 16 && left->ops->room(left); i++) {
             struct packet *frame = &pump.packet;
             if (!left->ops->transmit(left, &frame, 1, false))
-                bench_fail("the link is gone");
+                bench_fail("the link is down");
         }
         double begin = bench_seconds(&clock);
         while (host_pass(middle))

@@ -1,5 +1,5 @@
 #pragma once
-/* node_forward: what a node forwards between two shared-memory links on one core. */
+/* node_forward: how much a node forwards between two shared-memory links on one core. */
 
 #include "bench.h"
 

@@ -18,7 +18,7 @@
 #include "transport/wake/thread.h"
 
 #define SETTLE_NSEC  (20 * NSEC_PER_SEC)
-#define SILENCE_NSEC (1000 * NSEC_PER_SEC) /* a driver that is busy says no hellos */
+#define SILENCE_NSEC (1000 * NSEC_PER_SEC) /* a busy driver sends no hellos */
 
 void stage_open(struct node_stage *stage, uint32_t servers)
 {
@@ -46,7 +46,7 @@ void stage_pin(int processor)
     CPU_ZERO(&set);
     CPU_SET((size_t)processor, &set);
     if (sched_setaffinity(0, sizeof set, &set))
-        bench_fail("needs two processors");
+        bench_fail("this benchmark needs two processors");
 }
 
 void stage_pause(const struct node_stage *stage, bool on)
@@ -101,7 +101,7 @@ struct host *stage_host(struct node_stage *stage, uint32_t servers,
     return host;
 }
 
-static volatile sig_atomic_t ended; /* of a child; written by its handler */
+static volatile sig_atomic_t ended; /* in a child; written by its signal handler */
 
 static void on_term(int number)
 {
@@ -148,7 +148,7 @@ void stage_settle_with(struct host *host, struct host *other, node_id from, node
             node_ports_to(host_node(host, from), to))
             return;
         if (clock_now() > until)
-            bench_fail("the servers do not find each other");
+            bench_fail("the servers do not reach each other");
     }
 }
 
@@ -169,6 +169,6 @@ double stage_cpu_seconds(pid_t pid)
     clockid_t clock;
     struct timespec used;
     if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
-        bench_fail("no processor time of process %d", (int)pid);
+        bench_fail("cannot read the processor time of process %d", (int)pid);
     return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
 }

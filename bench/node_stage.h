@@ -1,6 +1,6 @@
 #pragma once
-/* node_stage: what the programs of bench/node.c share: a chain of servers, hosted by processes on
- * this machine, in a run directory of their own. */
+/* node_stage: shared by the programs of bench/node.c: a chain of servers, hosted by processes on
+ * this machine, in their own run directory. */
 
 #include "bench.h"
 #include "node/plan.h"
@@ -18,26 +18,27 @@ struct node_stage {
     uint64_t life;
 };
 
-/* A chain of so many servers: 0 - 1 - 2 ... */
+/* Makes a chain of that many servers: 0 - 1 - 2 ... */
 void stage_open(struct node_stage *stage, uint32_t servers);
-void stage_close(struct node_stage *stage); /* ends its processes, too */
+void stage_close(struct node_stage *stage); /* also ends its processes */
 
-/* A host of some servers (a bit each) in this process. */
+/* Opens a host of some servers (a bit each) in this process. */
 struct host *stage_host(struct node_stage *stage, uint32_t servers,
                         const struct weft_service *service, nsec spin, nsec yield);
-/* The same in a process of its own, on that processor (-1: any), until the stage closes. */
+/* Like stage_host, in a separate process on that processor (-1: any), until the stage closes. */
 void stage_spawn(struct node_stage *stage, uint32_t servers, const struct weft_service *service,
                  int processor, nsec spin, nsec yield);
-/* Passes until `from`, which is here, reaches `to` and has a settled link state. */
+/* Runs the host until server `from`, which it hosts, reaches `to` and has a settled link state. */
 void stage_settle(struct host *host, node_id from, node_id to, uint32_t reachable);
 
-/* The same with another host of this thread that has to pass, too. */
+/* Like stage_settle, and also runs another host of this thread. */
 void stage_settle_with(struct host *host, struct host *other, node_id from, node_id to,
                        uint32_t reachable);
 
-void stage_pause(const struct node_stage *stage, bool on); /* its processes */
+void stage_pause(const struct node_stage *stage, bool on); /* stops or continues its processes */
 void stage_pin(int processor);
 void stage_unpin(void);
-/* This process, and what it starts from now on, before all ordinary ones; false: not allowed. */
+/* Gives this process, and processes that it starts, priority over all ordinary ones. Returns false
+ * if that is not permitted. */
 bool stage_realtime(bool on);
-double stage_cpu_seconds(pid_t pid); /* that the process has used */
+double stage_cpu_seconds(pid_t pid); /* used by the process so far */

@@ -1,7 +1,7 @@
-/* node_token: the floor under a process a server: a word in shared memory that as many processes,
- * which yield while it is not their turn, hand to and fro along their chain. Their
- * processors alternate: of all ways tried (any processor, one for all, one for each half, waking
- * each other by futex or descriptor) nothing was faster that passes through all in order. */
+/* node_token: the floor for one process per server: a word in shared memory that as many processes
+ * hand back and forth along their chain; a process yields while it is not its turn. Their
+ * processors alternate. Of all variants that pass through all processes in order (any processor,
+ * one for all, one for each half, wake-ups by futex or descriptor) none was faster. */
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,7 +16,7 @@
 
 #define TOKEN_PROCESSES_MAX 16
 
-/* Whose turn it is, while it goes up and down the chain. */
+/* Returns the process whose turn it is; the token goes up and down the chain. */
 static unsigned token_owner(uint64_t token, unsigned processes)
 {
     uint64_t step = token % (2 * (processes - 1));
@@ -42,7 +42,7 @@ double token_trip(unsigned processes, unsigned turns)
     struct bench clock = {0};
     pid_t pids[TOKEN_PROCESSES_MAX] = {0};
     cpu_set_t before;
-    /* Written by whose turn it is, release; read by all, acquire. */
+    /* Written with release by the process whose turn it is; read by all with acquire. */
     _Atomic uint64_t *token =
         mmap(NULL, sizeof *token, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (token == MAP_FAILED || processes > TOKEN_PROCESSES_MAX)

@@ -1,4 +1,4 @@
-/* node_trip: a packet to the other end of a chain and back, again and again, one at a time. */
+/* node_trip: a packet goes to the other end of a chain and back, repeatedly, one at a time. */
 #include "node_trip.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include "node_stage.h"
 
 #define TRIP_ID 301
-#define PAYLOAD 24 /* 64 bytes with the header, as the kernel's datagrams have */
+#define PAYLOAD 24 /* 64 bytes with the header, like the kernel's datagrams */
 #define LINKS   6
 #define SPIN    (NSEC_NEVER / 2)
 
@@ -19,17 +19,17 @@ struct trip_order {
     uint32_t turns;
 };
 
-static struct trip_order order; /* of this process: where, and how many are left */
-static double times[TURNS_MAX]; /* of each trip: a median does not see who else has a processor */
-static nsec begun;              /* the one under way */
-static volatile sig_atomic_t landed; /* all are back */
+static struct trip_order order; /* of this process: destination, and trips left */
+static double times[TURNS_MAX]; /* of each trip: the median ignores trips that lost the processor */
+static nsec begun;              /* start of the current trip */
+static volatile sig_atomic_t landed; /* all trips are done */
 
 static void trip_begin(struct weft_self *self)
 {
     struct weft_packet *packet = weft_packet(self, PAYLOAD);
     begun = clock_now();
     if (!packet || weft_send_server(self, packet, order.to) < 0)
-        bench_fail("a packet cannot be sent");
+        bench_fail("cannot send a packet");
 }
 
 static void trip_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
@@ -60,26 +60,26 @@ static double trip_time(struct host *host, weft_server to, unsigned turns)
     order = (struct trip_order){to, turns};
     landed = 0;
     if (host_request(host, 0, TRIP_ID, NULL, 0))
-        bench_fail("no such service");
+        bench_fail("the trip service does not run");
     host_run(host, &landed, clock_after(60 * NSEC_PER_SEC));
     if (!landed)
         bench_fail("a packet was lost");
     return bench_median(times, (int)turns);
 }
 
-/* One layout of servers to processes, beside one of the kernel's ways, in turn. */
+/* One assignment of servers to processes, compared with one path through the kernel, in turn. */
 struct trip_plan {
     const char *what;
     const char *peer;
     uint32_t servers;       /* of the chain */
     uint32_t here;          /* servers of this process */
-    uint32_t others[LINKS]; /* of the others; 0 ends */
+    uint32_t others[LINKS]; /* of the other processes; 0 ends the list */
     nsec spin, yield;
     bool pinned; /* as `weft up --pin` does */
     unsigned turns;
 };
 
-/* Where that server's process runs; -1: anywhere. */
+/* The processor of that server's process; -1: any. */
 static int trip_processor(const struct trip_plan *plan, uint32_t server)
 {
     if (plan->spin == SPIN)
@@ -106,7 +106,8 @@ static void trip_compare(struct bench *bench, const struct trip_plan *plan,
     trip_time(host, last, turns / 10 + 1);
     for (int round = 0; round < rounds; round++) {
         ours[round] = trip_time(host, last, turns);
-        stage_pause(&stage, true); /* who polls would take a processor from the other side */
+        stage_pause(&stage,
+                    true); /* polling processes would take a processor from the other side */
         theirs[round] = kernel ? kernel_trip(kernel, turns) : 0;
         floors[round] = has_floor ? token_trip(plan->servers, turns) : 0;
         stage_pause(&stage, false);
@@ -150,7 +151,7 @@ void trip_run(struct bench *bench)
         .servers = LINKS + 1,
         .here = 1 << 0,
         .others = {1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6},
-        .spin = -1, /* as weftd where processors are few */
+        .spin = -1, /* as weftd does if there are few processors */
         .turns = 2000};
     struct trip_plan pinned = each;
     pinned.what = "6 links there and back, a process a server, pinned";
@@ -163,7 +164,7 @@ void trip_run(struct bench *bench)
     kernel_close(kernel);
     kernel = kernel_namespaces(LINKS, why, sizeof why);
     if (!kernel && !bench->json)
-        printf("namespaces: left out, %s\n", why);
+        printf("namespaces: skipped, %s\n", why);
     trip_compare(bench, &two, kernel);
     trip_compare(bench, &each, kernel);
     trip_compare(bench, &pinned, kernel);
@@ -171,7 +172,7 @@ void trip_run(struct bench *bench)
         trip_compare(bench, &realtime, kernel);
         stage_realtime(false);
     } else if (!bench->json)
-        puts("real-time: left out, it takes CAP_SYS_NICE");
+        puts("real-time: skipped, it needs CAP_SYS_NICE");
     if (kernel)
         kernel_close(kernel);
 }

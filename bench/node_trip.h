@@ -1,5 +1,5 @@
 #pragma once
-/* node_trip: there and back, over one link and over six, against the kernel's ways. */
+/* node_trip: round trips over one link and over six, compared with those of the kernel. */
 
 #include "bench.h"
 
@@ -7,15 +7,16 @@
 
 void trip_run(struct bench *bench);
 
-/* There and back along so many processes that do nothing else: node_token.c. Microseconds. */
+/* Round trip along a chain of that many processes that do nothing else (node_token.c), in
+ * microseconds. */
 double token_trip(unsigned processes, unsigned turns);
 
-/* The kernel's: node_trip_kernel.c. Microseconds there and back, the median of `turns`. */
-struct kernel_path; /* two ends that poll, or sleep */
+/* Round trips through the kernel (node_trip_kernel.c), in microseconds, the median of `turns`. */
+struct kernel_path; /* two ends that poll; the far one is stopped between measurements */
 /* UDP over the loopback interface. */
 struct kernel_path *kernel_loopback(void);
-/* Through so many links between network namespaces that forward IP. NULL: not allowed here, and
- * `why` says so. */
+/* Through that many links between network namespaces that forward IP. NULL: not permitted here;
+ * `why` has the reason. */
 struct kernel_path *kernel_namespaces(unsigned links, char *why, size_t why_size);
 double kernel_trip(struct kernel_path *path, unsigned turns);
 void kernel_close(struct kernel_path *path);

@@ -1,5 +1,5 @@
-/* node_trip_kernel: a datagram there and back by the kernel, both ends polling, in two processes on
- * two processors: over loopback, and through a chain of network namespaces joined by veth pairs,
+/* node_trip_kernel: round trip of a datagram through the kernel; both ends poll, in two processes
+ * on two processors. Over loopback, and through a chain of network namespaces joined by veth pairs,
  * each of which forwards IP. */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,9 +22,9 @@
 
 struct kernel_path {
     unsigned namespaces; /* made by us */
-    char name[32];       /* of them, without the number */
+    char name[32];       /* their names without the number */
     int fd;              /* connected to the other end */
-    pid_t pid;           /* which lives there */
+    pid_t pid;           /* of the process at the other end */
 };
 
 static struct sockaddr_in address_make(const char *text, uint16_t port)
@@ -96,7 +96,7 @@ __attribute__((format(printf, 1, 2))) static bool shell(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(command, sizeof command, format, arguments);
     va_end(arguments);
-    return system(command) == 0; /* NOLINT: our own words */
+    return system(command) == 0; /* NOLINT: the command is our own */
 }
 
 static void namespaces_remove(struct kernel_path *path)
@@ -105,7 +105,7 @@ static void namespaces_remove(struct kernel_path *path)
         (void)shell("ip netns del %s%u 2>/dev/null", path->name, i);
 }
 
-/* Namespace i and its link to the one before: 10.77.i.1 - 10.77.i.2. */
+/* Adds namespace i and its link to the one before: 10.77.i.1 - 10.77.i.2. */
 static bool namespace_add(struct kernel_path *path, unsigned i)
 {
     const char *name = path->name;
@@ -123,7 +123,7 @@ static bool namespace_add(struct kernel_path *path, unsigned i)
                  name, i - 1, name, i, name, i - 1, i, name, i - 1, name, i, i, name, i);
 }
 
-/* To the right everything above, to the left everything below. */
+/* Routes all higher networks to the right and all lower ones to the left. */
 static bool namespace_route(const struct kernel_path *path, unsigned i, unsigned links)
 {
     bool done = true;
@@ -138,7 +138,7 @@ static bool namespace_route(const struct kernel_path *path, unsigned i, unsigned
     return done;
 }
 
-/* A socket keeps the namespace that it was made in. */
+/* Opens a socket in that namespace; a socket stays in the namespace in which it was made. */
 static int namespace_socket(const struct kernel_path *path, unsigned i, const char *text,
                             uint16_t port)
 {
@@ -193,7 +193,8 @@ double kernel_trip(struct kernel_path *path, unsigned turns)
         double begin = bench_seconds(&clock), sent = begin;
         (void)!send(path->fd, bytes, sizeof bytes, 0);
         while (recv(path->fd, bytes, sizeof bytes, MSG_DONTWAIT) < 0)
-            if (bench_seconds(&clock) - sent > 1) { /* lost: the first while addresses are learnt */
+            if (bench_seconds(&clock) - sent >
+                1) { /* lost: happens to the first ones while addresses are resolved */
                 (void)!send(path->fd, bytes, sizeof bytes, 0);
                 sent = bench_seconds(&clock);
             }

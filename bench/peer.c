@@ -34,7 +34,7 @@ bool peer_close(struct peer_script *peer, const char *library, bool answered)
     int status = pclose(peer->answer);
     unlink(peer->path);
     if (WIFEXITED(status) && WEXITSTATUS(status) == PEER_MISSING) {
-        fprintf(stderr, "bench: %s is not installed and is left out\n", library);
+        fprintf(stderr, "bench: skipping %s, which is not installed\n", library);
         return false;
     }
     if (!answered || status)

@@ -1,8 +1,7 @@
 #pragma once
-/* peer: a Python library that a benchmark compares with, run by a script that
- * reads a problem from a file and prints its answer. A script ends with
- * PEER_MISSING where its library is not installed; the benchmark then goes on
- * without it. */
+/* peer: a Python library that a benchmark compares with. A script reads a problem from a file and
+ * prints its answer. The script exits with PEER_MISSING if its library is not installed; the
+ * benchmark then continues without it. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,14 +9,14 @@
 #define PEER_MISSING 3
 
 struct peer_script {
-    FILE *problem; /* to write the problem to, until peer_start */
-    FILE *answer;  /* to read the answer from, from then on */
+    FILE *problem; /* the problem is written here, until peer_start */
+    FILE *answer;  /* the answer is read here, after peer_start */
     char path[32];
 };
 
 void peer_open(struct peer_script *peer);
 void peer_start(struct peer_script *peer, const char *script);
 
-/* False if the library is missing. Ends the program if the script failed
- * otherwise, or `answered` is false although it did not. */
+/* Returns false if the library is missing. Ends the program if the script failed in another way, or
+ * if `answered` is false although the script succeeded. */
 bool peer_close(struct peer_script *peer, const char *library, bool answered);

@@ -1,6 +1,5 @@
-/* peer_fabric: libfabric by its own interface over one of its providers, polling
- * the completion queue: tagged messages; and words that one writes into the
- * other's memory or fetches from it. */
+/* peer_fabric: libfabric's own interface over one of its providers, polling the completion queue:
+ * tagged messages; and words that one process writes into the other's memory or reads from it. */
 #include <errno.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -90,7 +89,7 @@ static void port_close(struct port *port)
     fi_freeinfo(port->info);
 }
 
-/* Takes what has completed; a context tells sends from receives. */
+/* Identify sends and receives in the completion queue. */
 static struct fi_context send_context, receive_context;
 
 static void port_poll(struct port *port)
@@ -131,7 +130,7 @@ static void port_send(struct port *port)
             port_poll(port);
     } while (result == -FI_EAGAIN);
     check(port, result, "fi_tsend");
-    port->sent += inject; /* it completes by itself */
+    port->sent += inject; /* an injected send needs no completion */
 }
 
 static void port_take(struct port *port, uint64_t number)
@@ -142,7 +141,7 @@ static void port_take(struct port *port, uint64_t number)
     port_post(port); /* before the other can send again */
 }
 
-/* The buffer of the last send is free once that has completed. */
+/* The buffer of the last send is free once that send has completed. */
 static void port_ping(struct port *port)
 {
     struct pair *pair = port->pair;
@@ -192,11 +191,11 @@ static void libfabric_tcp_run(struct pair *pair)
 const struct side side_libfabric_shm = {"libfabric_shm", libfabric_shm_run};
 const struct side side_libfabric_tcp = {"libfabric_tcp", libfabric_tcp_run};
 
-/* --- words in each other's memory --- */
+/* --- words in the other's memory --- */
 
-/* Registered by each role. The own word is for the other to fetch; the other's is
- * where it writes, or where what was fetched from it lands. Each has one writer
- * at a time: this process, or the provider on behalf of a completed operation. */
+/* Registered by each role. `own` is for the other to read; the other writes to `others`, or what
+ * was read from it is stored there. Each word has one writer at a time: this process, or the
+ * provider for a completed operation. */
 struct words {
     _Alignas(64) _Atomic uint64_t own;
     _Alignas(64) _Atomic uint64_t others;
@@ -206,7 +205,7 @@ struct remote {
     struct port port;
     struct words *words;
     struct fid_mr *region;
-    void *local;      /* descriptor of our own memory */
+    void *local;      /* descriptor of our memory */
     uint64_t address; /* of the other's words */
     uint64_t key;
 };
@@ -241,7 +240,7 @@ static void remote_close(struct remote *remote)
     port_close(&remote->port);
 }
 
-/* Sets the other's word; it needs no completion. */
+/* Writes the other's word; needs no completion. */
 static void word_write(struct remote *remote, uint64_t value)
 {
     struct port *port = &remote->port;
@@ -253,7 +252,7 @@ static void word_write(struct remote *remote, uint64_t value)
     check(port, result, "fi_inject_write");
 }
 
-/* Fetches the other's own word, and waits for it. */
+/* Reads the other's own word, and waits for it. */
 static void word_read(struct remote *remote)
 {
     struct port *port = &remote->port;
@@ -274,17 +273,19 @@ static uint64_t word_load(const _Atomic uint64_t *word)
     return atomic_load_explicit(word, memory_order_acquire);
 }
 
-/* The other may still need our progress; both say in shared memory when they do not. */
+/* Keeps making progress, which the other may still need, until both have announced in shared memory
+ * that they are done. */
 static void words_rest(struct remote *remote)
 {
     struct pair *pair = remote->port.pair;
-    _Atomic uint64_t *done = (_Atomic uint64_t *)pair->memory; /* of each role, by itself */
+    _Atomic uint64_t *done =
+        (_Atomic uint64_t *)pair->memory; /* one word per role, written by that role */
     atomic_store_explicit(&done[pair->role], 1, memory_order_release);
     while (!word_load(&done[!pair->role]))
         port_poll(&remote->port);
 }
 
-/* There and back as many times as the job says, word by word. */
+/* Round trips of a word, as many as the job requires. */
 static void words_ping(struct pair *pair, void (*tell)(struct remote *, uint64_t value),
                        void (*call)(struct remote *))
 {

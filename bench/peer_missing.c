@@ -1,5 +1,4 @@
-/* peer_missing: stands in for the peers whose library was not there when this
- * was built. */
+/* peer_missing: replaces the peers whose library was missing at build time. */
 #include "peers.h"
 
 #ifdef MISSING_UCX

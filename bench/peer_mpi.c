@@ -1,10 +1,10 @@
-/* peer_mpi: ranks under mpirun, as Open MPI is used: two, or several for the last two.
+/* peer_mpi: ranks under mpirun, as Open MPI is used: two ranks, or several for bcast and turns.
  *
  *     peer_mpi ping|long|bcast|turns SIZE COUNT BATCHES
  *
- * Rank 0 prints the median of the batches in seconds a message: a round trip
- * of ping, a transfer of long (DEPTH under way, as in measured/pair.h), a broadcast
- * that all have (from rank 0, or from each in its turn). */
+ * Rank 0 prints the median of the batches in seconds per message: a round trip for ping, a transfer
+ * for long (DEPTH under way, as in measured/pair.h), or a broadcast to all ranks (from rank 0, or
+ * from each rank in turn). */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 struct task {
     int rank, ranks;
     size_t size;
-    long count, batches; /* and one more that is not counted */
+    long count, batches; /* plus one batch that is discarded */
     unsigned char *buffers;
     uint64_t sum;
 };
@@ -47,7 +47,7 @@ static void ping(const struct task *task)
     }
 }
 
-/* A batch ends with a word back: the receiver has all of it. */
+/* A batch ends with an answer: the receiver has all of it. */
 static void transfer(const struct task *task)
 {
     int size = (int)task->size;
@@ -61,7 +61,7 @@ static void transfer(const struct task *task)
         for (long i = 0; i < task->count; i++, number++) {
             unsigned char *data = task->buffers + (number % DEPTH) * task->size;
             MPI_Request *request = &requests[number % DEPTH];
-            MPI_Wait(request, MPI_STATUS_IGNORE); /* NOLINT: none at first */
+            MPI_Wait(request, MPI_STATUS_IGNORE); /* NOLINT: the request may be null */
             if (task->rank == 0) {
                 payload_number(data, number);
                 MPI_Isend(data, size, MPI_BYTE, 1, 0, MPI_COMM_WORLD, request);
@@ -69,7 +69,7 @@ static void transfer(const struct task *task)
                 MPI_Irecv(data, size, MPI_BYTE, 0, 0, MPI_COMM_WORLD, request);
             }
         }
-        MPI_Waitall(DEPTH, requests, MPI_STATUSES_IGNORE); /* NOLINT: some may be none */
+        MPI_Waitall(DEPTH, requests, MPI_STATUSES_IGNORE); /* NOLINT: some requests may be null */
         MPI_Sendrecv(&batch, 1, MPI_LONG, !task->rank, 1, &answer, 1, MPI_LONG, !task->rank, 1,
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         times[batch] = (MPI_Wtime() - since) / (double)task->count;
@@ -79,7 +79,7 @@ static void transfer(const struct task *task)
         MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* A batch ends when all have all of it. */
+/* A batch ends when all ranks have all of it. */
 static void broadcast(const struct task *task, bool turns)
 {
     uint64_t number = 0;

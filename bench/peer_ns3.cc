@@ -2,10 +2,10 @@
 //
 //     peer_ns3 PACKETS SIZE NSEC < WIRING
 //
-// Every node sends so many packets a second of SIZE bytes to random other nodes, for NSEC of
-// simulated time over links of 1 Gb/s and 1 us. What forwards them is the least that ns-3 allows:
-// no IP, only a table of next ports at each node, on ns-3's own links, queues and packets. Prints
-// how many hops there were and how many seconds of processor time they took.
+// Every node sends PACKETS packets of SIZE bytes per second to random other nodes, for NSEC of
+// simulated time over links of 1 Gb/s and 1 us. The forwarding is the least that ns-3 allows: no IP,
+// only a table of next ports at each node, on ns-3's own links, queues and packets. Prints the
+// number of hops and the seconds of processor time that they took.
 
 #include <cstdio>
 #include <cstdlib>
@@ -43,7 +43,7 @@ struct Network {
 
 Network network;
 
-// Where a packet goes: the first four bytes.
+// The destination of a packet: its first four bytes.
 class Target : public Header
 {
   public:

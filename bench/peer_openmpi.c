@@ -1,5 +1,5 @@
-/* peer_openmpi: runs peer_mpi.c's program under mpirun, which places its ranks
- * itself; role 1 has nothing to do. */
+/* peer_openmpi: runs the program of peer_mpi.c under mpirun, which places its ranks itself; role 1
+ * has nothing to do. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,7 +11,8 @@
 #define WORD_MAX    24
 #define BCAST_RANKS "4"
 
-/* Words of mpirun before the program's, and of the program before the sizes; NULL ends each. */
+/* Runs mpirun with these options (NULL ends them) and the program with `what` as its first
+ * argument. */
 static void program_run(struct pair *pair, const char *const *options, const char *what)
 {
     const struct job *job = pair->job;
@@ -45,7 +46,7 @@ static void openmpi_run(struct pair *pair)
     program_run(pair, options, kind == JOB_PING ? "ping" : "long");
 }
 
-/* More ranks than cores, perhaps: who yields then and who does not is said, not guessed. */
+/* There may be more ranks than cores, so the option says explicitly whether waiting ranks yield. */
 static void bcast_run(struct pair *pair, const char *what, const char *yielding)
 {
     const char *const options[] = {

@@ -1,5 +1,5 @@
-/* peer_ucx: UCX by its own interface (ucp), one worker for one thread, with
- * the transports it chooses for two processes of one machine. */
+/* peer_ucx: UCX's own interface (ucp), one worker for one thread, with the transports that UCX
+ * chooses for two processes on one machine. */
 #include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
@@ -11,14 +11,14 @@
 #define AM_ID        1
 #define TAG          7
 #define TAG_MASK     ((ucp_tag_t)-1)
-#define DEPTH        256 /* receives posted and sends under way, of a stream */
+#define DEPTH        256 /* receives posted and sends under way in a stream */
 
 struct worker {
     struct pair *pair;
     ucp_context_h context;
     ucp_worker_h handle;
     ucp_ep_h peer;
-    /* active messages: what has arrived, and where a large one is put */
+    /* active messages: how many have arrived, and the buffer for a large one */
     uint64_t arrived;
     unsigned char *in;
 };
@@ -29,7 +29,7 @@ static void check(struct worker *worker, ucs_status_t status, const char *what)
         pair_fail(worker->pair, "%s: %s", what, ucs_status_string(status));
 }
 
-/* Drives the worker until the request has completed; NULL has already. */
+/* Drives the worker until the request has completed; NULL means that it already has. */
 static void request_wait(struct worker *worker, ucs_status_ptr_t request)
 {
     if (request == NULL)
@@ -52,7 +52,7 @@ static void worker_connect(struct worker *worker)
     check(worker, ucp_worker_get_address(worker->handle, &address, &mine.size),
           "ucp_worker_get_address");
     if (mine.size > ADDRESS_SIZE)
-        pair_fail(worker->pair, "an address of %zu bytes", mine.size);
+        pair_fail(worker->pair, "the worker's address has %zu bytes, which is too long", mine.size);
     memcpy(mine.data, address, mine.size);
     ucp_worker_release_address(worker->handle, address);
     pair_exchange(worker->pair, &mine, &theirs, sizeof mine);
@@ -77,7 +77,7 @@ static void worker_open(struct worker *worker, struct pair *pair)
     worker_connect(worker);
 }
 
-/* Both drive their workers until the other has nothing left to ask of them. */
+/* Both processes drive their workers until the other has no pending requests. */
 static void worker_close(struct worker *worker)
 {
     ucp_request_param_t param = {0};
@@ -124,7 +124,8 @@ static void tag_ping(struct worker *worker)
         pair_stop(pair);
 }
 
-/* Many under way; each slot's buffer belongs to its request until that is done. */
+/* Keeps many requests under way; the buffer of a slot belongs to its request until that has
+ * completed. */
 static void tag_stream(struct worker *worker)
 {
     struct pair *pair = worker->pair;
@@ -172,7 +173,7 @@ static void tag_long(struct worker *worker)
             uint64_t number = i - PAIR_DEPTH;
             request_wait(worker, requests[i % PAIR_DEPTH]);
             if (pair->role == 1 && memcmp(slot, &number, sizeof number) != 0)
-                pair_fail(pair, "item %llu came out of its turn", (unsigned long long)number);
+                pair_fail(pair, "item %llu arrived out of order", (unsigned long long)number);
             if (pair->role == 0 && (number + 1) % pair->job->count == 0)
                 pair_lap(pair);
         }
@@ -212,7 +213,7 @@ static void am_fetched(void *request, ucs_status_t status, size_t length, void *
     ucp_request_free(request);
 }
 
-/* A small one lies here, a large one is fetched. */
+/* A small message is in `data`, a large one must be fetched. */
 static ucs_status_t am_arrived(void *argument, const void *header, size_t header_length, void *data,
                                size_t length, const ucp_am_recv_param_t *param)
 {

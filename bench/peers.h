@@ -1,6 +1,6 @@
 #pragma once
-/* peers: other libraries' ways of talking, as sides of measured/pair.h. Those
- * whose library was not there when this was built say so when they are run. */
+/* peers: other libraries, as sides of measured/pair.h. If a library was missing at build time, its
+ * sides report that when they run. */
 
 #include "measured/pair.h"
 
@@ -10,13 +10,13 @@ extern const struct side side_openmpi;       /* JOB_PING, JOB_LONG: a program ru
 extern const struct side side_libfabric_shm; /* JOB_PING */
 extern const struct side side_libfabric_tcp; /* JOB_PING, JOB_LONG_PING */
 
-/* A word there and back over tcp, JOB_PING: written into the other's memory, or fetched
- * from it again and again until it is another. */
+/* Round trip of a word over tcp, JOB_PING: written into the other's memory, or read from it
+ * repeatedly until it changes. */
 extern const struct side side_fi_write_tcp;
 extern const struct side side_fi_read_tcp;
 
-/* MPI_Bcast, seconds of one: JOB_STREAM. `several` ranks; the root is always the
- * first, or each in its turn; polling, or yielding while they wait. */
+/* MPI_Bcast, seconds per broadcast: JOB_STREAM, with several ranks. The root is always the first
+ * rank, or each rank in turn; ranks poll, or yield while they wait. */
 extern const struct side side_bcast;
 extern const struct side side_bcast_yielding;
 extern const struct side side_bcast_turns;

@@ -1,8 +1,8 @@
-/* ring: what a frame costs between two processes on two cores, beside the
- * floor of the machine: a bare cache line that goes there and back.
+/* ring: the cost of a frame between two processes on two cores, compared with the floor of the
+ * machine: the round trip of a bare cache line.
  *
- * The two processes poll; the body that comes back is the one that was
- * received, copied by the echoing side. Floor and ring alternate. */
+ * Both processes poll. The echoing side copies the body that it received into its answer. Floor and
+ * ring alternate. */
 #include "transport/ring/ring.h"
 
 #include <errno.h>
@@ -21,17 +21,18 @@
 
 #define ROUNDS    9
 #define BURST     32
-#define SPINS_MAX (1u << 31) /* a peer that is gone shall not keep us forever */
+#define SPINS_MAX (1u << 31) /* limit for waiting for a peer that is gone */
 
 enum job { JOB_NONE, JOB_LINE, JOB_ECHO, JOB_SINK, JOB_END };
 
-/* What the two sides share besides the rings. */
+/* Shared by the two sides in addition to the rings. */
 struct stage {
     alignas(128) _Atomic uint64_t there; /* the bare line: written by the parent, release */
     alignas(128) _Atomic uint64_t back;  /* ... and by the child */
     alignas(128) _Atomic uint64_t order; /* sequence << 8 | job; written by the parent, release */
-    alignas(128) _Atomic uint64_t done;  /* its sequence when the child is ready for the next */
-    uint64_t turns;                      /* of the job; carried by order */
+    alignas(
+        128) _Atomic uint64_t done; /* the sequence of the last order that the child has finished */
+    uint64_t turns;                 /* of the job; made visible by `order` */
 };
 
 struct side {
@@ -46,7 +47,7 @@ static void pin(int cpu)
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
     if (sched_setaffinity(0, sizeof set, &set))
-        bench_fail("needs two processors");
+        bench_fail("this benchmark needs two processors");
 }
 
 static void spin(uint64_t *spins)
@@ -108,7 +109,7 @@ static void child_sink(struct side *side, uint64_t turns)
             uint64_t number;
             memcpy(&number, frames[i].body, sizeof number);
             if (number != expected++)
-                bench_fail("out of order");
+                bench_fail("a frame arrived out of order");
             ring_release(&side->receiver, &frames[i]);
         }
     }
@@ -190,7 +191,7 @@ static double time_echo(struct bench *bench, struct side *side, size_t size, uin
         push(side, data, size);
         pull(side, &frame, 1);
         if (frame.size != size || memcmp(frame.body + size - sizeof i, &i, sizeof i) != 0)
-            bench_fail("the echo is another");
+            bench_fail("the echo differs from what was sent");
         ring_release(&side->receiver, &frame);
     }
     double took = bench_seconds(bench) - started;
@@ -255,7 +256,7 @@ int main(int count, char **words)
     const size_t sizes[3] = {sizeof(struct stage), ring_size(&shape), ring_size(&shape)};
     for (unsigned i = 0; i < 3; i++)
         if (memfile_open(&files[i], "weft-bench", sizes[i]))
-            bench_fail("no shared memory");
+            bench_fail("cannot allocate shared memory");
     pid_t child = fork();
     if (child < 0)
         bench_fail("cannot fork");

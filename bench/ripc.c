@@ -1,13 +1,11 @@
-/* ripc: how fast services talk, beside what the machine allows (floor) and what
- * others do with it: two processes on two cores, in turn, the median of
- * several rounds.
+/* ripc: the speed of messages between services, compared with the limit of the machine (floor) and
+ * with other libraries: two processes on two cores, in turn, the median of several rounds.
  *
- *     ripc [--quick] [--json] [--full] [--only WORD] [--alone] [--waits]
+ *     ripc [--quick] [--json] [--full] [--only TEXT] [--alone] [--waits]
  *
- * --full sends a hundred million messages where the default sends ten; --only
- * runs the rows whose name contains WORD, --alone without peers, for a profiler;
- * --waits measures what waiting costs,
- * for the thresholds in transport/wake/wait.h. */
+ * --full sends a hundred million messages where the default sends ten million; --only runs the rows
+ * whose name contains TEXT; --alone runs without peers, for a profiler; --waits measures the cost
+ * of waiting, for the thresholds in transport/wake/wait.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,19 +20,19 @@
 #define KIB         1024UL
 #define MIB         (1024 * KIB)
 #define IDLE_MSEC   2000
-#define CREDIT_RUNS 99 /* and one before they count: a hundred batches */
+#define CREDIT_RUNS 99 /* plus one that is discarded: a hundred batches */
 
 struct rival {
     const char *name; /* in the table */
     const struct side *side;
-    unsigned slower; /* it sends that many times fewer messages */
+    unsigned slower; /* it sends fewer messages by this factor */
 };
 
 struct row {
     const char *what;
     const char *unit;
     struct job job;
-    const struct rival *rivals; /* at most PEER_MAX; the last has no name */
+    const struct rival *rivals; /* at most PEER_MAX; the last one has no name */
 };
 
 static const struct rival short_rivals[] = {
@@ -148,7 +146,7 @@ static double row_value(const struct row *row, const struct pair_result *result)
 {
     double seconds = result->value;
     if (row->job.kind == JOB_IDLE)
-        return 2 * result->share; /* of two cores there, of one here */
+        return 2 * result->share; /* `share` refers to two cores, this row to one */
     if (row->job.kind == JOB_STREAM)
         return 1e-6 / seconds;
     if (row->job.kind == JOB_LONG)
@@ -156,7 +154,7 @@ static double row_value(const struct row *row, const struct pair_result *result)
     return seconds * (row->unit[0] == 'n' ? 1e9 : 1e6);
 }
 
-/* What a quick look leaves of a job, or a slower peer. */
+/* The job of a row, reduced for a quick run or a slower rival. */
 static struct job job_of(const struct bench *bench, const struct row *row, unsigned slower)
 {
     struct job job = row->job;
@@ -168,8 +166,7 @@ static struct job job_of(const struct bench *bench, const struct row *row, unsig
     return job;
 }
 
-/* One measurement; false if the rival is not here or has failed, which is said
- * once. */
+/* One measurement. Returns false, with a message, if the rival is missing or has failed. */
 static bool rival_run(const struct bench *bench, const struct row *row, const struct rival *rival,
                       struct pair_result *result)
 {
@@ -177,7 +174,7 @@ static bool rival_run(const struct bench *bench, const struct row *row, const st
     struct job job = job_of(bench, row, rival->slower);
     enum err err = pair_run(rival->side, &job, result, &why);
     if (err || result->missing)
-        fprintf(stderr, "bench: %s: %s is left out: %s\n", row->what, rival->name,
+        fprintf(stderr, "bench: %s: skipping %s: %s\n", row->what, rival->name,
                 err ? why.text : result->reason);
     else if (result->lost || result->out_of_order)
         bench_fail("%s: %s lost %llu messages, %llu came out of order", row->what, rival->name,
@@ -207,8 +204,7 @@ static void row_run(struct bench *bench, const struct row *row, int rounds, bool
     bench_add(bench, row->what, row->unit, found, count);
 }
 
-/* None lost, none out of its turn, while the sender runs into the end of its
- * credit again and again. */
+/* Checks that no message is lost or out of order while the sender repeatedly runs out of credit. */
 static void credits(struct bench *bench, bool full)
 {
     uint32_t count = full ? 1000000 : bench->quick ? 10000 : 100000;
@@ -219,7 +215,7 @@ static void credits(struct bench *bench, bool full)
     snprintf(what, sizeof what, "%.0e messages under credits", (CREDIT_RUNS + 1.0) * count);
     enum err err = pair_run(&side_ripc, &job, &result, &why);
     if (err) {
-        fprintf(stderr, "bench: %s: weft is left out: %s\n", what, why.text);
+        fprintf(stderr, "bench: %s: skipping weft: %s\n", what, why.text);
         return;
     }
     bench_add(bench, what, "s",
@@ -241,7 +237,9 @@ int main(int count, char **words)
                                       {0}};
     bench_start_with(&bench, count, words, more);
     if (crowd_cores() < 2)
-        fprintf(stderr, "bench: fewer than two cores: nothing is pinned, and times mean little\n");
+        fprintf(
+            stderr,
+            "bench: fewer than two cores: processes are not pinned, and times are unreliable\n");
     if (waits) {
         waits_run(&bench);
         return bench_finish(&bench);

@@ -1,5 +1,5 @@
-/* ripc_waits: single calls are timed by repetition in this process; yielding to
- * another and waking need a second process, a side of measured/pair.h each. */
+/* ripc_waits: single calls are timed by repetition in this process. Yielding to another process and
+ * waking it need a second process: each is a side of measured/pair.h. */
 #include "ripc_waits.h"
 
 #include <linux/futex.h>
@@ -19,10 +19,10 @@
 
 /* In the memory of the pair. */
 struct bell {
-    _Atomic uint32_t word;     /* the number of the last ring; release, so that the rest is seen */
+    _Atomic uint32_t word;     /* the number of the last ring; release, so that `rung` is visible */
     _Atomic uint32_t sleepers; /* set by the sleeper before it sleeps */
-    _Atomic int64_t rung;      /* when; by the ringer */
-    _Atomic int64_t latency;   /* by the sleeper, of the last ring */
+    _Atomic int64_t rung;      /* when; written by the ringer */
+    _Atomic int64_t latency;   /* of the last ring; written by the sleeper */
 };
 
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value)
@@ -88,9 +88,9 @@ static void yield_run(struct pair *pair)
     }
 }
 
-/* --- one that sleeps and one that wakes it --- */
+/* --- a sleeper and a waker --- */
 
-/* job->size is how many microseconds the sleeper has slept when it is rung. */
+/* job->size is how many microseconds the sleeper sleeps before it is woken. */
 static void ring_run(struct pair *pair, bool latency)
 {
     struct bell *bell = (struct bell *)pair->memory;
@@ -119,7 +119,7 @@ static void ring_run(struct pair *pair, bool latency)
             futex(&bell->word, FUTEX_WAKE, 1);
             cost = clock_now() - since;
         }
-        pair_meet(pair); /* latency is of this ring, and the next sleep begins anew */
+        pair_meet(pair); /* `latency` belongs to this ring, and the next sleep starts fresh */
         times[i] =
             (double)(latency ? atomic_load_explicit(&bell->latency, memory_order_relaxed) : cost);
     }
@@ -168,8 +168,8 @@ void waits_run(struct bench *bench)
     char what[BENCH_WHAT_SIZE];
     call_time(bench, "a look at memory and a pause", spin_turn);
     call_time(bench, "a look at the clock", look_at_clock);
-    call_time(bench, "a yield, nobody else on the core", yield_alone);
-    call_time(bench, "a wake, nobody sleeps", wake_nobody);
+    call_time(bench, "a yield, no other thread on the core", yield_alone);
+    call_time(bench, "a wake, no sleeper", wake_nobody);
     pair_time(bench, "a yield to another on the core, and back", &side_yield, &yields);
     for (size_t i = 0; i < sizeof sleeps / sizeof sleeps[0]; i++) {
         snprintf(what, sizeof what, "a wake, for the waker, after %s of sleep", sleeps[i].sleep);

@@ -1,7 +1,7 @@
 #pragma once
-/* ripc_waits: what waiting costs on this machine. The thresholds of
- * transport/wake/wait.h follow from it: polling is worth about as long as blocking
- * and being woken would take, yielding while it costs little. */
+/* ripc_waits: the cost of waiting on this machine. The thresholds of transport/wake/wait.h follow
+ * from it: polling is worthwhile for about as long as blocking and a wake-up would take, yielding
+ * while it costs little. */
 
 #include "bench.h"
 

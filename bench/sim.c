@@ -1,6 +1,6 @@
 /* sim: how fast simulated packets hop: through the bare engine, through the whole node code, and
- * through ns-3 on the same wiring with the same load, in turn; and what 4,096 servers take. ns-3
- * forwards by a table of ports (peer_ns3.cc), without IP: the least it can do. */
+ * through ns-3 on the same wiring with the same load, in turn; and the cost of 4,096 servers. ns-3
+ * forwards by a table of ports (peer_ns3.cc), without IP: the least that it can do. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +19,10 @@
 #include "topology/topology.h"
 
 #define PACKET_SIZE 1000
-#define LOAD        20000 /* packets a second of each server */
+#define LOAD        20000 /* packets per second and server */
 #define ROUNDS      5
 
-/* ---- the bare engine: whoever gets a packet sends it on over a port at random ---- */
+/* ---- the bare engine: a node forwards each packet over a random port ---- */
 
 struct bare {
     struct topology topology;
@@ -30,13 +30,13 @@ struct bare {
     struct slab_pool *pool;
     struct sim_link_pace pace;
     uint32_t ports;
-    struct sim_link *links; /* of node n and port p: n * ports + p */
+    struct sim_link *links; /* the link of node n and port p has index n * ports + p */
     uint32_t *ends;         /* of each link: the node at its other end */
     uint64_t random;
     uint64_t hops;
 };
 
-/* A few instructions: it is not what is timed. */
+/* A cheap generator, so that its own cost hardly counts. */
 static uint64_t draw(struct bare *bare)
 {
     bare->random ^= bare->random << 13;
@@ -45,7 +45,7 @@ static uint64_t draw(struct bare *bare)
     return bare->random >> 32;
 }
 
-/* The link over which a node sends next. */
+/* Chooses the link over which a node sends next. */
 static uint32_t choose(struct bare *bare, uint32_t node)
 {
     return node * bare->ports + (uint32_t)(draw(bare) * bare->ports >> 32);
@@ -59,7 +59,7 @@ static void forward(struct bare *bare, uint32_t channel, struct packet *packet)
         engine_set(bare->engine, channel, packet->order);
 }
 
-/* A torus: all nodes have as many ports. */
+/* For a torus: all nodes have the same number of ports. */
 static void bare_open(struct bare *bare, const char *spec, uint32_t packets_per_node)
 {
     struct why why;
@@ -71,7 +71,7 @@ static void bare_open(struct bare *bare, const char *spec, uint32_t packets_per_
         bench_fail("%s", why.text);
     const struct graph *graph = &bare->topology.graph;
     bare->ports = graph_degree(graph, 0);
-    bare->ends = graph->to; /* slots are by node and port */
+    bare->ends = graph->to; /* slots are in order of node and port */
     bare->links =
         aligned_alloc(alignof(struct sim_link), graph_channel_count(graph) * sizeof *bare->links);
     if (!bare->links)
@@ -82,7 +82,7 @@ static void bare_open(struct bare *bare, const char *spec, uint32_t packets_per_
     for (uint32_t node = 0; node < graph->node_count; node++) {
         for (uint32_t i = 0; i < packets_per_node; i++) {
             struct packet *packet = packet_take(slab_packets(bare->pool), PACKET_HEADER_SIZE);
-            packet->size = 64 + (uint32_t)(draw(bare) % 1437); /* to 1,500 */
+            packet->size = 64 + (uint32_t)(draw(bare) % 1437); /* 64 to 1,500 */
             forward(bare, choose(bare, node), packet);
         }
     }
@@ -95,7 +95,7 @@ static void bare_run(void *context)
     struct packet *packet;
     for (uint64_t hops = 0; hops < bare->hops; hops++) {
         if (!engine_next(bare->engine, PSEC_NEVER, &channel))
-            bench_fail("all packets are gone");
+            bench_fail("no packet is left");
         uint32_t out = choose(bare, bare->ends[channel]);
         __builtin_prefetch(&bare->links[out]);
         if (bare->links[nearer].first)
@@ -182,7 +182,7 @@ static void whole_close(struct whole *whole)
     topology_fini(&whole->topology);
 }
 
-/* Millions of hops a second of processor time. */
+/* Returns millions of hops per second of processor time. */
 static double whole_run(struct bench *bench, struct whole *whole, psec length)
 {
     struct world_counts before, after;
@@ -249,7 +249,7 @@ static void whole_rows(struct bench *bench)
     for (int round = 0; round < ROUNDS; round++)
         rates[round] = whole_run(bench, &whole, length);
     size_t count = 1;
-    fprintf(stderr, "ns-3 is not here (tools/setup bench): only our own side is timed\n");
+    fprintf(stderr, "ns-3 is not installed (tools/setup bench): only weft is timed\n");
 #endif
     values[0].value = bench_median(rates, ROUNDS);
     bench_add(bench, "whole node code, torus:8x8x8, random keys", "M packet-hops/s", values, count);
@@ -264,7 +264,7 @@ static void large_rows(struct bench *bench)
     struct world_counts counts;
     struct rusage usage;
     double start = bench_seconds(bench);
-    /* Only the load's own service: the others keep tables of some 300 kB a server. */
+    /* Only the service that makes the load: the others keep tables of about 300 kB per server. */
     const struct weft_service *const services[] = {&service_bench, NULL};
     whole_open(&whole, "torus:16x16x16", 5000, services);
     world_run(whole.world, (bench->quick ? 2 : 20) * (PSEC_PER_SECOND / 1000));

@@ -1,10 +1,10 @@
-/* sst: how fast shared state is seen, beside what the machine allows (floor) and what others
- * do with it: all of a row in turn, the median of several rounds.
+/* sst: how fast shared state becomes visible, compared with the limit of the machine (floor) and
+ * with other libraries: all sides of a row in turn, the median of several rounds.
  *
- *     sst [--quick] [--json] [--only WORD] [--alone]
+ *     sst [--quick] [--json] [--only TEXT] [--alone]
  *
- * --only runs the rows whose name contains WORD, --alone without peers, for a profiler. The
- * last value of most rows compares: weft_to_floor is weft's value divided by the floor's. */
+ * --only runs the rows whose name contains TEXT; --alone runs without peers, for a profiler. The
+ * last value of most rows is a comparison: weft_to_floor is weft's value divided by the floor's. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,30 +21,30 @@
 
 struct rival {
     const char *name;               /* in the table */
-    const struct side *side;        /* of two processes, or ... */
-    const struct crowd_side *crowd; /* ... of row->size */
-    unsigned slower;                /* it does that many times less; 0 is 1 */
+    const struct side *side;        /* two processes, or ... */
+    const struct crowd_side *crowd; /* ... row->size processes */
+    unsigned slower;                /* it does less by this factor; 0 means 1 */
     bool bar;                       /* weft is compared with the best of these */
 };
 
 enum measure {
-    TIME, /* of one */
-    HALF, /* of one, which is there and back */
-    RATE, /* how many */
-    DATA, /* how much */
+    TIME, /* of one action */
+    HALF, /* of one action, which is a round trip; half of it counts */
+    RATE, /* actions per second */
+    DATA, /* bytes per second */
 };
 
 struct row {
     const char *what;
     const char *unit;
-    double scale; /* of the unit: how many there are in a second, or how many of one it is */
+    double scale; /* of the unit: units per second, or for rates the reciprocal */
     enum measure measure;
     uint32_t size; /* processes of a crowd */
     struct job job;
-    const struct rival *rivals; /* weft is the first; the last has no name */
-    const char *compared;       /* what the comparison is called; NULL: there is none */
-    bool full;                  /* not for a quick look */
-    bool each;                  /* also the time for each of the processes, in ns */
+    const struct rival *rivals; /* weft is the first; the last one has no name */
+    const char *compared;       /* name of the comparison; NULL: none */
+    bool full;                  /* skipped in a quick run */
+    bool each;                  /* also report the time divided by the number of processes, in ns */
 };
 
 #define FABRIC .transports = "fabric", .provider = "tcp", .address = "127.0.0.1"
@@ -264,7 +264,7 @@ static double row_value(const struct row *row, double seconds)
     return 0;
 }
 
-/* What a quick look leaves of a job, or a slower peer. */
+/* The job of a row, reduced for a quick run or a slower rival. */
 static struct job job_of(const struct bench *bench, const struct row *row, unsigned slower)
 {
     struct job job = row->job;
@@ -275,7 +275,8 @@ static struct job job_of(const struct bench *bench, const struct row *row, unsig
     return job;
 }
 
-/* One measurement, in seconds; false if the rival is not here or has failed, which is said. */
+/* One measurement, in seconds. Returns false, with a message, if the rival is missing or has
+ * failed. */
 static bool rival_run(const struct bench *bench, const struct row *row, const struct rival *rival,
                       double *seconds)
 {
@@ -285,9 +286,9 @@ static bool rival_run(const struct bench *bench, const struct row *row, const st
     enum err err = rival->side ? pair_run(rival->side, &job, &result, &why)
                                : crowd_side_run(rival->crowd, &job, row->size, &result, &why);
     if (!err && !result.missing && !(result.value > 0))
-        err = why_fail(&why, ERR_SYSTEM, "it took no time");
+        err = why_fail(&why, ERR_SYSTEM, "the measured time is zero");
     if (err || result.missing)
-        fprintf(stderr, "bench: %s: %s is left out: %s\n", row->what, rival->name,
+        fprintf(stderr, "bench: %s: skipping %s: %s\n", row->what, rival->name,
                 err ? why.text : result.reason);
     *seconds = result.value;
     return !err && !result.missing;
@@ -303,7 +304,7 @@ static void found_add(struct found *found, const char *name, double value)
     found->values[found->count++] = (struct bench_value){name, value};
 }
 
-/* The medians of those that ran, and weft's against the best of its bars. */
+/* Adds a row with the medians of the rivals that ran, and weft's value relative to the best bar. */
 static void row_report(struct bench *bench, const struct row *row, const bool *out,
                        double seconds[RIVAL_MAX][ROUND_MAX], int rounds)
 {
@@ -347,7 +348,9 @@ int main(int count, char **words)
     const struct bench_word more[] = {{"alone", &alone, NULL}, {"only", NULL, &only}, {0}};
     bench_start_with(&bench, count, words, more);
     if (crowd_cores() < 2)
-        fprintf(stderr, "bench: fewer than two cores: nothing is pinned, and times mean little\n");
+        fprintf(
+            stderr,
+            "bench: fewer than two cores: processes are not pinned, and times are unreliable\n");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (strstr(rows[i].what, only) && !(bench.quick && rows[i].full))
             row_run(&bench, &rows[i], bench.quick ? 3 : 7, alone);

@@ -1,5 +1,5 @@
-/* sst_count: distributed counting. Nobody counts on before all have counted as far. With more
- * members than cores whoever waits yields. */
+/* sst_count: distributed counting. A member counts on only when all have counted as far. With more
+ * members than cores, waiting members yield. */
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -18,7 +18,7 @@ static const struct sst_column count_columns[] = {
 
 struct counting {
     struct desk desk;
-    struct laps *laps; /* NULL: another counts the time */
+    struct laps *laps; /* NULL: another process measures the time */
     uint64_t total;
 };
 
@@ -35,7 +35,7 @@ static void count_on(struct sst *table, void *argument)
     if (counting->laps && seen > 0)
         laps_step(counting->laps);
     if (seen == counting->total) {
-        counting->desk.seen = UINT64_MAX; /* it does not hold again */
+        counting->desk.seen = UINT64_MAX; /* the predicate does not hold again */
         sem_post(&counting->desk.done);
         return;
     }
@@ -79,7 +79,7 @@ static void count_reads_run(struct crowd *crowd, const struct crowd_task *task)
     count_run(crowd, task, SST_READS);
 }
 
-/* A line each, stored by its owner with release, polled by all with acquire. */
+/* Each process has a cache line, which it stores with release and all poll with acquire. */
 static void count_floor_run(struct crowd *crowd, const struct crowd_task *task)
 {
     struct line {

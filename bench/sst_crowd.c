@@ -1,4 +1,4 @@
-/* sst_crowd: the times of one process of a crowd, kept in memory that its parent sees. */
+/* sst_crowd: the times of one process of a crowd, kept in memory that its parent can read. */
 #include <string.h>
 
 #include "base/check.h"

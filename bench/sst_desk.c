@@ -8,7 +8,7 @@
 
 #define TABLE        7
 #define POLL_FOREVER (3600 * NSEC_PER_SEC)
-#define OPEN_NSEC    (60 * NSEC_PER_SEC) /* many members on few cores take their time */
+#define OPEN_NSEC    (60 * NSEC_PER_SEC) /* many members on few cores need time */
 #define CLOSE_NSEC   (10 * NSEC_PER_SEC)
 
 static void desk_other(struct desk *desk)

@@ -1,8 +1,8 @@
-/* sst_detection: from a number that is set to the trigger that sees it. Both processes have a
- * detector thread, alone on its core; role 0's counts the time.
+/* sst_detection: the time from setting a number until a trigger sees it. Both processes have a
+ * detector thread, alone on its core; that of role 0 measures the time.
  *
- * A turn is counted in one column of one number. Role 0 sets it to the next number when role 1
- * has answered the last. */
+ * A column of one number counts the turns. Role 0 sets it to the next number when role 1 has
+ * answered the last one. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define LINE       64
 #define SAMPLE_MAX (1 << 18)
 #define WAKE_MAX   64
-#define WARM_USEC  20000 /* before the first wake-up, which does not count */
+#define WARM_USEC  20000 /* before the first wake-up, which is discarded */
 #define HIGH       99    /* percent */
 
 struct turn_row {
@@ -29,14 +29,14 @@ static const struct sst_column turn_columns[] = {
     [TURN] = SST_COLUMN(struct turn_row, turn, SST_U64, 0),
 };
 
-/* Round trips one by one. */
+/* Single round trips. */
 struct samples {
     nsec since;
     uint32_t count;
     uint32_t nsec[SAMPLE_MAX];
 };
 
-/* How role 0 counts time: by laps of the pair, or each round trip. */
+/* How role 0 measures time: by laps of the pair, or each round trip. */
 struct clock {
     struct pair *pair;
     uint32_t left;           /* of the lap; counted down, which costs no division */
@@ -72,7 +72,7 @@ static void samples_take(struct samples *samples)
     samples->since = now;
 }
 
-/* One more round trip. */
+/* Counts one more round trip. */
 static void clock_step(struct clock *clock)
 {
     if (clock->samples) {
@@ -102,7 +102,7 @@ static void clock_report(struct clock *clock)
     free(samples);
 }
 
-/* ---- there and back ---- */
+/* ---- round trips ---- */
 
 static bool game_goes_on(const struct sst *table, void *argument)
 {
@@ -164,7 +164,7 @@ static void game_run(struct pair *pair, enum sst_design design, bool high)
     desk_wait(&game.desk);
     if (pair->role == 1)
         pair_stop(pair);
-    pair_meet(pair); /* over a fabric the other may still need us */
+    pair_meet(pair); /* over a fabric the other may still need our progress */
     clock_report(&game.clock);
     desk_close(&game.desk);
 }
@@ -189,7 +189,7 @@ static void sst_reads_high_run(struct pair *pair)
     game_run(pair, SST_READS, true);
 }
 
-/* The line of each role is written by it, with release, and polled by the other. */
+/* Each role writes its cache line with release; the other polls it. */
 static void line_ping(struct pair *pair, bool high)
 {
     _Atomic uint64_t *own = (_Atomic uint64_t *)(pair->memory + pair->role * LINE);
@@ -223,7 +223,7 @@ static void line_high_run(struct pair *pair)
 
 /* ---- after idling ---- */
 
-/* In the memory of the pair: when role 1 noticed each, with release. */
+/* In the memory of the pair: when role 1 noticed each wake-up; stored with release. */
 struct wakes {
     _Atomic int64_t noticed[WAKE_MAX];
 };
@@ -243,7 +243,7 @@ static void wake_note(struct pair *pair, uint32_t index)
     atomic_store_explicit(&wakes->noticed[index], clock_now(), memory_order_release);
 }
 
-/* Role 0: wakes the other job->batches times, and once before they count. */
+/* Role 0: wakes the other job->batches times, after one wake-up that is discarded. */
 static void wakes_run(struct pair *pair, void (*wake)(void *argument, uint32_t index),
                       void *argument)
 {
@@ -294,7 +294,7 @@ static void unix_wake(void *argument, uint32_t index)
     struct pair *pair = argument;
     char byte = (char)index;
     if (write(pair->channel, &byte, 1) != 1)
-        pair_fail(pair, "the other process went away");
+        pair_fail(pair, "the other process has ended");
 }
 
 static void unix_wake_run(struct pair *pair)
@@ -305,7 +305,7 @@ static void unix_wake_run(struct pair *pair)
     for (uint32_t i = 0; pair->role == 1 && i <= pair->job->batches; i++) {
         char byte;
         if (read(pair->channel, &byte, 1) != 1)
-            pair_fail(pair, "the other process went away");
+            pair_fail(pair, "the other process has ended");
         wake_note(pair, i);
     }
     pair_meet(pair);

@@ -1,5 +1,5 @@
-/* sst_fire: how often a predicate over all rows is evaluated and its trigger fires, when it
- * always holds: what calling costs. One process. */
+/* sst_fire: how often a predicate over all rows is evaluated and its trigger fires if it always
+ * holds: the cost of the calls. One process. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +106,7 @@ static void fire_named_run(struct crowd *crowd, const struct crowd_task *task)
     desk_close(&firing.desk);
 }
 
-/* ---- 29 rows: the other members live in this process, and sleep ---- */
+/* ---- 29 rows: the other members are in this process, and sleep ---- */
 
 static void fire_many_run(struct crowd *crowd, const struct crowd_task *task)
 {
@@ -118,19 +118,19 @@ static void fire_many_run(struct crowd *crowd, const struct crowd_task *task)
     crowd_pin(0);
     firing_open(&firing, crowd, task, task->job, sleepers[0].desk.ripc);
     if (sst_live_count(firing.desk.table) != MANY)
-        crowd_fail(crowd, "%u members of %d", sst_live_count(firing.desk.table), MANY);
+        crowd_fail(crowd, "only %u of %d members joined", sst_live_count(firing.desk.table), MANY);
     firing_run(&firing, crowd, all_have_set, fire_count, UINT32_MAX);
     desk_close(&firing.desk);
     for (int i = MANY - 2; i >= 0; i--)
         desk_close(&sleepers[i].desk);
 }
 
-/* ---- 29 rows, of which the trigger sets one: the pure part of it ---- */
+/* ---- 29 rows, one of which the trigger sets: only the pure part ---- */
 
-/* Nobody else is there to be told of it: what is left is the look at 29 rows, the
- * evaluation and the call. */
+/* There are no other members to inform: what remains is the comparison of 29 rows, the evaluation
+ * and the call. */
 struct still {
-    struct firing firing; /* first: triggers get this */
+    struct firing firing; /* first: triggers receive a pointer to it */
     struct table table;
     uint8_t *own;
 };
@@ -155,7 +155,7 @@ static void still_fill(struct crowd *crowd, struct still *still)
     struct why why = {""};
     if (schema_make(&schema, flag_columns, 1, sizeof(struct flag_row), &why) ||
         table_init(&still->table, &schema, MANY))
-        crowd_fail(crowd, "no table: %s", why.text);
+        crowd_fail(crowd, "cannot make a table: %s", why.text);
     for (uint32_t i = 0; i < MANY; i++) {
         uint8_t *row = aligned_alloc(SCHEMA_LINE, schema.row_size);
         if (!row)
@@ -192,7 +192,7 @@ static void fire_named_many_run(struct crowd *crowd, const struct crowd_task *ta
     predicates_fini(&predicates);
 }
 
-/* ---- the floor: a loop over lines, and two calls that nobody can inline ---- */
+/* ---- the floor: a loop over cache lines, and two calls that are not inlined ---- */
 
 struct bare {
     struct laps *laps;

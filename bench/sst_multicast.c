@@ -1,9 +1,9 @@
-/* sst_multicast: messages that all members deliver in the same order. Every process is one
- * thread that sends when there is room and else delivers; with more of them than cores it
- * yields when there is neither.
+/* sst_multicast: messages that all members deliver in the same order. Every process is one thread
+ * that sends if there is room and otherwise delivers; with more processes than cores it yields when
+ * it can do neither.
  *
- * The order is checked: each member chains what it delivers into one number, and all must
- * come to the same. */
+ * The order is checked: each member combines what it delivers into one number, and all must get the
+ * same number. */
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -50,7 +50,7 @@ static void deliver(struct sst_multicast *multicast, const struct sst_multicast_
         uint64_t number = talk->next[message->row]++;
         if (message->size != MESSAGE_SIZE ||
             !payload_good(message->data, MESSAGE_SIZE, talk->sum, number))
-            crowd_fail(talk->crowd, "message %llu of member %u came damaged or out of its turn",
+            crowd_fail(talk->crowd, "message %llu of member %u arrived damaged or out of order",
                        (unsigned long long)number, message->row);
         talk->chain = (talk->chain ^ message->row) * CHAIN_FACTOR + number;
         talk->delivered++;
@@ -85,7 +85,7 @@ static void talk_open(struct talk *talk)
                    reason[0] ? reason : ripc_strerror(error));
 }
 
-/* Messages from `sent` on, as many as there is room for. */
+/* Sends messages from number `sent` on, as many as there is room for. */
 static uint64_t talk_send(struct talk *talk, unsigned char bursts[BURST][MESSAGE_SIZE],
                           uint64_t sent, uint64_t total)
 {
@@ -101,13 +101,13 @@ static uint64_t talk_send(struct talk *talk, unsigned char bursts[BURST][MESSAGE
     return taken > 0 ? (uint64_t)taken : 0;
 }
 
-/* A line of the crowd's memory for each member, which it stores with release. */
+/* A cache line of the crowd's memory for each member, which the member stores with release. */
 struct line {
-    _Alignas(64) _Atomic uint32_t meetings; /* it has come to */
-    _Atomic uint64_t chain;                 /* stored before the second */
+    _Alignas(64) _Atomic uint32_t meetings; /* how many meetings it has reached */
+    _Atomic uint64_t chain;                 /* stored before the second meeting */
 };
 
-/* Waits for all without leaving the others alone: they may need our steps. */
+/* Waits for all members and keeps stepping meanwhile: the others may need our steps. */
 static void talk_meet(struct talk *talk, uint32_t meeting)
 {
     struct line *lines = (struct line *)talk->task->memory;

@@ -1,5 +1,5 @@
-/* sst_rows: rows of 4 KB with a guard. Every publish has a number, which stands in a word of
- * every line of the data and in the guard. */
+/* sst_rows: rows of 4 KB with a guard. Every publish has a number, which is in a word of every
+ * cache line of the data and in the guard. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -26,9 +26,9 @@ struct rows {
     struct pair *pair;
     struct desk desk;
     const struct ways *ways;
-    bool counts; /* this role counts time, by laps of what it does */
+    bool counts; /* this role measures time, by laps of its own actions */
     bool ended;
-    uint32_t left; /* of the lap under way */
+    uint32_t left; /* in the current lap */
     uint64_t total;
 };
 
@@ -44,7 +44,7 @@ static void rows_open(struct rows *rows, struct pair *pair)
     };
     *rows = (struct rows){.pair = pair, .total = pair_total(pair), .left = pair->job->count};
     if (pair->job->size != sizeof((struct wide_row *)0)->data)
-        pair_fail(pair, "rows have %zu bytes here", sizeof((struct wide_row *)0)->data);
+        pair_fail(pair, "rows must have %zu bytes", sizeof((struct wide_row *)0)->data);
     if (!desk_open(&rows->desk, &config))
         pair_fail(pair, "%s", rows->desk.reason);
 }
@@ -55,7 +55,7 @@ static void data_mark(uint64_t *data, uint64_t number)
         data[i] = number;
 }
 
-/* Is any of it older than that? Words are loaded one by one: they change meanwhile. */
+/* Is any word older than that? Words are loaded one by one, because they change meanwhile. */
 static bool data_is_older(const void *data, uint64_t number)
 {
     const _Atomic uint64_t *words = data;
@@ -75,17 +75,17 @@ static void rows_publish(struct rows *rows, uint64_t number)
         pair_fail(rows->pair, "sst_publish: %s", ripc_strerror(error));
 }
 
-/* ---- as fast as can be ---- */
+/* ---- as fast as possible ---- */
 
-/* Memory of the pair. The guard is stored by role 0 with release, after the data, and loaded with
- * acquire before it; the end by the role that counts. */
+/* Memory of the pair. Role 0 stores the guard with release, after the data; the reader loads it
+ * with acquire, before the data. The role that measures time stores `ended`. */
 struct board {
     _Alignas(PAYLOAD_LINE) _Atomic uint64_t guard;
     _Alignas(PAYLOAD_LINE) _Atomic bool ended;
     _Alignas(PAYLOAD_LINE) uint64_t data[WORDS];
 };
 
-/* A way of publishing and one of looking. */
+/* A way to publish, and a way to read. */
 struct ways {
     void (*publish)(struct rows *rows, uint64_t number);
     uint64_t (*guard)(struct rows *rows);
@@ -107,7 +107,7 @@ static const void *sst_data(struct rows *rows)
     return sst_cells(rows->desk.table, rows->desk.other, DATA);
 }
 
-/* The reader looks at words of it, each of which is stored whole. */
+/* The reader reads single words, each of which is stored as a whole. */
 static void board_publish(struct rows *rows, uint64_t number)
 {
     struct board *board = board_of(rows);
@@ -140,10 +140,10 @@ static void rows_check(struct rows *rows)
 {
     uint64_t guard = rows->ways->guard(rows);
     if (data_is_older(rows->ways->data(rows), guard))
-        pair_fail(rows->pair, "guard %llu was there before its data", (unsigned long long)guard);
+        pair_fail(rows->pair, "guard %llu was visible before its data", (unsigned long long)guard);
 }
 
-/* One publish or look; false: the role that counts has all of its laps. */
+/* One publish or read. Returns false when the role that measures time has all its laps. */
 static bool rows_step(struct rows *rows)
 {
     struct pair *pair = rows->pair;
@@ -190,7 +190,7 @@ static void rows_turn(struct sst *table, void *argument)
         sem_post(&rows->desk.done);
 }
 
-/* In triggers: the detector has the core for itself. */
+/* Runs in triggers: the detector has the core for itself. */
 static void rows_run(struct pair *pair, bool tries)
 {
     struct rows rows;
@@ -234,7 +234,7 @@ static bool row_is_new(const struct sst *table, void *argument)
     return sst_get_u64(table, rows->desk.other, GUARD) > rows->desk.seen;
 }
 
-/* Takes the whole row; both roles do. */
+/* Reads the complete row; both roles do. */
 static void row_take(struct rows *rows)
 {
     uint64_t *data = (uint64_t *)rows->pair->own;
@@ -245,7 +245,7 @@ static void row_take(struct rows *rows)
         pair_fail(rows->pair, "sst_get: %s", ripc_strerror(error));
     for (size_t i = 0; i < WORDS; i += WORDS_PER_LINE)
         if (data[i] != number)
-            pair_fail(rows->pair, "row %llu came damaged", (unsigned long long)number);
+            pair_fail(rows->pair, "row %llu arrived damaged", (unsigned long long)number);
 }
 
 static void row_answer(struct sst *table, void *argument)

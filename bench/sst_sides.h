@@ -1,33 +1,32 @@
 #pragma once
-/* sst_sides: what bench/sst measures, as sides of measured/pair.h and, for more than two
- * processes, of crowds; each with its floor, which does the same with memory that processes
- * share and no library. */
+/* sst_sides: what bench/sst measures, as sides of measured/pair.h and, for more than two processes,
+ * of crowds. Each has a floor, which does the same with shared memory and no library. */
 
 #include "measured/crowd.h"
 #include "measured/pair.h"
 
 /* ---- two processes: sst_detection.c, sst_rows.c ---- */
 
-/* A number that one sets, a predicate of the other detects, whose trigger sets its own: there
- * and back. JOB_PING. The _high sides tell the 99th percentile of single round trips, the others
- * the median. */
+/* One process sets a number; a predicate of the other detects it, and its trigger sets another
+ * number: a round trip. JOB_PING. The _high sides report the 99th percentile of single round trips,
+ * the others the median. */
 extern const struct side side_sst_writes, side_sst_writes_high;
 extern const struct side side_sst_reads, side_sst_reads_high;
 extern const struct side side_line, side_line_high; /* a bare cache line */
 
-/* From a put (or a write to a Unix socket) until it is noticed by one that has slept for
- * job->idle_usec; one way. */
+/* The time from a put (or a write to a Unix socket) until a process that has slept for
+ * job->idle_usec notices it; one way. */
 extern const struct side side_sst_wake;
 extern const struct side side_unix_wake;
 
-/* Rows of job->size bytes, published with a guard as fast as can be while the other looks at
- * the guard and reads them in place, never finding data older than the guard: seconds of a publish,
- * and (_tries) of a look. JOB_STREAM. */
+/* Rows of job->size bytes are published with a guard as fast as possible. The other process reads
+ * the guard and then the data in place, which must never be older than the guard. Seconds per
+ * publish, and (_tries) per read. JOB_STREAM. */
 extern const struct side side_sst_rows, side_sst_rows_tries;
 extern const struct side side_rows_floor, side_rows_floor_tries;
 
-/* The same in turn: a publish whose guard is detected and whose data is got whole, there and
- * back. JOB_PING. */
+/* The same in turn: a round trip in which the guard is detected and the complete data is read.
+ * JOB_PING. */
 extern const struct side side_sst_row_ping;
 
 /* ---- one process or several: sst_fire.c, sst_count.c, sst_crowd.c ---- */
@@ -35,34 +34,34 @@ extern const struct side side_sst_row_ping;
 #define LAP_MAX           1000
 #define CROWD_MEMORY_SIZE (CROWD_MAX * 64)
 
-/* What the process that counts time leaves for its parent. */
+/* Results of the process that measures time, for its parent. */
 struct laps {
     int64_t since;
-    uint32_t size;  /* of a lap */
-    uint32_t left;  /* of the lap under way */
-    uint32_t count; /* with the first, which does not count */
+    uint32_t size;  /* actions of a lap */
+    uint32_t left;  /* actions left in the current lap */
+    uint32_t count; /* including the first lap, which is discarded */
     double values[LAP_MAX + 1];
 };
 
 struct crowd_task {
     const struct job *job;
-    struct laps *laps;     /* for the process with index 0 */
-    unsigned char *memory; /* shared by all, zeroes at first, a line each */
-    bool crowded;          /* more processes than cores: whoever waits must yield */
-    uint64_t total;        /* of all laps */
+    struct laps *laps;     /* used by the process with index 0 */
+    unsigned char *memory; /* shared by all, initially zero, a cache line each */
+    bool crowded;          /* more processes than cores: a waiting process must yield */
+    uint64_t total;        /* actions of all laps */
 };
 
 struct crowd_side {
     const char *name;
     void (*run)(struct crowd *crowd, const struct crowd_task *task);
-    bool loose; /* it pins itself, when it is ready */
+    bool loose; /* it pins itself when it is ready */
 };
 
-/* As pair_run; the processes are pinned to the cores in turn. */
+/* Like pair_run; the processes are pinned to the cores in turn. */
 MUST_CHECK enum err crowd_side_run(const struct crowd_side *side, const struct job *job,
                                    uint32_t size, struct pair_result *result, struct why *why);
 
-/* Before the first; and one more is done, which costs no division. */
+/* laps_start begins the first lap. laps_step counts one action, without a division. */
 void laps_start(struct laps *laps);
 void laps_lap(struct laps *laps);
 
@@ -72,16 +71,15 @@ static inline void laps_step(struct laps *laps)
         laps_lap(laps);
 }
 
-/* A predicate over all rows of a column that holds and fires again and again, one process:
- * evaluated on every pass, or when the column changes that its trigger sets. The _many have
- * 29 rows. */
+/* One process with a predicate over all rows of a column that always holds: it is evaluated on
+ * every pass, or (_named) when its trigger changes the column. The _many sides have 29 rows. */
 extern const struct crowd_side side_fire, side_fire_many;
 extern const struct crowd_side side_fire_named, side_fire_named_many;
 extern const struct crowd_side side_fire_floor, side_fire_floor_many; /* a loop and two calls */
 
-/* Everybody counts when all have counted. */
+/* Each member counts on when all have counted as far. */
 extern const struct crowd_side side_count_writes, side_count_reads, side_count_floor;
 
-/* Messages of 64 B that all deliver in one order, sent by one member or by all; seconds of a
+/* Messages of 64 B that all members deliver in one order, sent by one member or by all; seconds per
  * message. JOB_STREAM. */
 extern const struct crowd_side side_multicast_one, side_multicast_all;

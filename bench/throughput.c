@@ -1,7 +1,7 @@
-/* throughput: permutation traffic under the best routing, to a proved gap of
- * 1 %, against the exact linear program by HiGHS (interior point, which is its
- * fastest here) and by CLP, on the same networks in the same run, on one core;
- * then sizes that neither reaches. The peers' optimum must lie in the bracket. */
+/* throughput: permutation traffic under the best routing, to a proved gap of 1 %, compared with the
+ * exact linear program solved by HiGHS (interior point, its fastest method here) and by CLP, on the
+ * same networks in the same run, on one core; then sizes that neither can solve. The peers' optimum
+ * must be between our bounds. */
 #include <math.h>
 #include <stdio.h>
 
@@ -15,7 +15,7 @@
 struct problem {
     struct topology topology;
     struct traffic traffic;
-    struct concurrent found; /* ours, of the last run */
+    struct concurrent found; /* ours, from the last run */
     double gap;
     double clp; /* CLP's optimum */
 };
@@ -45,7 +45,7 @@ static void run_weft(void *context)
     if (concurrent_solve(&problem->found, &problem->topology, &problem->traffic, &options, &why))
         bench_fail("%s", why.text);
     if (problem->found.gap > problem->gap)
-        bench_fail("the gap is %g, not %g", problem->found.gap, problem->gap);
+        bench_fail("the gap is %g; at most %g was requested", problem->found.gap, problem->gap);
 }
 
 static void run_clp(void *context)
@@ -73,8 +73,7 @@ static void write_problem(const struct problem *problem, FILE *file)
                 problem->traffic.demands[k].to, problem->traffic.demands[k].amount);
 }
 
-/* Seconds that HiGHS's solver took by its own process's clock, or NaN where
- * SciPy is missing. */
+/* Returns the seconds of processor time that HiGHS's solver took, or NaN if SciPy is missing. */
 static double run_highs(const struct problem *problem)
 {
     struct peer_script peer;
@@ -96,8 +95,8 @@ static double seconds_of(const struct bench *bench, void (*run)(void *), struct 
     return bench_seconds(bench) - begin;
 }
 
-/* Ours before and after each peer, the median of five; the peers once: they
- * take seconds to minutes. */
+/* Runs weft before and after each peer, the median of five; the peers once, because they take
+ * seconds to minutes. */
 static void compare_solvers(struct bench *bench, uint32_t switches, uint32_t degree)
 {
     char spec[SPEC_SIZE], what[BENCH_WHAT_SIZE];
