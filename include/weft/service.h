@@ -1,19 +1,21 @@
 #pragma once
-/* service: code that runs on every server of a cluster and sees the packets on their way.
+/* service: code that runs on every server of a cluster and handles packets, also those that pass
+ * through.
  *
- * A service is data: one `const struct weft_service` with a table of functions. It is compiled in,
- * or a shared object that exports it under the name `weft_service`:
+ * A service is data: one `const struct weft_service` with a table of functions. It is compiled into
+ * weftd, or it is a shared object that exports the struct under the name `weft_service`:
  *
  *     weftd --service ./counter.so
  *
- * Each server runs an instance, with zeroed memory of the size it asked for. All its functions are
- * called by the node's one thread and must return soon: no waiting, no clock, no files, no threads,
- * no randomness but weft_random. So the same service runs in the simulator, and a seed replays it.
+ * Each server runs one instance of the service, with zeroed memory of the size that the service
+ * asks for. The node's only thread calls all its functions, and each must return soon: a service
+ * does not wait, and uses no clock, files, threads or randomness other than weft_now, weft_timer
+ * and weft_random. Then the same service also runs in the simulator, and a seed replays the run.
  *
- * Packets have one owner. deliver() gives you one: send it on, answer with it, weft_done() it, or
- * weft_refuse() it if it makes no sense.
- * intercept() lends you one: return WEFT_PASS and it travels on (changed if you changed it), or
- * WEFT_TAKEN and it is yours. Sending gives it away, also when sending fails.
+ * A packet has one owner at a time. deliver() makes the service the owner: send the packet on,
+ * reply with it, release it with weft_done(), or reject a malformed one with weft_refuse().
+ * intercept() lends a packet: return WEFT_PASS, and it travels on with your changes, or WEFT_TAKEN,
+ * and you own it. A send function takes the packet, also when the send fails.
  *
  * docs/guide/service.md explains examples/counter.c, a whole service. */
 
@@ -26,152 +28,169 @@ extern "C" {
 
 #define WEFT_API __attribute__((visibility("default")))
 
-#define WEFT_SERVICE_VERSION 1 /* of this header; a plug-in made for another is refused */
+/* Version of this header; a plug-in built for another version is refused. */
+#define WEFT_SERVICE_VERSION 1
 #define WEFT_PAYLOAD_MAX     8900
-#define WEFT_HEADER_SIZE     40 /* of a packet, before its payload */
+#define WEFT_HEADER_SIZE     40 /* bytes of a packet's header, which precedes the payload */
 #define WEFT_KEY_SIZE        20
 #define WEFT_NOBODY          UINT32_MAX
 
-typedef uint32_t weft_server; /* numbered from 0 as in the topology */
+typedef uint32_t weft_server; /* a server's number in the topology, from 0 */
 
 struct weft_key {
-    uint8_t bytes[WEFT_KEY_SIZE]; /* highest first; the last eight route */
+    uint8_t bytes[WEFT_KEY_SIZE]; /* most significant byte first; the last eight bytes select the
+                                   * root */
 };
 
 struct weft_self;   /* one service on one server */
-struct weft_packet; /* use the functions below */
-struct weft_report; /* what stats() writes to */
+struct weft_packet; /* opaque; use the functions below */
+struct weft_report; /* receives the counters from stats() */
 
 enum weft_verdict { WEFT_PASS, WEFT_TAKEN };
 
 enum weft_queue {
-    WEFT_QUEUE_FIFO,     /* first in first out; full: the newcomer is dropped */
-    WEFT_QUEUE_PRIORITY, /* by weft_set_priority; full: the least goes */
-    WEFT_QUEUE_NEWEST,   /* last in first out; full: the oldest is dropped */
-    WEFT_QUEUE_OWN, /* the service's own: poll(); what passes or is sent waits as FIFO, and goes
-                     * first */
+    WEFT_QUEUE_FIFO,     /* first in first out; when full, the new packet is dropped */
+    WEFT_QUEUE_PRIORITY, /* by weft_set_priority; when full, the packet of lowest priority is
+                          * dropped */
+    WEFT_QUEUE_NEWEST,   /* last in first out; when full, the oldest packet is dropped */
+    WEFT_QUEUE_OWN, /* the service keeps its own queue, which poll() reads. Packets that pass or
+                     * are sent wait in a FIFO, which goes first */
 };
 
-/* Any may be NULL. */
+/* Any function may be NULL. */
 struct weft_service_ops {
-    /* Once, before anything else; a negative errno refuses to run. */
+    /* Called once, before any other function. A negative errno means that the service cannot
+     * run. */
     int (*start)(struct weft_self *self);
     void (*stop)(struct weft_self *self);
-    /* A packet for a key whose root we are, for this server, or from a neighbour. */
+    /* A packet arrives for a key whose root is this server, for this server, or from a
+     * neighbour. */
     void (*deliver)(struct weft_self *self, struct weft_packet *packet);
-    /* A packet of this service passes: it is neither from here nor for here. */
+    /* A packet of this service passes through: this server is neither its source nor its
+     * destination. */
     enum weft_verdict (*intercept)(struct weft_self *self, struct weft_packet *packet);
-    /* WEFT_QUEUE_OWN: the next packet for that port, with its header at most `room` bytes, or NULL;
-     * asked after weft_wake. The packet was addressed by weft_address_*. */
+    /* WEFT_QUEUE_OWN: returns the next packet for that port, at most `room` bytes with its header,
+     * or NULL. Called after weft_wake. The packet was addressed with weft_address_*. */
     struct weft_packet *(*poll)(struct weft_self *self, unsigned port, uint32_t room);
-    /* A server can be reached now, and could not before; or the other way round. */
+    /* A server became reachable (peer_up) or unreachable (peer_down). */
     void (*peer_up)(struct weft_self *self, weft_server server);
     void (*peer_down)(struct weft_self *self, weft_server server);
     void (*timer)(struct weft_self *self, uint64_t cookie);
-    /* A program on this machine asks something; answer by weft_answer, now or later. */
+    /* A program on this machine sends a request; answer it with weft_answer, now or later. */
     void (*request)(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size);
-    /* Says weft_stat() for each of its numbers. */
+    /* Calls weft_stat() for each counter of the service. */
     void (*stats)(struct weft_self *self, struct weft_report *report);
-    /* A program that asked something has hung up; its number is never given to another. */
+    /* A program that sent a request has disconnected. Its number is never given to another
+     * program. */
     void (*gone)(struct weft_self *self, uint64_t client);
 };
 
 struct weft_service {
     uint32_t version; /* WEFT_SERVICE_VERSION */
     const char *name; /* as in `weft nodes --json`; letters, digits, - */
-    uint16_t id;      /* the same everywhere; 1 to 255 are weft's own, yours are from 256 on */
-    uint16_t weight;  /* share of a busy link; 0: 1 */
+    uint16_t id; /* the same on all servers; 1 to 255 are reserved for weft, yours start at 256 */
+    uint16_t weight; /* share of a busy link; 0 means 1 */
     enum weft_queue queue;
-    uint32_t queue_packets; /* that may wait; 0: 256; at most 480,000 */
-    uint32_t size;          /* bytes of memory of an instance */
-    const void *local;      /* what other services on this server may call: weft_local */
+    uint32_t queue_packets; /* how many packets may wait; 0 means 256; at most 480,000 */
+    uint32_t size;          /* bytes of memory for an instance */
+    const void *local; /* functions that other services on this server may call; see weft_local */
     const struct weft_service_ops *ops;
 };
 
 /* ---- where we are ---- */
 
-WEFT_API void *weft_memory(struct weft_self *self); /* of the instance, zeroed at the start */
+/* Memory of the instance, zeroed at the start. */
+WEFT_API void *weft_memory(struct weft_self *self);
 WEFT_API weft_server weft_here(const struct weft_self *self);
-WEFT_API uint32_t weft_server_count(const struct weft_self *self); /* planned, up or not */
-WEFT_API int64_t weft_now(const struct weft_self *self);           /* nanoseconds; no wall's time */
+/* Servers in the plan, up or not. */
+WEFT_API uint32_t weft_server_count(const struct weft_self *self);
+WEFT_API int64_t weft_now(const struct weft_self *self); /* nanoseconds; not wall-clock time */
 WEFT_API uint64_t weft_random(struct weft_self *self);
-/* More memory, zeroed and freed with the node; only in start(). NULL: none left. */
+/* Allocates more memory, zeroed and freed with the node; only in start(). NULL: no memory. */
 WEFT_API void *weft_allocate(struct weft_self *self, uint32_t size);
-/* Called once with the cookie at that moment or soon after. -ENOSPC: 64 are set already. */
+/* Calls timer() once with the cookie at that moment or soon after. -ENOSPC: the service has 64
+ * timers set. */
 WEFT_API int weft_timer(struct weft_self *self, int64_t at, uint64_t cookie);
-/* `local` of another service, by name; and that one's instance here. NULL: it does not run. */
+/* Returns `local` of another service by name, and the instance of that service on this server.
+ * NULL: the service does not run here. */
 WEFT_API const void *weft_local(struct weft_self *self, const char *name, struct weft_self **other);
 
 /* ---- keys and servers ---- */
 
 WEFT_API struct weft_key weft_key_of(const void *name, uint32_t size); /* SHA-1 */
-/* The servers of a key that can be reached, in order: root, who is next if that fails, ... */
+/* The reachable servers of a key, in order: the root, the server that takes over if the root fails,
+ * and so on. Returns how many. */
 WEFT_API unsigned weft_servers(struct weft_self *self, const struct weft_key *key, weft_server *out,
                                unsigned most);
-WEFT_API bool weft_is_root(struct weft_self *self,
-                           const struct weft_key *key); /* is it ours now? */
+/* Is this server the root now? */
+WEFT_API bool weft_is_root(struct weft_self *self, const struct weft_key *key);
 WEFT_API bool weft_reaches(const struct weft_self *self, weft_server server);
-WEFT_API unsigned weft_distance(const struct weft_self *self,
-                                weft_server server); /* hops; UINT32_MAX */
+/* Hops; UINT32_MAX if unreachable. */
+WEFT_API unsigned weft_distance(const struct weft_self *self, weft_server server);
 WEFT_API unsigned weft_port_count(const struct weft_self *self);
-/* Who is at the other end of a port, if the link is up; else WEFT_NOBODY. */
+/* The neighbour at the other end of a port, or WEFT_NOBODY if the link is not up. */
 WEFT_API weft_server weft_neighbour(const struct weft_self *self, unsigned port);
 
 /* ---- packets ---- */
 
-/* With `size` bytes of payload, zeroed if few; NULL: none left (counted). */
+/* Makes a packet with `size` bytes of zeroed payload. NULL: no packet buffer left; this is
+ * counted. */
 WEFT_API struct weft_packet *weft_packet(struct weft_self *self, uint32_t size);
-/* The same, but of the payload only the first `stored` bytes are in memory; the others travel as
+/* The same, but only the first `stored` bytes of the payload are in memory; the others travel as
  * zeroes. For benchmarks. */
 WEFT_API struct weft_packet *weft_packet_hollow(struct weft_self *self, uint32_t size,
                                                 uint32_t stored);
 WEFT_API void weft_done(struct weft_packet *packet);
-/* The same of one that makes no sense: counted among the drops of this server. */
+/* Releases a malformed packet, and counts it among the drops of this server. */
 WEFT_API void weft_refuse(struct weft_self *self, struct weft_packet *packet);
 
 WEFT_API void *weft_payload(struct weft_packet *packet);
-WEFT_API uint32_t weft_size(const struct weft_packet *packet); /* of the payload, in memory */
-WEFT_API uint32_t
-weft_size_sent(const struct weft_packet *packet); /* as it travels: hollow ones more */
-/* Shortens it, or grows it up to what it was made with. */
+WEFT_API uint32_t weft_size(const struct weft_packet *packet); /* bytes of payload in memory */
+/* Bytes of payload as they travel; more if hollow. */
+WEFT_API uint32_t weft_size_sent(const struct weft_packet *packet);
+/* Shortens the payload, or lengthens it up to the size that the packet was made with. */
 WEFT_API void weft_set_size(struct weft_packet *packet, uint32_t size);
 WEFT_API weft_server weft_source(const struct weft_packet *packet);
 WEFT_API unsigned weft_hops(const struct weft_packet *packet); /* links it has crossed */
 WEFT_API uint32_t weft_identity(const struct weft_packet *packet);
 WEFT_API void weft_set_identity(struct weft_packet *packet, uint32_t identity);
-WEFT_API void weft_set_priority(struct weft_packet *packet,
-                                unsigned priority); /* 0 to 7, the first */
+/* 0 to 7; 7 goes first */
+WEFT_API void weft_set_priority(struct weft_packet *packet, unsigned priority);
 WEFT_API bool weft_is_for_key(const struct weft_packet *packet, struct weft_key *key);
-WEFT_API unsigned weft_port_in(const struct weft_packet *packet); /* UINT32_MAX: made here */
+/* UINT32_MAX: made on this server */
+WEFT_API unsigned weft_port_in(const struct weft_packet *packet);
 
 /* ---- sending ---- */
 
-/* All take the packet. 0, or: -EHOSTUNREACH no way to that server, -ENOBUFS the queue is full;
- * then it was dropped and counted. To whom it is addressed may be a stop on the way: whoever gets
- * it there sends it on. The source stays who made it. */
+/* All send functions take the packet. They return 0; -EHOSTUNREACH: no path to the destination; or
+ * -ENOBUFS: the queue is full. On an error the packet was dropped and counted. The destination may
+ * be an intermediate stop, whose service sends the packet on; the source stays the server that made
+ * the packet. */
 WEFT_API int weft_send_key(struct weft_self *self, struct weft_packet *packet,
                            const struct weft_key *key);
 WEFT_API int weft_send_server(struct weft_self *self, struct weft_packet *packet,
                               weft_server server);
-/* Over that link to whoever is there. */
+/* Sends to the neighbour at the other end of that port. */
 WEFT_API int weft_send_port(struct weft_self *self, struct weft_packet *packet, unsigned port);
-/* Back to its source, who then sees us as the source; identity and payload as they are. */
+/* Sends the packet back to its source, with this server as the new source and the same identity and
+ * payload. */
 WEFT_API int weft_reply(struct weft_self *self, struct weft_packet *packet);
 
-/* WEFT_QUEUE_OWN: says where a packet goes without sending it, and over which ports it may leave
- * (a bit each; 0: no way). */
+/* WEFT_QUEUE_OWN: sets the destination without sending, and returns the ports by which the packet
+ * may leave, a bit each. 0: no path. */
 WEFT_API uint32_t weft_address_key(struct weft_self *self, struct weft_packet *packet,
                                    const struct weft_key *key);
 WEFT_API uint32_t weft_address_server(struct weft_self *self, struct weft_packet *packet,
                                       weft_server server);
 WEFT_API uint32_t weft_address_port(struct weft_self *self, struct weft_packet *packet,
                                     unsigned port);
-/* Something waits for those ports: poll() will be asked. */
+/* Packets wait for those ports: poll() will be called. */
 WEFT_API void weft_wake(struct weft_self *self, uint32_t ports);
 
 /* ---- local programs, and numbers ---- */
 
-/* 0; -EAGAIN: the program does not take its answers, and this one is dropped; -EPIPE: it is gone.
+/* Returns 0; -EAGAIN: the program does not read its answers, so this answer was dropped; -EPIPE:
+ * the program has disconnected.
  */
 WEFT_API int weft_answer(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size);
 WEFT_API void weft_stat(struct weft_report *report, const char *name, uint64_t value);

@@ -1,6 +1,6 @@
 #pragma once
-/* arena_cases: an arena with room for so many pieces of a cache line, and then for none. For tests
- * only: of what is taken from it each piece is refused in turn. */
+/* arena_cases: an arena with room for a given number of pieces of one cache line, and no more. For
+ * tests only: they refuse each allocation in turn. */
 
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@
 struct scant {
     struct arena_source source;
     struct arena arena;
-    bool given;   /* its only block */
-    bool refused; /* another was asked for */
+    bool given;   /* its only block was handed out */
+    bool refused; /* a second block was requested */
 };
 
 static inline void *scant_take(struct arena_source *source, size_t size)
@@ -30,13 +30,14 @@ static inline void scant_give(struct arena_source *source, void *block, size_t s
 
 static inline void scant_open(struct scant *scant, unsigned pieces)
 {
-    enum { BLOCK = 64 * 1024 - ARENA_ALIGN }; /* what the first block has room for */
+    enum { BLOCK = 64 * 1024 - ARENA_ALIGN }; /* the capacity of the first block */
     *scant = (struct scant){.source = {scant_take, scant_give}};
     scant->arena.source = &scant->source;
     assert_non_null(arena_take(&scant->arena, BLOCK - (size_t)pieces * ARENA_ALIGN));
 }
 
-/* It worked if nothing was refused, and only then; says which. */
+/* Asserts that the work succeeded if and only if no allocation was refused; returns whether it
+ * did. */
 static inline bool scant_close(struct scant *scant, bool worked)
 {
     assert_true(worked == !scant->refused);

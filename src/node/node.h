@@ -1,11 +1,11 @@
 #pragma once
 /* node: one server's whole behaviour, as a value with one entry.
  *
- * node_step() takes what the world has for it (receive), fires what is due, lets services send
- * (egress) and says when it wants to be called again. It never blocks and does bounded work. It is
- * driven by os/ in a real process and by sim/ in a simulated one; nothing in it knows which.
+ * node_step() receives packets, fires timers that are due, lets services send (egress) and returns
+ * the moment of its next call. It never blocks and does bounded work. os/ drives it in a real
+ * process and sim/ in a simulation; the node cannot tell the difference.
  *
- * One thread. All memory is taken in node_open; a step allocates nothing. */
+ * One thread. node_open allocates all memory; a step allocates nothing. */
 
 #include <weft/service.h>
 
@@ -15,10 +15,10 @@
 #include "node/packet.h"
 #include "node/plan.h"
 
-#define NODE_SERVICES_MAX  32  /* that a server runs, its own too */
-#define NODE_QUEUE_PACKETS 256 /* of a service that does not say */
+#define NODE_SERVICES_MAX  32  /* of one server, with the node's own */
+#define NODE_QUEUE_PACKETS 256 /* default of a service's queue */
 #define NODE_LIMBO_PACKETS 256
-/* Of a service that says: a queue counts its bytes in 32 bits. */
+/* Upper bound of a service's queue: the queue counts its bytes in 32 bits. */
 #define NODE_QUEUE_PACKETS_MAX (UINT32_MAX / PACKET_SIZE_MAX)
 
 struct node;
@@ -27,28 +27,28 @@ struct node_config {
     const struct plan *plan; /* borrowed, shared */
     node_id self;
     struct env *env;       /* borrowed */
-    uint64_t incarnation;  /* larger than that of any earlier life of this server; not 0 */
-    uint64_t seed;         /* of everything random in it */
-    env_nsec hello_nsec;   /* between two hellos on a link; 0: 200 ms */
-    env_nsec silence_nsec; /* a link that is silent for so long is down; 0: five hellos */
-    bool separate;         /* one packet a frame: no aggregation */
+    uint64_t incarnation;  /* larger than in any earlier run of this server; not 0 */
+    uint64_t seed;         /* of all randomness in the node */
+    env_nsec hello_nsec;   /* interval of hellos on a link; 0: 200 ms */
+    env_nsec silence_nsec; /* a link without hellos for this long is down; 0: five hellos */
+    bool separate;         /* send one packet per frame: no aggregation */
     const struct weft_service *const *services; /* ends with NULL; borrowed */
-    uint32_t limbo_packets;       /* that may wait for their key's root to settle; 0: 256 */
-    uint32_t faults;              /* enum node_fault; without effect in an ordinary build */
-    struct node_watcher *watcher; /* NULL, or who is told of everything: the simulator */
-    struct arena_source *memory;  /* NULL, or where all its memory comes from; borrowed */
+    uint32_t limbo_packets; /* that may wait while the root of their key is undecided; 0: 256 */
+    uint32_t faults;        /* enum node_fault; without effect in an ordinary build */
+    struct node_watcher *watcher; /* NULL, or notified of all events: the simulator */
+    struct arena_source *memory;  /* NULL, or the source of all its memory; borrowed */
 };
 
-/* Bugs that a test plants, each of which the simulator must find. Only test programs are built
- * with WEFT_PLANTED_BUGS: what is installed does not contain the bugs. */
+/* Bugs that tests plant, each of which the simulator must find. Only test programs are built with
+ * WEFT_PLANTED_BUGS; installed programs do not contain the bugs. */
 #ifdef WEFT_PLANTED_BUGS
 #define NODE_HAS_FAULT(config, fault) (((config)->faults & (fault)) != 0)
 enum node_fault {
-    NODE_FAULT_ROOTS_OVERLAP = 1, /* a returning server takes its keys at once */
-    NODE_FAULT_STALE_FLOOD = 2,   /* a row that is not newer is taken and flooded on */
-    NODE_FAULT_DEAD_PORT = 4,     /* packets that wait keep their ports when a link goes down */
-    NODE_FAULT_LEAK = 8,    /* a packet that a service took up on its way is never given back */
-    NODE_FAULT_UNFAIR = 16, /* the round now and then leaves out a service */
+    NODE_FAULT_ROOTS_OVERLAP = 1, /* a restarted server answers for its keys at once */
+    NODE_FAULT_STALE_FLOOD = 2,   /* a stale row is accepted and flooded on */
+    NODE_FAULT_DEAD_PORT = 4,     /* waiting packets keep their ports when a link goes down */
+    NODE_FAULT_LEAK = 8,          /* a packet that a service intercepted is never released */
+    NODE_FAULT_UNFAIR = 16,       /* the round sometimes skips a service */
 };
 #else
 #define NODE_HAS_FAULT(config, fault) false
@@ -62,11 +62,11 @@ enum node_fault {
     X(NO_SERVICE, "no_service", "no such service here")                                            \
     X(QUEUE_FULL, "queue_full", "queue full")                                                      \
     X(NO_BUFFER, "no_buffer", "no packet buffer left")                                             \
-    X(LIMBO_FULL, "limbo_full", "key between two roots, too many wait")                            \
+    X(LIMBO_FULL, "limbo_full", "key without a settled root, too many wait")                       \
     X(PORT_DOWN, "port_down", "link down")                                                         \
     X(STRAY, "stray", "from a link that is not up")                                                \
-    X(REFUSED, "refused", "nonsense refused by its service")                                       \
-    X(STOPPED, "stopped", "waiting when the server stopped")
+    X(REFUSED, "refused", "malformed, refused by its service")                                     \
+    X(STOPPED, "stopped", "still waiting when the server stopped")
 
 enum drop_reason {
 #define DROP_ENUM(reason, name, text) DROP_##reason,
@@ -78,50 +78,53 @@ enum drop_reason {
 extern const char *const drop_names[DROP_COUNT]; /* snake_case */
 extern const char *const drop_texts[DROP_COUNT];
 
-/* Told from inside steps. Each may be NULL. The packet is as it was then. */
+/* Callbacks from inside steps; each may be NULL. The packet is in the state that it has at that
+ * moment. */
 struct node_watcher {
     void (*sent)(struct node_watcher *watcher, node_id at, const struct packet *packet);
     void (*delivered)(struct node_watcher *watcher, node_id at, const struct packet *packet);
-    /* By a service on its way; after whatever the service did with it, so it may be gone: just what
-     * it was, `trail`. */
+    /* A service intercepted a packet. The service may have released it already, so only its `trail`
+     * is given. */
     void (*taken)(struct node_watcher *watcher, node_id at, uint64_t trail);
     void (*dropped)(struct node_watcher *watcher, node_id at, const struct packet *packet,
                     enum drop_reason reason);
     void (*port)(struct node_watcher *watcher, node_id at, unsigned port, bool up);
     void (*transmitted)(struct node_watcher *watcher, node_id at, unsigned port,
                         const struct packet *packet);
-    /* A row of that server's links, heard of a neighbour, was news. */
+    /* A row with the links of `server`, received from a neighbour, was news. */
     void (*row)(struct node_watcher *watcher, node_id at, node_id server, uint64_t incarnation,
                 uint64_t version);
 };
 
 MUST_CHECK enum err node_open(struct node **node, const struct node_config *config,
                               struct why *why);
-/* Gives back every packet it holds (dropped: STOPPED), then its memory. */
+/* Releases every packet that it holds (dropped: STOPPED), then its memory. */
 void node_close(struct node *node);
 
-/* Does what there is to do at env->now; returns the moment of the next call if nothing happens
- * before, at most ENV_NEVER; env->now if there is more to do at once. */
+/* Does all that is due at env->now. Returns the moment of the next call if no event comes before
+ * (ENV_NEVER at most), or env->now if more work waits. */
 env_nsec node_step(struct node *node);
 
-/* What happened; then call node_step. */
-void node_input(struct node *node, unsigned port); /* receive() has something */
-void node_room(struct node *node, unsigned port);  /* room() was 0 and is not any more */
-/* From inside transmit(): it cannot be sent, the link is gone. Takes it. */
+/* The driver reports an event, then calls node_step. */
+void node_input(struct node *node, unsigned port); /* receive() has packets */
+void node_room(struct node *node, unsigned port);  /* room() was 0 and no longer is */
+/* Called from inside transmit(): the packet cannot be sent because the link is gone. Takes the
+ * packet. */
 void node_lost(struct node *node, struct packet *packet);
-void node_carrier(struct node *node, unsigned port, bool on); /* the world knows that the other end
-                                                               * is gone, or there again */
-/* Hints of a driver of many nodes that knows who is next: they bring into the cache what a step
- * will touch, and change nothing. First the node itself, a little later what that points to; the
- * packet is what it will receive over that port. */
+/* The driver found that the other end is gone, or is back. */
+void node_carrier(struct node *node, unsigned port, bool on);
+/* Hints of a driver of many nodes that knows which node is next: they load into the cache what a
+ * step will touch, and change nothing. node_approach loads the node itself; node_expect, a little
+ * later, what the node points to. The packet is the one that the node will receive over that
+ * port. */
 void node_approach(const struct node *node, unsigned port);
 void node_expect(const struct node *node, unsigned port, const struct packet *packet);
 
-/* A local program's request to a service; -ENOENT: no such service. */
+/* Passes a local program's request to a service. -ENOENT: no such service. */
 int node_local(struct node *node, uint16_t service, uint64_t client, const void *bytes,
                uint32_t size);
 
-/* That program has hung up; every service that wants to know is told. */
+/* That program has disconnected; calls gone() of every service that has it. */
 void node_local_gone(struct node *node, uint64_t client);
 
 /* The operator cuts a cable at this end, or mends it. */
@@ -131,59 +134,61 @@ void node_cut(struct node *node, unsigned port, bool cut);
 
 enum port_state {
     PORT_ABSENT, /* no cable planned */
-    PORT_DOWN,   /* nothing heard */
-    PORT_HEARD,  /* it hears the other end, which does not say the same yet */
-    PORT_COMING, /* both do; not every server has seen it yet */
+    PORT_DOWN,   /* no hello received */
+    PORT_HEARD,  /* hellos arrive; the neighbour does not report ours yet */
+    PORT_COMING, /* both ends receive hellos; not every server has seen the link yet */
     PORT_UP,
     PORT_CUT,      /* by the operator */
-    PORT_MISWIRED, /* another server or port than planned is there */
+    PORT_MISWIRED, /* the cable leads to another server or port than planned */
 };
 
 struct port_snapshot {
     enum port_state state;
     node_id peer;       /* planned */
     uint32_t peer_port; /* planned */
-    node_id found;      /* who is there, as its hello says; NODE_NONE */
+    node_id found;      /* sender of the last hello; NODE_NONE */
     uint32_t found_port;
     uint64_t packets_out, bytes_out, frames_out;
     uint64_t packets_in, bytes_in;
-    uint64_t busy; /* times that something waited and there was no room */
+    uint64_t busy; /* how often packets waited and there was no room */
 };
 
 struct node_snapshot {
     node_id self;
     uint64_t incarnation;
     bool settled;       /* it answers for keys */
-    uint32_t reachable; /* servers, itself too */
-    uint32_t limbo;     /* packets that wait for their key's root */
+    uint32_t reachable; /* servers, this one included */
+    uint32_t limbo;     /* packets that wait for their key's root to settle */
     uint64_t steps, packets_in, packets_out, delivered, intercepted, sent;
     uint64_t recomputations; /* of routes */
     uint64_t rows_taken, rows_refused;
-    uint64_t digest; /* of the link state: equal where all is known */
+    uint64_t digest; /* of the link state: equal on servers that have the same rows */
     uint64_t drops[DROP_COUNT];
 };
 
 void node_snapshot(const struct node *node, struct node_snapshot *snapshot);
 void node_snapshot_port(const struct node *node, unsigned port, struct port_snapshot *snapshot);
 bool node_reaches(const struct node *node, node_id server);
-/* Over links that both ends hear, all of them up or not: it counts on that server for keys. */
+/* Is the server reachable over links whose ends hear each other, up or not? Then this node leaves
+ * the server's keys to it. */
 bool node_counts_on(const struct node *node, node_id server);
 uint32_t node_distance(const struct node *node, node_id server);
 port_set node_ports_to(const struct node *node, node_id server); /* first ports of shortest paths */
-/* Who takes the key now, as this node knows; NODE_NONE if it cannot tell. */
+/* The root of the key now, as far as this node knows; NODE_NONE if undecided. */
 node_id node_root(struct node *node, const struct key *key);
-/* Would it deliver the key itself? */
+/* Would this node deliver the key itself? */
 bool node_is_root(struct node *node, uint64_t route);
 unsigned node_servers(struct node *node, const struct key *key, node_id *out, unsigned most);
-/* Calls back for each number of each service. */
+/* Calls back for each counter of each service. */
 void node_stats(struct node *node,
                 void (*told)(void *context, const char *service, const char *name, uint64_t value),
                 void *context);
 void node_check(const struct node *node); /* asserts its invariants */
 
-/* Memory that a node takes, for sizing: about; without packets. */
+/* The approximate size of a node's memory, without packets. */
 size_t node_memory(const struct node *node);
 
-/* Starts as if it had been up for long, with all links of the plan up and everybody at the given
- * incarnation: for large simulations whose start is not the question. Before the first step. */
+/* Starts as if the cluster had been up for long: all links of the plan are up and all servers have
+ * the given incarnations. For large simulations that skip the start. Call it before the first
+ * step. */
 void node_settle(struct node *node, const uint64_t *incarnations);

@@ -1,13 +1,13 @@
 #pragma once
 /* node_world: a few whole nodes in one process, for the tests of the node and of services. Links
- * have a rate and a delay, and are cut by hand; servers crash and come back; programs ask, and what
- * they are answered is kept. Time jumps from event to event. The simulator proper is sim/.
+ * have a rate and a delay, and a test can cut them; servers crash and restart; programs send
+ * requests, and their answers are kept. Time jumps from event to event. The real simulator is sim/.
  *
  *     struct world *world = world_open_settled("torus:3x3", services, 1000000000);
  *     world_ask(world, 0, PING_SERVICE, client, bytes, size);
  *     world_run(world, 1000000);
  *     world->answers[0].bytes ...
- *     world_close(world);  and no packet is left over
+ *     world_close(world);  asserts that no packet is left
  */
 
 #include <errno.h>
@@ -19,13 +19,13 @@
 #include "node/node.h"
 
 #define WORLD_DELAY   1000               /* nanoseconds on a link */
-#define WORLD_SETTLED INT64_C(400000000) /* after so long everybody knows everybody */
+#define WORLD_SETTLED INT64_C(400000000) /* by then every server knows all servers */
 #define WORLD_PACKETS 4000
 
 struct world_link {
-    struct packet *first, **end; /* under way; packet->order is when it arrives */
-    env_nsec free_at;            /* the last frame is out */
-    bool blocked;                /* its node was told that there is no room */
+    struct packet *first, **end; /* in flight; packet->order is the moment of arrival */
+    env_nsec free_at;            /* when the last frame has left */
+    bool blocked;                /* its node was refused room */
     bool dead;
 };
 
@@ -53,9 +53,9 @@ struct world {
     struct world_link *links; /* by sender and port */
     struct world_answer *answers;
     uint32_t answer_count;
-    bool deaf; /* programs take no answers */
+    bool deaf; /* programs accept no answers */
     env_nsec now;
-    uint64_t rate; /* bits a second of each link; 0: no limit */
+    uint64_t rate; /* bits per second of each link; 0: no limit */
     struct node_config config;
 };
 
@@ -72,7 +72,7 @@ static inline struct world_link *world_link_to(const struct world *world, node_i
     return end->server == NODE_NONE ? NULL : world_link(world, end->server, end->port);
 }
 
-/* ---- what a node sees ---- */
+/* ---- the node's environment ---- */
 
 static inline unsigned world_receive(struct env *env, unsigned port, struct packet **out,
                                      unsigned most)
@@ -142,7 +142,7 @@ static const struct env_ops world_ops = {
     .local = world_local,
 };
 
-/* ---- by hand ---- */
+/* ---- controlled by the test ---- */
 
 static inline void world_start(struct world *world, node_id id)
 {
@@ -172,7 +172,7 @@ static inline void world_cut(struct world *world, node_id one, node_id other, bo
     world_link(world, other, plan_port(&world->plan, other, one))->dead = dead;
 }
 
-/* A program asks a service of that server. */
+/* A program sends a request to a service of that server. */
 static inline void world_ask(struct world *world, node_id id, uint16_t service, uint64_t client,
                              const void *bytes, size_t size)
 {
@@ -182,7 +182,7 @@ static inline void world_ask(struct world *world, node_id id, uint16_t service, 
     at->next = world->now;
 }
 
-/* A packet of a stranger with that payload; its kind and destination are the caller's to set. */
+/* A forged packet with that payload; the caller sets its kind and destination. */
 static inline struct packet *world_forge(const struct world *world, uint16_t service,
                                          const void *payload, uint32_t size)
 {
@@ -194,7 +194,7 @@ static inline struct packet *world_forge(const struct world *world, uint16_t ser
     return packet;
 }
 
-/* It comes over the cable from that neighbour now, as bytes; sealed here. */
+/* The packet arrives from that neighbour now, as bytes; it is sealed here. */
 static inline void world_arrive(struct world *world, node_id from, node_id to,
                                 struct packet *packet)
 {
@@ -202,7 +202,7 @@ static inline void world_arrive(struct world *world, node_id from, node_id to,
     packet_seal(packet);
     packet->read = false;
     packet->order = (uint64_t)world->now;
-    packet->next = link->first; /* before all that is under way */
+    packet->next = link->first; /* before all packets in flight */
     if (!link->first)
         link->end = &packet->next;
     link->first = packet;
@@ -215,7 +215,7 @@ static inline void world_earlier(env_nsec *at, env_nsec other)
     *at = other < *at ? other : *at;
 }
 
-/* When something happens next, after now. */
+/* The moment of the next event after now. */
 static inline env_nsec world_next(const struct world *world, env_nsec until)
 {
     env_nsec at = until;
@@ -274,7 +274,8 @@ static inline void world_run(struct world *world, env_nsec length)
 
 /* ---- beginning and end ---- */
 
-/* Everybody starts now. Of the configuration what is not a node's own. */
+/* Starts all servers now. The caller sets those fields of the configuration that are not of one
+ * node. */
 static inline struct world *world_open(const char *spec, const struct node_config *config)
 {
     struct world *world = calloc(1, sizeof *world);
@@ -298,7 +299,7 @@ static inline struct world *world_open(const char *spec, const struct node_confi
     return world;
 }
 
-/* Everybody is up and knows everybody. */
+/* All servers are up and know each other. */
 static inline struct world *
 world_open_settled(const char *spec, const struct weft_service *const *services, uint64_t rate)
 {
@@ -316,7 +317,7 @@ static inline void world_forget(struct world *world)
     world->answer_count = 0;
 }
 
-/* No packet is left over: the pool asserts it. */
+/* Asserts (in the pool) that no packet is left. */
 static inline void world_close(struct world *world)
 {
     for (node_id id = 0; id < world->plan.server_count; id++)
@@ -352,7 +353,7 @@ static inline void world_told(void *context, const char *service, const char *na
     number->found = true;
 }
 
-/* One of the numbers that a service says of itself. */
+/* One of a service's counters. */
 static inline uint64_t world_number(struct world *world, node_id id, const char *service,
                                     const char *name)
 {

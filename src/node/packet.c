@@ -9,7 +9,7 @@
 
 enum { AT_KIND = 1, AT_SIZE = 6, AT_DESTINATION = 12, AT_IDENTITY = 32, AT_CHECK = 36 };
 
-/* The header as five words, lowest byte first: read once, then taken apart in registers. */
+/* The header as five words, least significant byte first: read once, then decoded in registers. */
 struct header {
     uint64_t words[PACKET_HEADER_SIZE / 8];
 };
@@ -22,8 +22,8 @@ static struct header header_load(const uint8_t *bytes)
     return header;
 }
 
-/* Of the header without its two hop bytes and the check itself. The products do not wait for each
- * other; as the factors are odd, a word that changed always changes the sum. */
+/* The check of the header without its two hop bytes and the check itself. The products do not
+ * depend on each other; as the factors are odd, a changed word always changes the sum. */
 static uint32_t header_check(const struct header *header)
 {
     const uint64_t *words = header->words;
@@ -33,7 +33,7 @@ static uint32_t header_check(const struct header *header)
     return (uint32_t)(hash_mix(sum) >> 32);
 }
 
-/* The number that stands highest byte first at that place of a word. */
+/* The number at that byte of a word, stored most significant byte first. */
 static uint16_t word_u16(uint64_t word, unsigned at)
 {
     return __builtin_bswap16((uint16_t)(word >> 8 * at));
@@ -137,7 +137,7 @@ struct buffers {
     uint8_t *memory; /* owned */
 };
 
-/* A packet and its bytes lie side by side: the header is on the next line. */
+/* A packet and its bytes are adjacent: the header is on the next cache line. */
 static size_t buffer_size(uint32_t stored)
 {
     return (sizeof(struct packet) + 63) / 64 * 64 + ((size_t)stored + 63) / 64 * 64;
@@ -166,7 +166,7 @@ static void buffers_give(struct packet_pool *pool, struct packet *packet)
     struct buffers *buffers = (struct buffers *)pool;
     assert(pool->live > 0);
     pool->live--;
-    packet->next = buffers->free; /* the last one used is the next: it is still in the cache */
+    packet->next = buffers->free; /* reuse the last one first: it is still in the cache */
     buffers->free = packet;
 }
 

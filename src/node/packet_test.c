@@ -41,13 +41,13 @@ static void a_header_is_read_as_it_was_written(void **state)
     assert_true(packet_read(&copy, 300));
     assert_int_equal(copy.kind, PACKET_TO_SERVER);
     assert_int_equal(copy.server, 77);
-    assert_false(packet_read(&copy, 299)); /* longer than there is */
+    assert_false(packet_read(&copy, 299)); /* longer than the packet may be */
     packet_done(packet);
     packet_pool_close(pool);
 }
 
-/* Every bit but those of the two hop bytes, which change on the way. */
-static void a_bit_that_was_turned_is_noticed(void **state)
+/* All bits except those of the two hop bytes, which change on the way. */
+static void a_flipped_bit_is_detected(void **state)
 {
     struct packet_pool *pool = packet_pool_open(1, 64);
     struct packet *packet = packet_take(pool, 50);
@@ -70,7 +70,7 @@ static void a_bit_that_was_turned_is_noticed(void **state)
     packet_pool_close(pool);
 }
 
-/* Writes the check anew, from its definition in packet.c: a stranger can, too. */
+/* Recomputes the check from its definition in packet.c, as an attacker can. */
 static void check_forge(uint8_t bytes[PACKET_HEADER_SIZE])
 {
     static const uint64_t factors[] = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb,
@@ -90,7 +90,7 @@ static bool is_read(uint8_t *bytes, uint32_t stored, uint32_t most)
     return packet_read(&packet, most);
 }
 
-/* A header with a good check is no reason to believe it. */
+/* A valid check does not make a header valid. */
 static void headers_out_of_range_are_refused(void **state)
 {
     static const struct {
@@ -126,19 +126,20 @@ static void headers_out_of_range_are_refused(void **state)
     assert_false(is_read(bytes, PACKET_SIZE_MAX + 1, PACKET_SIZE_MAX + 1));
 }
 
-static void a_frame_is_cut_where_its_headers_say(void **state)
+static void a_frame_is_split_by_its_headers(void **state)
 {
     uint8_t bytes[PACKET_HEADER_SIZE + 0x102] = {[6] = 1, [7] = 2};
     uint32_t size = PACKET_HEADER_SIZE + 0x102;
     assert_int_equal(packet_extent(bytes, size + 1), size);
     assert_int_equal(packet_extent(bytes, size), size);
-    assert_int_equal(packet_extent(bytes, size - 1), size - 1); /* it says more than there is */
+    assert_int_equal(packet_extent(bytes, size - 1), size - 1); /* the header claims more than
+                                                                 * there is */
     assert_int_equal(packet_extent(bytes, PACKET_HEADER_SIZE), PACKET_HEADER_SIZE);
     for (uint32_t left = 0; left < PACKET_HEADER_SIZE; left++)
         assert_int_equal(packet_extent(bytes + sizeof bytes - left, left), left);
 }
 
-static void a_pool_has_no_more_than_it_has(void **state)
+static void a_pool_does_not_exceed_its_size(void **state)
 {
     struct packet_pool *pool = packet_pool_open(3, 100);
     struct packet *taken[3];
@@ -185,7 +186,7 @@ static void timers_fire_in_order_of_moment_then_of_setting(void **state)
     assert_true(timers_next(&timers) == ENV_NEVER);
 }
 
-TEST_MAIN(TEST(a_header_is_read_as_it_was_written), TEST(a_bit_that_was_turned_is_noticed),
-          TEST(headers_out_of_range_are_refused), TEST(a_frame_is_cut_where_its_headers_say),
-          TEST(a_pool_has_no_more_than_it_has),
+TEST_MAIN(TEST(a_header_is_read_as_it_was_written), TEST(a_flipped_bit_is_detected),
+          TEST(headers_out_of_range_are_refused), TEST(a_frame_is_split_by_its_headers),
+          TEST(a_pool_does_not_exceed_its_size),
           TEST(timers_fire_in_order_of_moment_then_of_setting))

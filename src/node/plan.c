@@ -29,7 +29,7 @@ static enum err ends_make(struct plan *plan, struct why *why)
     return OK;
 }
 
-/* How far the farthest server is from server 0; everybody is at most twice that apart. */
+/* The largest distance of a server from server 0; any two servers are at most twice that apart. */
 static enum err reach_find(const struct plan *plan, uint32_t *reach, struct why *why)
 {
     struct bfs bfs;
@@ -50,18 +50,21 @@ static enum err hops_limit(struct plan *plan, struct why *why)
     if (err)
         return err;
     if (reach > UINT8_MAX / 2)
-        return why_fail(why, ERR_USAGE, "servers are %u hops apart; a packet lives for %d", reach,
-                        UINT8_MAX);
+        return why_fail(why, ERR_USAGE,
+                        "the topology is too wide: a server is %u hops from server 0, so two "
+                        "servers may be more than %d hops apart",
+                        reach, UINT8_MAX);
     uint32_t limit = 4 * reach + 16;
     plan->hop_limit = (uint8_t)(limit < UINT8_MAX ? limit : UINT8_MAX);
     return OK;
 }
 
-/* Servers have ports at least up to this one. */
+/* Raises the port count so that it includes this port. */
 static enum err port_count_in(struct plan *plan, node_id server, uint32_t port, struct why *why)
 {
     if (port >= PORT_MAX)
-        return why_fail(why, ERR_USAGE, "server %u has a cable in port %u; a server has at most %d",
+        return why_fail(why, ERR_USAGE,
+                        "server %u has a cable in port %u, but a server has at most %d ports",
                         server, port, PORT_MAX);
     if (port >= plan->port_count)
         plan->port_count = port + 1;
@@ -71,17 +74,18 @@ static enum err port_count_in(struct plan *plan, node_id server, uint32_t port, 
 enum err plan_init(struct plan *plan, const struct topology *topology, struct why *why)
 {
     if (!topology->direct)
-        return why_fail(why, ERR_USAGE,
-                        "%s has switches: a cluster without switches is a torus, a novacube or "
-                        "jellyfish:n=N,degree=D",
-                        topology->spec[0] ? topology->spec : "this topology");
+        return why_fail(
+            why, ERR_USAGE,
+            "%s has switches, which a cluster cannot use; choose a torus, a novacube or "
+            "jellyfish:n=N,degree=D",
+            topology->spec[0] ? topology->spec : "this topology");
     if (topology->graph.node_count > SERVER_MAX)
-        return why_fail(why, ERR_USAGE, "%u servers are more than %d", topology->graph.node_count,
-                        SERVER_MAX);
+        return why_fail(why, ERR_USAGE, "%u servers are too many: a cluster has at most %d",
+                        topology->graph.node_count, SERVER_MAX);
     *plan = (struct plan){
         .topology = topology,
         .server_count = topology->graph.node_count,
-        .port_count = 1, /* a server alone has a port, too, with nothing in it */
+        .port_count = 1, /* a lone server also has a port, with no cable in it */
     };
     for (uint32_t i = 0; i < topology->graph.link_count; i++) {
         const struct link *link = &topology->graph.links[i];

@@ -30,30 +30,33 @@ static void a_server_has_at_most_32_ports(void **state)
 {
     accepted("jellyfish:n=33,degree=32,seed=1", 32, 20);
     refused("jellyfish:n=34,degree=33,seed=1",
-            "server 0 has a cable in port 32; a server has at most 32");
+            "server 0 has a cable in port 32, but a server has at most 32 ports");
 }
 
-static void servers_are_at_most_as_far_apart_as_a_packet_lives(void **state)
+static void servers_are_at_most_as_far_apart_as_packets_can_travel(void **state)
 {
     accepted("torus:3x3x3", 6, 28);
     accepted("torus:119", 2, 252);
     accepted("torus:121", 2, 255);
     accepted("torus:255", 2, 255);
-    refused("torus:256", "servers are 128 hops apart; a packet lives for 255");
+    refused("torus:256", "the topology is too wide: a server is 128 hops from server 0, so two "
+                         "servers may be more than 255 hops apart");
 }
 
 static void a_plan_has_at_most_65535_servers(void **state)
 {
-    refused("torus:256x256", "65536 servers are more than 65535");
-    refused("torus:255x257", "servers are 255 hops apart; a packet lives for 255");
+    refused("torus:256x256", "65536 servers are too many: a cluster has at most 65535");
+    refused("torus:255x257", "the topology is too wide: a server is 255 hops from server 0, so two "
+                             "servers may be more than 255 hops apart");
 }
 
 static void a_network_with_switches_is_refused(void **state)
 {
-    refused("fattree:k=4", "fattree:k=4 has switches: a cluster without switches is a torus, a "
-                           "novacube or jellyfish:n=N,degree=D");
+    refused("fattree:k=4",
+            "fattree:k=4 has switches, which a cluster cannot use; choose a torus, a "
+            "novacube or jellyfish:n=N,degree=D");
 }
 
 TEST_MAIN(TEST(a_network_with_switches_is_refused), TEST(a_server_has_at_most_32_ports),
-          TEST(servers_are_at_most_as_far_apart_as_a_packet_lives),
+          TEST(servers_are_at_most_as_far_apart_as_packets_can_travel),
           TEST(a_plan_has_at_most_65535_servers))

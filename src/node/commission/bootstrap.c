@@ -1,9 +1,9 @@
-/* bootstrap: the rows, and who is told which.
+/* bootstrap: the rows, and to which neighbours each is sent.
  *
- * Invariants: the first row is ours; each serial number has one, and `order` has them all in the
- * order of these; a row's version never falls, and what it says never changes without it; `joined`
- * holds of those rows that a chain of pairs who hear each other joins to us, once `stale` is
- * false. */
+ * Invariants: the first row is ours; each serial number has one row, and `order` lists the rows by
+ * serial number; a row's version never falls, and its content never changes without its version.
+ * Once `stale` is false, `joined` is set in those rows that a chain of pairs, each of which receive
+ * each other's hellos, connects to us. */
 #include "node/commission/bootstrap.h"
 
 #include <stdlib.h>
@@ -15,20 +15,21 @@
 #include "base/hash.h"
 #include "node/commission/bootstrap_wire.h"
 
-#define STRANGER_MAX 64  /* rows beyond the plan that are kept, to be named */
-#define CLASH_MAX    8   /* times that a row of ours comes back changed: once is an earlier life */
-#define BURST        512 /* messages of a step */
+#define STRANGER_MAX 64 /* rows beyond the plan that are kept, to be reported */
+/* How often our row may come back changed: once is an earlier incarnation. */
+#define CLASH_MAX 8
+#define BURST     512 /* messages per step */
 
 struct row {
     struct bootstrap_row row;
-    port_set pending; /* it has yet to be sent there */
+    port_set pending; /* ports over which it has yet to be sent */
     bool joined;
 };
 
 struct ear {
-    env_nsec heard;  /* last, if the row says that somebody is there */
-    env_nsec resent; /* last time that all rows were put up for sending */
-    bool ever;       /* ... if there was one */
+    env_nsec heard;  /* time of the last hello, if the row names a neighbour there */
+    env_nsec resent; /* when all rows were last marked for sending */
+    bool ever;       /* whether `resent` is set */
 };
 
 struct bootstrap {
@@ -36,15 +37,16 @@ struct bootstrap {
     struct row *rows; /* row_max */
     uint32_t *order;
     uint32_t row_count, row_max;
-    struct placement_report own; /* what we hear now; our row is what we have said of it */
+    struct placement_report own; /* the hellos that we receive now; our row is what we last
+                                  * announced */
     struct ear ears[PORT_MAX];
     env_nsec hello_at; /* the next one */
     env_nsec changed;  /* when a report last changed */
     bool started;
-    bool untold; /* our row is not what we hear now */
-    bool stale;  /* a row says something else than before: all below but rows_digest is old */
+    bool untold; /* our row is not what we receive now */
+    bool stale;  /* the content of a row changed: all below except rows_digest is outdated */
     uint64_t rows_digest;    /* of all rows and versions */
-    uint64_t reports_digest; /* of the reports of those who are joined to us */
+    uint64_t reports_digest; /* of the reports of the servers that are connected to us */
     struct placement placement;
     bool placed;
     uint32_t clashes;
@@ -92,7 +94,7 @@ void bootstrap_close(struct bootstrap *bootstrap)
 
 /* ---- rows ---- */
 
-/* Where in the order a serial number is, or would be. */
+/* The position of a serial number in the order, or where it would be inserted. */
 static uint32_t order_find(const struct bootstrap *bootstrap, uint64_t serial)
 {
     uint32_t low = 0, high = bootstrap->row_count;
@@ -113,7 +115,7 @@ static struct row *row_find(const struct bootstrap *bootstrap, uint64_t serial)
     return row && row->row.report.serial == serial ? row : NULL;
 }
 
-/* A row for a serial number that has none; NULL: they are too many. */
+/* Adds a row for a serial number that has none; NULL: there are too many rows. */
 static struct row *row_add(struct bootstrap *bootstrap, uint64_t serial)
 {
     if (bootstrap->row_count == bootstrap->row_max)
@@ -151,7 +153,7 @@ static bool report_same(const struct placement_report *one, const struct placeme
     return true;
 }
 
-/* Order does not matter: digests of many rows are added up. */
+/* The digests of several rows are added up, so their order does not matter. */
 static uint64_t report_digest(const struct placement_report *report)
 {
     uint64_t hash = hash_mix(report->serial + hash_mix(report->known));
@@ -169,7 +171,7 @@ static uint64_t version_digest(const struct bootstrap_row *row)
     return row->version ? hash_mix(row->report.serial + hash_mix(row->version)) : 0;
 }
 
-/* Every row is changed here. */
+/* The only function that changes a row. */
 static void row_set(struct bootstrap *bootstrap, struct row *row, const struct bootstrap_row *to,
                     port_set pending, env_nsec now)
 {
@@ -183,7 +185,7 @@ static void row_set(struct bootstrap *bootstrap, struct row *row, const struct b
     row->pending = pending;
 }
 
-/* Says anew what we hear, or that we have it all. */
+/* Announces a new row: the hellos that we receive, or that we have all reports. */
 static void own_say(struct bootstrap *bootstrap, uint64_t agreed, env_nsec now)
 {
     struct bootstrap_row row = {
@@ -220,7 +222,7 @@ static void hello_take(struct bootstrap *bootstrap, unsigned port, const uint8_t
     struct ear *ear = &bootstrap->ears[port];
     ear->heard = now;
     own_hears(bootstrap, port, (struct placement_end){hello.serial, hello.port});
-    /* While rows are on their way digests differ, too: not each time. */
+    /* While rows are in flight digests differ, too, so rows are not resent each time. */
     bool often = ear->ever && now - ear->resent < 3 * bootstrap->config.hello_nsec;
     if (hello.digest == bootstrap->rows_digest || often)
         return;
@@ -230,8 +232,8 @@ static void hello_take(struct bootstrap *bootstrap, unsigned port, const uint8_t
         bootstrap->rows[i].pending |= UINT32_C(1) << port;
 }
 
-/* A row with our own serial number: of an earlier life, or somebody else's. Ours must be higher;
- * if it has to be again and again, somebody else it is. */
+/* Handles a row with our own serial number: from our earlier incarnation, or from another server.
+ * Our version must be higher; repeated clashes mean a duplicate serial number. */
 static void own_row_take(struct bootstrap *bootstrap, const struct bootstrap_row *taken,
                          env_nsec now)
 {
@@ -269,7 +271,7 @@ static void row_take(struct bootstrap *bootstrap, unsigned port, const uint8_t *
     if (taken.version > row->row.version)
         row_set(bootstrap, row, &taken, ports_all(bootstrap) & ~(UINT32_C(1) << port), now);
     else if (taken.version < row->row.version)
-        row->pending |= UINT32_C(1) << port; /* whoever sent that should know better */
+        row->pending |= UINT32_C(1) << port; /* the sender has an old version: send it ours */
 }
 
 void bootstrap_receive(struct bootstrap *bootstrap, unsigned port, const void *bytes, size_t size,
@@ -305,14 +307,15 @@ static bool hear_each_other(const struct bootstrap *bootstrap,
     return back->serial == report->serial && back->port == port;
 }
 
-/* Who is joined to us, by pairs who hear each other, found breadth first. */
+/* Finds the servers that are connected to us by pairs that receive each other's hellos, breadth
+ * first. */
 static bool joined_find(struct bootstrap *bootstrap)
 {
     struct bfs bfs;
     if (!bfs_init(&bfs, bootstrap->row_count))
         return false;
     bootstrap->reports_digest = 0;
-    bfs_start(&bfs, 0); /* we */
+    bfs_start(&bfs, 0); /* our own row */
     for (uint32_t row; bfs_take(&bfs, &row);) {
         const struct placement_report *report = &bootstrap->rows[row].row.report;
         bootstrap->reports_digest += report_digest(report);
@@ -324,7 +327,7 @@ static bool joined_find(struct bootstrap *bootstrap)
     }
     for (uint32_t i = 0; i < bootstrap->row_count; i++)
         bootstrap->rows[i].joined = bfs_seen(&bfs, i);
-    bootstrap->reports_digest += bootstrap->reports_digest == 0; /* 0 says: not yet */
+    bootstrap->reports_digest += bootstrap->reports_digest == 0; /* 0 means: not yet */
     bfs_fini(&bfs);
     return true;
 }
@@ -355,7 +358,8 @@ static bool all_agree(const struct bootstrap *bootstrap)
     return true;
 }
 
-/* Everybody has the same reports, and so finds the same. Without memory: at another step. */
+/* All servers have the same reports, and so compute the same places. Without memory the next step
+ * retries. */
 static void place_all(struct bootstrap *bootstrap)
 {
     uint32_t count = 0;
@@ -399,11 +403,12 @@ static void hellos_send(struct bootstrap *bootstrap, bootstrap_send *send, void 
         bootstrap_hello_write(
             &(struct bootstrap_hello){bootstrap->config.serial, port, bootstrap->rows_digest},
             bytes);
-        bootstrap->sent += send(context, port, bytes, sizeof bytes); /* the next one will do */
+        bootstrap->sent += send(context, port, bytes, sizeof bytes); /* a lost one does not matter:
+                                                                      * the next follows */
     }
 }
 
-/* Only over ports where somebody is; false: there is more. */
+/* Sends rows only over ports that have a neighbour; false: there are more. */
 static bool rows_send(struct bootstrap *bootstrap, bootstrap_send *send, void *context)
 {
     uint8_t bytes[BOOTSTRAP_SIZE_MAX];
@@ -413,7 +418,7 @@ static bool rows_send(struct bootstrap *bootstrap, bootstrap_send *send, void *c
         struct row *row = &bootstrap->rows[i];
         if (!row->pending)
             continue;
-        assert(row->row.version > 0); /* nobody says less, nor do we */
+        assert(row->row.version > 0); /* a received row has at least 1, and so has ours */
         if (burst >= BURST)
             return false;
         size_t size = bootstrap_row_write(&row->row, bytes);
@@ -442,7 +447,7 @@ env_nsec bootstrap_step(struct bootstrap *bootstrap, env_nsec now, bootstrap_sen
         if (now - bootstrap->ears[port].heard > config->silence_nsec)
             own_hears(bootstrap, port, (struct placement_end){.port = PORT_NONE});
     }
-    /* What is new is looked at once a hello, all together: a flood is much news. */
+    /* New rows are evaluated together, once per hello, because flooding brings many at a time. */
     if (due || !(bootstrap->stale || bootstrap->untold))
         agree(bootstrap, now);
     bool all = rows_send(bootstrap, send, context);

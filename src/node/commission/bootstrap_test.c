@@ -8,15 +8,15 @@
 #define TICK      (HELLO / 4)
 #define TICKS_MAX 4000
 
-/* A message on its way. */
+/* A message in flight. */
 struct flight {
-    env_nsec at; /* when it is there */
+    env_nsec at; /* moment of arrival */
     uint32_t vertex, port;
     size_t size;
     uint8_t bytes[BOOTSTRAP_SIZE_MAX];
 };
 
-/* A room with its servers switched on. Cables lose, delay and so reorder. */
+/* A room whose servers are switched on. Cables lose, delay and so reorder messages. */
 struct hall {
     struct room room;
     struct bootstrap **machines; /* per vertex; NULL: switched off */
@@ -24,10 +24,10 @@ struct hall {
     size_t flight_capacity;
     uint32_t flight_count;
     env_nsec now;
-    uint32_t loss;  /* of a hundred messages */
-    uint32_t deaf;  /* this vertex hears nothing in port 0; NODE_NONE */
-    uint32_t from;  /* whose step it is */
-    env_nsec quiet; /* of their configuration */
+    uint32_t loss;  /* lost messages per hundred */
+    uint32_t deaf;  /* this vertex receives nothing at port 0; NODE_NONE */
+    uint32_t from;  /* the vertex whose step runs */
+    env_nsec quiet; /* quiet_nsec of their configuration */
 };
 
 static void hall_start(struct hall *hall, uint32_t vertex, node_id known)
@@ -37,7 +37,7 @@ static void hall_start(struct hall *hall, uint32_t vertex, node_id known)
                                             .port_count = hall->room.plan.port_count + 2,
                                             .known = known,
                                             .hello_nsec = HELLO,
-                                            /* with a third lost, five in a row are, too */
+                                            /* with a third lost, five in a row may be lost, too */
                                             .silence_nsec = hall->loss ? 20 * HELLO : 0,
                                             .quiet_nsec = hall->quiet};
     assert_int_equal(bootstrap_open(&hall->machines[vertex], &config, NULL), OK);
@@ -97,7 +97,7 @@ static bool hall_send(void *context, unsigned port, const void *bytes, size_t si
         memcpy(flight->bytes, bytes, size);
         return true;
     }
-    return true; /* nothing in that port */
+    return true; /* no cable in that port */
 }
 
 static void hall_tick(struct hall *hall)
@@ -131,7 +131,8 @@ static bool hall_done(const struct hall *hall)
     return true;
 }
 
-/* Runs until all are done and stay so, and checks that they found what one who sees all finds. */
+/* Runs until all are done and stay so, and checks that they found the same places as a placement
+ * with all reports. */
 static void hall_run(struct hall *hall, struct placement *truth)
 {
     uint32_t ticks = 0;
@@ -165,7 +166,7 @@ static void hall_run(struct hall *hall, struct placement *truth)
     }
 }
 
-static void everybody_finds_the_same(void **state)
+static void all_servers_compute_the_same_places(void **state)
 {
     static const char *const specs[] = {"torus:3x3x3", "novacube:4x4", "torus:2",
                                         "jellyfish:n=16,degree=4,seed=1", "torus:1"};
@@ -185,8 +186,8 @@ static void everybody_finds_the_same(void **state)
     }
 }
 
-/* Every cable has been found: there is nothing to wait for. */
-static void a_whole_cluster_does_not_wait_until_it_is_quiet(void **state)
+/* Once every cable is found, there is nothing to wait for. */
+static void a_complete_cluster_does_not_wait_for_the_quiet_time(void **state)
 {
     struct hall hall;
     struct placement truth;
@@ -210,7 +211,7 @@ static uint32_t hall_sent(const struct hall *hall)
     return (uint32_t)sent;
 }
 
-static void servers_that_know_the_same_send_only_hellos(void **state)
+static void servers_with_the_same_rows_send_only_hellos(void **state)
 {
     struct hall hall;
     struct placement truth;
@@ -227,7 +228,7 @@ static void servers_that_know_the_same_send_only_hellos(void **state)
     hall_close(&hall);
 }
 
-static void a_miswired_cable_is_named_by_all_until_it_is_repaired(void **state)
+static void all_servers_report_a_miswired_cable_until_it_is_repaired(void **state)
 {
     struct hall hall;
     struct placement truth;
@@ -248,7 +249,7 @@ static void a_miswired_cable_is_named_by_all_until_it_is_repaired(void **state)
     hall_close(&hall);
 }
 
-/* Nobody hears it; the others report as before. */
+/* No server receives its hellos; the other reports stay as before. */
 static void room_without(struct room *room, uint32_t gone)
 {
     for (uint32_t vertex = 0; vertex < room->count; vertex++) {
@@ -259,7 +260,7 @@ static void room_without(struct room *room, uint32_t gone)
     }
 }
 
-static void a_server_that_dies_is_left_out_and_may_return(void **state)
+static void a_stopped_server_is_left_out_and_may_return(void **state)
 {
     struct hall hall;
     struct placement truth;
@@ -271,7 +272,7 @@ static void a_server_that_dies_is_left_out_and_may_return(void **state)
     }
     struct placement_report all[16];
     memcpy(all, hall.room.reports, sizeof all);
-    /* Each life begins with version 1, and must come past the versions of all before. */
+    /* Each restart begins with version 1, which must exceed the versions of all earlier runs. */
     for (uint32_t life = 0; life < 5; life++) {
         memcpy(hall.room.reports, all, sizeof all);
         hall_run(&hall, &truth);
@@ -293,7 +294,7 @@ static void a_server_that_dies_is_left_out_and_may_return(void **state)
     hall_close(&hall);
 }
 
-static void an_end_that_hears_nothing_is_named(void **state)
+static void an_end_that_receives_nothing_is_reported(void **state)
 {
     struct hall hall;
     struct placement truth;
@@ -309,7 +310,7 @@ static void an_end_that_hears_nothing_is_named(void **state)
     hall_close(&hall);
 }
 
-static void two_with_one_serial_number_see_it(void **state)
+static void two_servers_with_one_serial_number_notice_the_clash(void **state)
 {
     struct hall hall;
     hall_open(&hall, "torus:4x4", 6);
@@ -343,7 +344,7 @@ static struct bootstrap_row row_random(struct rng *rng)
     return row;
 }
 
-static void messages_are_read_as_written_and_not_otherwise(void **state)
+static void messages_are_read_as_written_and_damage_is_detected(void **state)
 {
     struct rng rng = rng_make(1, 2);
     uint8_t bytes[BOOTSTRAP_SIZE_MAX];
@@ -368,7 +369,7 @@ static void messages_are_read_as_written_and_not_otherwise(void **state)
         assert_int_equal(bootstrap_type(bytes, size), 0);
 }
 
-static void nonsense_is_counted(void **state)
+static void malformed_messages_are_counted(void **state)
 {
     struct hall hall;
     hall_open(&hall, "torus:1", 1);
@@ -384,13 +385,13 @@ static void nonsense_is_counted(void **state)
     bootstrap_receive(hall.machines[0], hall.room.plan.port_count + 2, hello, sizeof hello, 0);
     bootstrap_snapshot(hall.machines[0], &snapshot);
     assert_int_equal(snapshot.dropped, 3);
-    /* A row that nobody can have put yet. */
+    /* A row with version 0, which no server sends. */
     struct bootstrap_row row = {.report = {.known = NODE_NONE}};
     uint8_t bytes[BOOTSTRAP_SIZE_MAX];
     bootstrap_receive(hall.machines[0], 0, bytes, bootstrap_row_write(&row, bytes), 0);
     bootstrap_snapshot(hall.machines[0], &snapshot);
     assert_int_equal(snapshot.dropped, 4);
-    /* Rows of more servers than anybody plans. */
+    /* Rows of more servers than the plan has. */
     row.version = 1;
     for (uint64_t serial = 100000; serial < 100200; serial++) {
         row.report.serial = serial;
@@ -426,7 +427,7 @@ static void row_give(struct bootstrap *bootstrap, uint64_t serial, uint64_t vers
     bootstrap_receive(bootstrap, 0, bytes, bootstrap_row_write(&row, bytes), now);
 }
 
-/* Somebody is there. */
+/* A neighbour sends a hello. */
 static void hello_give_to(struct bootstrap *bootstrap, unsigned port, env_nsec now)
 {
     uint8_t hello[BOOTSTRAP_HELLO_SIZE];
@@ -447,22 +448,22 @@ static struct bootstrap *machine_open(struct hall *hall)
     return hall->machines[0];
 }
 
-static void whoever_tells_old_news_is_told_better(void **state)
+static void a_neighbour_that_sends_an_old_row_receives_the_newer_one(void **state)
 {
     struct hall hall;
     struct bootstrap *machine = machine_open(&hall);
     struct sent sent = {.serial = 9};
     row_give(machine, 9, 5, 0);
     bootstrap_step(machine, 0, sent_keep, &sent);
-    assert_true(sent.row.version == 0); /* it came from there */
+    assert_true(sent.row.version == 0); /* not sent back to where it came from */
     row_give(machine, 9, 3, 1);
     bootstrap_step(machine, 1, sent_keep, &sent);
     assert_true(sent.row.version == 5);
     hall_close(&hall);
 }
 
-/* Once a hello, all together: a flood is much news. */
-static void news_is_told_with_the_next_hello(void **state)
+/* New rows are evaluated once per hello, all together. */
+static void changes_are_announced_with_the_next_hello(void **state)
 {
     struct hall hall;
     struct bootstrap *machine = machine_open(&hall);
@@ -478,15 +479,15 @@ static void news_is_told_with_the_next_hello(void **state)
     hall_close(&hall);
 }
 
-/* Digests differ while rows are under way, too: rows are told again three hellos later. */
-static void whoever_knows_something_else_is_told_all_now_and_then(void **state)
+/* Digests also differ while rows are in flight, so rows are resent only three hellos later. */
+static void a_neighbour_with_another_digest_receives_all_rows_at_intervals(void **state)
 {
     struct hall hall;
     struct bootstrap *machine = machine_open(&hall);
     struct sent sent = {.serial = 9};
     row_give(machine, 9, 5, 0);
     bootstrap_step(machine, 0, sent_keep, &sent);
-    hello_give(machine, 10); /* with another digest: the first is answered */
+    hello_give(machine, 10); /* with another digest: the first one is answered */
     bootstrap_step(machine, 10, sent_keep, &sent);
     sent.row.version = 0;
     hello_give(machine, 3 * HELLO + 9);
@@ -499,8 +500,8 @@ static void whoever_knows_something_else_is_told_all_now_and_then(void **state)
     hall_close(&hall);
 }
 
-/* 512 messages a step: who has sent all it had, and just as many, has no more. */
-static void a_step_sends_a_burst_and_says_whether_that_was_all(void **state)
+/* A step sends 512 messages at most: after exactly 512 there is nothing left. */
+static void a_step_sends_one_burst_and_returns_whether_more_waits(void **state)
 {
     struct hall hall;
     struct sent sent = {0};
@@ -508,7 +509,7 @@ static void a_step_sends_a_burst_and_says_whether_that_was_all(void **state)
     hall_open(&hall, "torus:25x25", 1);
     hall_start(&hall, 0, NODE_NONE);
     struct bootstrap *machine = hall.machines[0];
-    hello_give_to(machine, 1, 0); /* rows go there alone */
+    hello_give_to(machine, 1, 0); /* rows go only there */
     for (uint64_t i = 1; i <= 513; i++)
         row_give(machine, 100000 + i, 1, 0);
     assert_true(bootstrap_step(machine, 0, sent_keep, &sent) == 0);
@@ -522,7 +523,7 @@ static void a_step_sends_a_burst_and_says_whether_that_was_all(void **state)
     hall_close(&hall);
 }
 
-static void who_waits_has_not_agreed(void **state)
+static void a_server_that_still_waits_has_not_agreed(void **state)
 {
     struct hall hall;
     struct bootstrap *machine = machine_open(&hall);
@@ -535,8 +536,9 @@ static void who_waits_has_not_agreed(void **state)
     hall_close(&hall);
 }
 
-/* It may have to, to come past an older life of its own; what it hears is the same. */
-static void whoever_must_say_the_same_again_moves_nobody(void **state)
+/* A server may have to raise its version above that of an earlier incarnation; its content is the
+ * same. */
+static void a_repeated_row_with_the_same_content_changes_no_place(void **state)
 {
     struct hall hall;
     struct placement truth;
@@ -546,7 +548,7 @@ static void whoever_must_say_the_same_again_moves_nobody(void **state)
     hall_run(&hall, &truth);
     const struct link *cable = &hall.room.cables[0];
     uint8_t bytes[BOOTSTRAP_SIZE_MAX];
-    bootstrap_hello_write(/* to hear its row once more */
+    bootstrap_hello_write(/* makes it send its row once more */
                           &(struct bootstrap_hello){hall.room.serials[cable->a], cable->a_port, 0},
                           bytes);
     env_nsec later = hall.now + 4 * HELLO;
@@ -565,7 +567,7 @@ static void whoever_must_say_the_same_again_moves_nobody(void **state)
     node_id vertex;
     const struct placement *placement;
     assert_true(bootstrap_done(hall.machines[cable->a], &vertex, &placement));
-    /* But if it says something else, if only which place it keeps, all begin anew. */
+    /* But a changed row, if only in the place that it keeps, makes all servers start again. */
     sent.row.version++;
     sent.row.report.known = 1;
     bootstrap_receive(hall.machines[cable->a], cable->a_port, bytes,
@@ -575,8 +577,8 @@ static void whoever_must_say_the_same_again_moves_nobody(void **state)
     hall_close(&hall);
 }
 
-/* Somebody with our serial number raises its version again and again: we stop to answer. */
-static void a_clash_ends(void **state)
+/* Another server with our serial number raises its version again and again: we stop answering. */
+static void a_clash_of_serial_numbers_ends(void **state)
 {
     struct hall hall;
     struct bootstrap *machine = machine_open(&hall);
@@ -593,8 +595,8 @@ static void a_clash_ends(void **state)
     hall_close(&hall);
 }
 
-/* Somebody says something else in our name, with the number of what we said: ours must be newer. */
-static void a_clash_of_one_version_is_one(void **state)
+/* A row in our name has the version of our own row, but another content: ours must become newer. */
+static void a_different_row_with_our_version_is_a_clash(void **state)
 {
     struct hall hall;
     struct bootstrap *machine = machine_open(&hall);
@@ -604,7 +606,7 @@ static void a_clash_of_one_version_is_one(void **state)
     uint8_t bytes[BOOTSTRAP_SIZE_MAX];
     bootstrap_receive(machine, 0, bytes, bootstrap_row_write(&own, bytes), 1);
     bootstrap_step(machine, 1, sent_keep, &sent);
-    assert_true(sent.row.version == own.version); /* our own words */
+    assert_true(sent.row.version == own.version); /* it was our own row */
     row_give(machine, sent.serial, own.version, 2);
     bootstrap_step(machine, 2, sent_keep, &sent);
     assert_true(sent.row.version == own.version + 1);
@@ -613,7 +615,7 @@ static void a_clash_of_one_version_is_one(void **state)
 
 /* ---- the file ---- */
 
-static void the_coordinate_is_kept(void **state)
+static void the_coordinate_is_saved(void **state)
 {
     char text[BOOTSTRAP_TEXT_SIZE];
     node_id server;
@@ -625,23 +627,23 @@ static void the_coordinate_is_kept(void **state)
     assert_int_equal(server, 12);
     assert_int_equal(bootstrap_text_read(&server, 7004, 27, text, size, &why), ERR_INPUT);
     assert_string_equal(why.text,
-                        "the kept coordinate is that of serial 7003, this is serial 7004");
+                        "the saved coordinate belongs to serial 7003, but this is serial 7004");
     assert_int_equal(bootstrap_text_read(&server, 7003, 12, text, size, &why), ERR_INPUT);
-    assert_string_equal(why.text, "the kept coordinate is server 12 of a plan of 12");
+    assert_string_equal(why.text, "the saved coordinate is server 12, but the plan has only 12");
     for (size_t cut = 0; cut < size; cut++)
         assert_int_equal(bootstrap_text_read(&server, 7003, 27, text, cut, &why), ERR_INPUT);
     for (size_t at = 0; at < size; at++) {
         text[at] ^= 1;
         assert_int_equal(bootstrap_text_read(&server, 7003, 27, text, size, &why), ERR_INPUT);
-        assert_string_equal(why.text, "the kept coordinate is damaged");
+        assert_string_equal(why.text, "the saved coordinate is damaged");
         text[at] ^= 1;
     }
-    size = bootstrap_text_write(UINT64_MAX, NODE_NONE - 1, text); /* the longest */
+    size = bootstrap_text_write(UINT64_MAX, NODE_NONE - 1, text); /* the longest possible */
     assert_int_equal(bootstrap_text_read(&server, UINT64_MAX, NODE_NONE, text, size, &why), OK);
 }
 
 /* On a torus the lowest serial number would get vertex 0. */
-static void places_that_are_kept_stay_whoever_comes_later(void **state)
+static void kept_places_stay_when_servers_are_added(void **state)
 {
     struct hall hall;
     struct placement truth;
@@ -653,7 +655,7 @@ static void places_that_are_kept_stay_whoever_comes_later(void **state)
     hall_stop(&hall, lowest);
     room_report(&hall.room);
     for (uint32_t i = 0; i < hall.room.count; i++)
-        for (uint32_t port = 0; port < PORT_MAX; port++) /* nobody hears it */
+        for (uint32_t port = 0; port < PORT_MAX; port++) /* nothing arrives from it */
             if (hall.room.reports[i].ears[port].serial == hall.room.serials[lowest])
                 hall.room.reports[i].ears[port] = (struct placement_end){.port = PORT_NONE};
     hall_run(&hall, &truth);
@@ -676,16 +678,18 @@ static void places_that_are_kept_stay_whoever_comes_later(void **state)
     hall_close(&hall);
 }
 
-TEST_MAIN(TEST(everybody_finds_the_same), TEST(servers_that_know_the_same_send_only_hellos),
-          TEST(a_miswired_cable_is_named_by_all_until_it_is_repaired),
-          TEST(a_server_that_dies_is_left_out_and_may_return),
-          TEST(places_that_are_kept_stay_whoever_comes_later),
-          TEST(an_end_that_hears_nothing_is_named), TEST(two_with_one_serial_number_see_it),
-          TEST(messages_are_read_as_written_and_not_otherwise), TEST(nonsense_is_counted),
-          TEST(a_whole_cluster_does_not_wait_until_it_is_quiet),
-          TEST(whoever_tells_old_news_is_told_better), TEST(news_is_told_with_the_next_hello),
-          TEST(who_waits_has_not_agreed),
-          TEST(whoever_knows_something_else_is_told_all_now_and_then),
-          TEST(a_step_sends_a_burst_and_says_whether_that_was_all),
-          TEST(whoever_must_say_the_same_again_moves_nobody), TEST(a_clash_ends),
-          TEST(a_clash_of_one_version_is_one), TEST(the_coordinate_is_kept))
+TEST_MAIN(
+    TEST(all_servers_compute_the_same_places), TEST(servers_with_the_same_rows_send_only_hellos),
+    TEST(all_servers_report_a_miswired_cable_until_it_is_repaired),
+    TEST(a_stopped_server_is_left_out_and_may_return),
+    TEST(kept_places_stay_when_servers_are_added), TEST(an_end_that_receives_nothing_is_reported),
+    TEST(two_servers_with_one_serial_number_notice_the_clash),
+    TEST(messages_are_read_as_written_and_damage_is_detected), TEST(malformed_messages_are_counted),
+    TEST(a_complete_cluster_does_not_wait_for_the_quiet_time),
+    TEST(a_neighbour_that_sends_an_old_row_receives_the_newer_one),
+    TEST(changes_are_announced_with_the_next_hello), TEST(a_server_that_still_waits_has_not_agreed),
+    TEST(a_neighbour_with_another_digest_receives_all_rows_at_intervals),
+    TEST(a_step_sends_one_burst_and_returns_whether_more_waits),
+    TEST(a_repeated_row_with_the_same_content_changes_no_place),
+    TEST(a_clash_of_serial_numbers_ends), TEST(a_different_row_with_our_version_is_a_clash),
+    TEST(the_coordinate_is_saved))

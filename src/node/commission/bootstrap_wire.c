@@ -10,7 +10,7 @@
 
 enum { MAGIC = 0x5762, VERSION = 1, CHECK_SIZE = 8, EAR_NONE = 0xff };
 
-/* "Wb", version, type, ports or port: all messages begin so. */
+/* All messages begin like this: "Wb", version, type, number of ports or port. */
 static void head_write(struct writer *out, enum bootstrap_type type, uint32_t port)
 {
     write_u16(out, MAGIC);
@@ -120,7 +120,7 @@ size_t bootstrap_text_write(uint64_t serial, node_id server, char out[BOOTSTRAP_
     return (size_t)size;
 }
 
-/* The number behind a word at the start of a line; writing it again shows whether it was one. */
+/* The number after a word at the start of a line; the caller writes it again to verify it. */
 static uint64_t text_number(const char *text, const char *word)
 {
     const char *at = strstr(text, word);
@@ -139,14 +139,15 @@ enum err bootstrap_text_read(node_id *server, uint64_t serial, uint32_t server_c
     assert(copy[BOOTSTRAP_TEXT_SIZE - 1] == 0); /* text_number stops there */
     uint64_t owner = text_number(copy, "\nserial "), kept = text_number(copy, "\nserver ");
     if (bootstrap_text_write(owner, (node_id)kept, again) != size || memcmp(again, text, size) != 0)
-        return why_fail(why, ERR_INPUT, "the kept coordinate is damaged");
+        return why_fail(why, ERR_INPUT, "the saved coordinate is damaged");
     if (owner != serial)
         return why_fail(why, ERR_INPUT,
-                        "the kept coordinate is that of serial %" PRIu64
-                        ", this is serial %" PRIu64,
+                        "the saved coordinate belongs to serial %" PRIu64
+                        ", but this is serial %" PRIu64,
                         owner, serial);
     if (kept >= server_count)
-        return why_fail(why, ERR_INPUT, "the kept coordinate is server %" PRIu64 " of a plan of %u",
+        return why_fail(why, ERR_INPUT,
+                        "the saved coordinate is server %" PRIu64 ", but the plan has only %u",
                         kept, server_count);
     *server = (node_id)kept;
     return OK;

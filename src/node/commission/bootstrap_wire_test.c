@@ -12,7 +12,7 @@ enum { AT_VERSION = 2, AT_PORTS = 4, AT_SERIAL = 8, AT_ROW_VERSION = 16, AT_EARS
 static uint8_t bytes[BOOTSTRAP_SIZE_MAX + BOOTSTRAP_ROW_PORT];
 static struct bootstrap_row row;
 
-/* Ends a message of that size with the hash that belongs to it: a stranger can, too. */
+/* Appends a valid hash to a message of that size, as an attacker can. */
 static void check_forge(size_t size)
 {
     struct writer out = writer_make(bytes + size - 8, 8);
@@ -26,7 +26,7 @@ static bool row_is_read(size_t size)
     return bootstrap_type(bytes, size) == BOOTSTRAP_ROW && bootstrap_row_read(&read, bytes, size);
 }
 
-/* A good row of that many ports, each of which hears serial 7 at its port 3. */
+/* A valid row of that many ports, each of which receives hellos from port 3 of serial 7. */
 static size_t row_make(uint32_t ports)
 {
     memset(bytes, 0, sizeof bytes);
@@ -37,7 +37,7 @@ static size_t row_make(uint32_t ports)
     return bootstrap_row_write(&row, bytes);
 }
 
-static void heads_of_others_are_refused(void **state)
+static void unknown_heads_are_refused(void **state)
 {
     static const unsigned heads[] = {0, 1, AT_VERSION, 3};
     size_t size = row_make(2);
@@ -69,7 +69,7 @@ static void sizes_and_types_must_agree(void **state)
     }
 }
 
-static void a_hello_names_a_port_that_can_be(void **state)
+static void a_hello_with_an_impossible_port_is_refused(void **state)
 {
     struct bootstrap_hello hello = {1, PORT_MAX - 1, 3};
     bootstrap_hello_write(&hello, bytes);
@@ -78,12 +78,12 @@ static void a_hello_names_a_port_that_can_be(void **state)
     assert_false(bootstrap_hello_read(&hello, bytes, BOOTSTRAP_HELLO_SIZE));
 }
 
-static void rows_that_cannot_be_are_refused(void **state)
+static void impossible_rows_are_refused(void **state)
 {
     size_t size = row_make(PORT_MAX);
     assert_true(row_is_read(size));
     struct bootstrap_row read;
-    bytes[AT_PORTS + 3]++; /* more ports than there are, with all their fields */
+    bytes[AT_PORTS + 3]++; /* more ports than the maximum, with all their fields */
     assert_false(bootstrap_row_read(&read, bytes, size + BOOTSTRAP_ROW_PORT));
     size = row_make(2);
     bytes[AT_PORTS + 3] = 1; /* bytes that belong to no port, or ports without bytes */
@@ -94,16 +94,16 @@ static void rows_that_cannot_be_are_refused(void **state)
     bytes[AT_ROW_VERSION + 7] = 0; /* versions begin with 1 */
     assert_false(row_is_read(size));
     size = row_make(2);
-    bytes[AT_EARS + EAR + 8] = PORT_MAX; /* it hears a port that cannot be */
+    bytes[AT_EARS + EAR + 8] = PORT_MAX; /* it names an impossible port */
     assert_false(row_is_read(size));
-    bytes[AT_EARS + EAR + 8] = 0xff; /* it hears nobody, who has a serial number */
+    bytes[AT_EARS + EAR + 8] = 0xff; /* no neighbour, but a serial number */
     assert_false(row_is_read(size));
     memset(bytes + AT_EARS + EAR, 0, 8);
     assert_true(row_is_read(size));
 }
 
-/* Text with a good check, but a server that is none; and more text than any such file has. */
-static void a_coordinate_that_cannot_be_is_refused(void **state)
+/* A text with a valid check but an impossible server, and a text that is too long. */
+static void an_impossible_coordinate_is_refused(void **state)
 {
     static char text[1 << 20];
     node_id server;
@@ -112,13 +112,13 @@ static void a_coordinate_that_cannot_be_is_refused(void **state)
     size += snprintf(text + size, sizeof text - (size_t)size, "check %016llx\n",
                      (unsigned long long)hash_bytes(text, (size_t)size));
     assert_int_equal(bootstrap_text_read(&server, 7, 27, text, (size_t)size, &why), ERR_INPUT);
-    assert_string_equal(why.text, "the kept coordinate is damaged");
+    assert_string_equal(why.text, "the saved coordinate is damaged");
     memset(text, 'x', sizeof text);
     assert_int_equal(bootstrap_text_read(&server, 7, 27, text, sizeof text, &why), ERR_INPUT);
     assert_int_equal(bootstrap_text_read(&server, 7, 27, text, BOOTSTRAP_TEXT_SIZE, &why),
                      ERR_INPUT);
 }
 
-TEST_MAIN(TEST(heads_of_others_are_refused), TEST(sizes_and_types_must_agree),
-          TEST(a_hello_names_a_port_that_can_be), TEST(rows_that_cannot_be_are_refused),
-          TEST(a_coordinate_that_cannot_be_is_refused))
+TEST_MAIN(TEST(unknown_heads_are_refused), TEST(sizes_and_types_must_agree),
+          TEST(a_hello_with_an_impossible_port_is_refused), TEST(impossible_rows_are_refused),
+          TEST(an_impossible_coordinate_is_refused))

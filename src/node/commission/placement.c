@@ -1,5 +1,5 @@
-/* placement: reports to wiring (here), wiring to places (placement_assign.c), places to findings
- * (topology/cabling compares, placement_find.c tells). */
+/* placement: turns reports into wiring (here), wiring into places (placement_assign.c), and places
+ * into findings (topology/cabling compares, placement_find.c writes the lines). */
 #include "node/commission/placement.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static inline bool hears(const struct placement_report *report, uint32_t port)
     return port < report->port_count && report->ears[port].port < PORT_MAX;
 }
 
-/* Everybody who reported, and everybody whom a report names. */
+/* Collects the serial numbers of all servers that reported or are named in a report. */
 static enum err serials_collect(struct placement *placement, const struct placement_report *reports,
                                 uint32_t count, struct why *why)
 {
@@ -59,7 +59,7 @@ static enum err serials_collect(struct placement *placement, const struct placem
     return OK;
 }
 
-/* Where only one end has spoken, the cable is believed all the same. */
+/* A cable that only one end reports counts, too. */
 static void wiring_fill(struct placement_wiring *wiring, const struct placement *placement,
                         const struct placement_report *const *reports)
 {
@@ -85,7 +85,7 @@ static void wiring_fill(struct placement_wiring *wiring, const struct placement 
         wiring->end_count += wiring->far[i].rank != RANK_NONE;
 }
 
-/* Of two that were at the same vertex in an earlier life the lower serial number stays. */
+/* If two servers had the same vertex before, the one with the lower serial number keeps it. */
 static enum err known_fill(struct placement_wiring *wiring,
                            const struct placement_report *const *reports, struct why *why)
 {
@@ -111,7 +111,7 @@ static int heard_compare(const void *left, const void *right)
     return compare_u64(a->port, b->port);
 }
 
-/* The reports by vertex, as topology/cabling takes them. */
+/* The reports by vertex, in the form that topology/cabling takes. */
 static enum err heard_make(struct neighbour_reports *heard, const struct placement *placement,
                            const struct placement_report *const *reports, struct why *why)
 {

@@ -1,12 +1,12 @@
-/* placement_assign: everybody to a vertex.
+/* placement_assign: assigns every server to a vertex.
  *
- * One try begins with an origin at a vertex (or with those who keep their places) and grows: each
- * server that is placed speaks for its neighbours' places, through the plan; of all that wait, who
- * has the most cables for a place, and the fewest against it, is placed next. So a place that only
- * one misplaced cable speaks for comes last, when others speak, too. At the end servers change
- * places as long as that makes more ends agree.
+ * One try begins with an origin at a vertex (or with the servers that keep their places) and grows:
+ * each placed server proposes places for its neighbours, by the plan. Of all proposals, the one
+ * with the most cables for it and the fewest against it is carried out next. So a place that only
+ * one misplaced cable proposes comes last, when other cables have made proposals, too. At the end
+ * servers exchange places as long as this makes more ends agree.
  *
- * Several origins are tried, and the try with the most ends that agree wins. */
+ * Several origins are tried, and the try with the most agreeing ends wins. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #define SCORE_MAX (2 * PORT_MAX)
 #define ENTRY_END UINT32_MAX
 
-/* A place that somebody spoke for. */
+/* A proposed place. */
 struct entry {
     uint32_t rank;
     node_id vertex;
@@ -28,16 +28,16 @@ struct
 try {
     const struct placement_wiring *wiring; /* borrowed */
     node_id *vertex_of;                    /* per rank; NODE_NONE */
-    uint32_t *taken;                       /* per vertex: by which rank; RANK_NONE */
+    uint32_t *taken;                       /* per vertex: the rank placed there; RANK_NONE */
     uint32_t placed;
-    struct entry *entries; /* in first-in first-out lists by score */
+    struct entry *entries; /* in first-in first-out lists, one per score */
     size_t entry_capacity;
     uint32_t entry_count;
     uint32_t first[SCORE_MAX + 1], last[SCORE_MAX + 1];
     bool failed; /* memory ran out */
 };
 
-/* How many of a server's ends would agree, and differ, at that vertex. */
+/* How many of a server's ends would agree and differ if it were at that vertex. */
 struct tally {
     uint32_t agree, differ;
 };
@@ -80,7 +80,7 @@ static void entry_push(struct try *try, uint32_t rank, node_id vertex, uint32_t 
     try->last[score] = index;
 }
 
-/* Assigns one, and lets it speak for its neighbours. */
+/* Places one server, and proposes places for its neighbours. */
 static void assign(struct try *try, uint32_t rank, node_id vertex)
 {
     assert(try->vertex_of[rank] == NODE_NONE && try->taken[vertex] == RANK_NONE);
@@ -99,7 +99,7 @@ static void assign(struct try *try, uint32_t rank, node_id vertex)
     }
 }
 
-/* Takes the surest place out; false: nobody speaks for any. */
+/* Takes the most certain proposal; false: there is none. */
 static bool entry_take(struct try *try, struct entry *entry)
 {
     for (uint32_t score = SCORE_MAX + 1; score-- > 0;) {
@@ -112,14 +112,14 @@ static bool entry_take(struct try *try, struct entry *entry)
             uint32_t now = score_at(try, entry->rank, entry->vertex);
             if (now >= score)
                 return true;
-            entry_push(try, entry->rank, entry->vertex, now); /* others have spoken since */
+            entry_push(try, entry->rank, entry->vertex, now); /* other servers were placed since */
         }
     }
     return false;
 }
 
-/* Nobody speaks for those who are left (cables are missing, or make a part of their own): the first
- * of them goes where its ports fit best, from there on. */
+/* No proposal exists for the remaining servers (cables are missing, or connect only these servers):
+ * places the first of them where its ports fit best, and the search continues from there. */
 static bool assign_left(struct try *try)
 {
     const struct plan *plan = try->wiring->plan;
@@ -160,7 +160,7 @@ static void grow(struct try *try)
     } while (!try->failed && assign_left(try));
 }
 
-/* ---- changing places ---- */
+/* ---- exchanging places ---- */
 
 static void vertex_set(struct try *try, uint32_t rank, node_id vertex)
 {
@@ -170,7 +170,7 @@ static void vertex_set(struct try *try, uint32_t rank, node_id vertex)
         try->taken[vertex] = rank;
 }
 
-/* Ends that agree at both; a cable between the two counts twice before and after. */
+/* Agreeing ends of both servers. A cable between the two counts twice, before and after. */
 static uint32_t agree_both(const struct try *try, uint32_t one, uint32_t other)
 {
     uint32_t agree = tally_at(try, one, try->vertex_of[one]).agree;
@@ -179,7 +179,8 @@ static uint32_t agree_both(const struct try *try, uint32_t one, uint32_t other)
     return agree;
 }
 
-/* One goes to a vertex, and who is there, if anybody, comes to its own. Stays so if it helps. */
+/* Moves a server to a vertex, and the server at that vertex, if any, to the vacated one. Reverts
+ * this if it does not help. */
 static bool exchange(struct try *try, uint32_t rank, node_id vertex)
 {
     node_id home = try->vertex_of[rank];
@@ -200,7 +201,7 @@ static bool exchange(struct try *try, uint32_t rank, node_id vertex)
     return false;
 }
 
-/* Every place that a cable of this server speaks for is tried. */
+/* Tries every place that a cable of this server proposes. */
 static bool improve_one(struct try *try, uint32_t rank)
 {
     const struct placement_wiring *wiring = try->wiring;
@@ -250,7 +251,8 @@ static enum err try_init(struct try *try, const struct placement_wiring *wiring,
     return why_memory(why);
 }
 
-/* From one origin, or from those who keep their places; returns how many ends agree. */
+/* Runs one try from one origin, or from the servers that keep their places; returns how many ends
+ * agree. */
 static uint32_t try_run(struct try *try, uint32_t rank, node_id vertex)
 {
     const struct placement_wiring *wiring = try->wiring;
@@ -284,7 +286,8 @@ static bool any_known(const struct placement_wiring *wiring)
     return false;
 }
 
-/* Where the plan looks the same from everywhere, the lowest serial number comes to vertex 0. */
+/* Where the plan looks the same from everywhere, shifts all places so that the lowest serial number
+ * is at vertex 0. */
 static void turn(const struct placement_wiring *wiring, node_id *vertices)
 {
     const struct topology *topology = wiring->plan->topology;
@@ -305,10 +308,10 @@ static void turn(const struct placement_wiring *wiring, node_id *vertices)
     }
 }
 
-/* Tries origins, the best first, until all ends agree or it has cost enough. */
+/* Tries origins, the best first, until all ends agree or the effort is spent. */
 static enum err tries_run(struct try *try, node_id *vertices, struct why *why)
 {
-    enum { TRIES_MIN = 16, EFFORT = 400000 }; /* so small networks are tried from everywhere */
+    enum { TRIES_MIN = 16, EFFORT = 400000 }; /* small networks are tried from every origin */
     const struct placement_wiring *wiring = try->wiring;
     uint32_t tries = EFFORT / (wiring->end_count + 1), best = 0;
     tries = tries < TRIES_MIN ? TRIES_MIN : tries;

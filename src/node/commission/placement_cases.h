@@ -1,5 +1,5 @@
 #pragma once
-/* placement_cases: servers with serial numbers, wired by a plan or nearly so. For tests only. */
+/* placement_cases: servers with serial numbers, wired by the plan or almost so. For tests only. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,13 +10,13 @@
 #include "node/commission/placement.h"
 #include "topology/build_test.h"
 
-/* What is true, which no server knows. */
+/* The true wiring, which no server knows. */
 struct room {
     struct topology topology;
     struct plan plan;
     uint32_t count;
     uint64_t *serials;   /* of the server at each vertex */
-    struct link *cables; /* as they lie, by vertex */
+    struct link *cables; /* as they are plugged in, by vertex */
     uint32_t cable_count;
     struct placement_report *reports; /* per vertex */
     struct rng rng;
@@ -54,7 +54,7 @@ static inline void room_close(struct room *room)
     topology_fini(&room->topology);
 }
 
-/* What the ports hear. */
+/* The hellos that the ports receive. */
 static inline void room_report(struct room *room)
 {
     for (uint32_t vertex = 0; vertex < room->count; vertex++) {
@@ -82,14 +82,14 @@ static inline uint32_t room_vertex(const struct room *room, uint64_t serial)
     return NODE_NONE;
 }
 
-/* ---- what people do wrong ---- */
+/* ---- wiring mistakes ---- */
 
 static inline uint32_t room_pick(struct room *room)
 {
     return (uint32_t)rng_below(&room->rng, room->cable_count);
 }
 
-/* Two cables: an end of the one sits where an end of the other should. */
+/* Two cables exchange an end. */
 static inline void room_exchange(struct room *room, uint32_t one, uint32_t other)
 {
     struct link *a = &room->cables[one], *b = &room->cables[other], old = *a;
@@ -104,11 +104,11 @@ static inline void room_remove(struct room *room, uint32_t cable)
     room->cables[cable] = room->cables[--room->cable_count];
 }
 
-/* An end sits in a port that the plan leaves empty. */
+/* An end is in a port that the plan leaves empty. */
 static inline void room_wrong_port(struct room *room, uint32_t cable)
 {
     uint32_t port = room->plan.port_count, vertex = room->cables[cable].a;
-    for (uint32_t i = 0; i < room->cable_count; i++) { /* the first that nobody has taken */
+    for (uint32_t i = 0; i < room->cable_count; i++) { /* find the first free port */
         const struct link *other = &room->cables[i];
         if ((other->a == vertex && other->a_port == port) ||
             (other->b == vertex && other->b_port == port)) {
@@ -119,7 +119,7 @@ static inline void room_wrong_port(struct room *room, uint32_t cable)
     room->cables[cable].a_port = port;
 }
 
-/* At one server: what should be in one port is in the other, and the other way round. */
+/* The cables in two ports of one server are exchanged. */
 static inline void room_turn_ports(struct room *room, uint32_t vertex, uint32_t one, uint32_t other)
 {
     for (uint32_t i = 0; i < room->cable_count; i++) {
@@ -149,7 +149,7 @@ static inline bool links_have(const struct link *links, uint32_t count, const st
     return false;
 }
 
-/* Cables that do not lie as planned. */
+/* Returns how many cables are not as planned. */
 static inline uint32_t room_wrong(const struct room *room)
 {
     uint32_t wrong = 0;

@@ -1,4 +1,4 @@
-/* placement_find: what is wrong, a line each. */
+/* placement_find: writes one line for each thing that is wrong. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -7,12 +7,12 @@
 #include "node/commission/placement_impl.h"
 #include "topology/cabling/port_label.h"
 
-/* What the lines are written from. */
+/* The data from which the lines are written. */
 struct pen {
     struct placement *placement;
     const struct plan *plan;
     const struct neighbour_reports *heard;
-    const uint32_t *rank_of; /* per vertex: who stands there; RANK_NONE */
+    const uint32_t *rank_of; /* per vertex: the server placed there; RANK_NONE */
     bool failed;             /* memory ran out */
 };
 
@@ -29,7 +29,8 @@ static void server_text(struct text *out, const struct pen *pen, node_id vertex)
         uint32_t rank = 0;
         while (pen->placement->vertices[rank] != vertex)
             rank++;
-        text_printf(out, "the stranger (serial %" PRIu64 ")", pen->placement->serials[rank]);
+        text_printf(out, "the unplanned server (serial %" PRIu64 ")",
+                    pen->placement->serials[rank]);
         return;
     }
     text_printf(out, "server %u", vertex);
@@ -44,7 +45,7 @@ static void port_text(struct text *out, const struct pen *pen, node_id vertex, u
     text_printf(out, " port %s", port_label(pen->plan->topology, port, label));
 }
 
-/* Takes the text. */
+/* Takes ownership of the text. */
 static void finding_add(struct pen *pen, enum placement_finding_kind kind, node_id server,
                         uint32_t port, struct text *line)
 {
@@ -106,13 +107,13 @@ static void cables_find(struct pen *pen)
     for (uint32_t i = 0; i < seen->missing_count; i++) {
         const struct link *link = &links[seen->missing[i]];
         if (pen->rank_of[link->a] == RANK_NONE || pen->rank_of[link->b] == RANK_NONE)
-            continue; /* told with the server that is not there */
+            continue; /* reported with the absent server */
         struct text line = {0};
         port_text(&line, pen, link->a, link->a_port);
         bool heard = neighbour_reports_find(pen->heard, link->a, link->a_port) ||
                      neighbour_reports_find(pen->heard, link->b, link->b_port);
-        /* Whatever is in those ports is told in a line of its own. */
-        text_puts(&line, heard ? " is not joined as planned: to " : " has no cable; planned: ");
+        /* The cables in those ports are reported in lines of their own. */
+        text_puts(&line, heard ? " is not connected as planned to " : " has no cable; planned: ");
         port_text(&line, pen, link->b, link->b_port);
         finding_add(pen, PLACEMENT_MISSING, link->a, link->a_port, &line);
     }
@@ -122,7 +123,7 @@ static void hears_text(struct text *out, const struct pen *pen,
                        const struct neighbour_report *report)
 {
     port_text(out, pen, report->node, report->port);
-    text_puts(out, " hears ");
+    text_puts(out, " receives hellos from ");
     port_text(out, pen, report->neighbour, report->neighbour_port);
 }
 
@@ -139,7 +140,7 @@ static void disputes_find(struct pen *pen)
     }
 }
 
-/* `reported`: per rank, whether the server has said itself what it hears. */
+/* `reported`: per rank, whether the server itself sent a report. */
 static void one_way_find(struct pen *pen, const bool *reported)
 {
     const struct neighbour_reports *reports = pen->heard;
@@ -151,7 +152,7 @@ static void one_way_find(struct pen *pen, const bool *reported)
             continue;
         struct text line = {0};
         hears_text(&line, pen, report);
-        text_puts(&line, ", which hears nothing");
+        text_puts(&line, ", which receives none");
         finding_add(pen, PLACEMENT_ONE_WAY, report->node, report->port, &line);
     }
 }
@@ -163,7 +164,7 @@ static void servers_find(struct pen *pen)
             continue;
         struct text line = {0};
         server_text(&line, pen, vertex);
-        text_puts(&line, " is planned; nobody hears it");
+        text_puts(&line, " is planned, but no server receives its hellos");
         finding_add(pen, PLACEMENT_ABSENT, vertex, PORT_NONE, &line);
     }
     for (uint32_t rank = 0; rank < pen->placement->count; rank++) {
@@ -172,7 +173,7 @@ static void servers_find(struct pen *pen)
             continue;
         struct text line = {0};
         server_text(&line, pen, vertex);
-        text_printf(&line, " has no place: all %u servers of the plan are there",
+        text_printf(&line, " has no place: all %u servers of the plan are present",
                     pen->plan->server_count);
         finding_add(pen, PLACEMENT_STRANGER, vertex, PORT_NONE, &line);
     }
@@ -187,11 +188,11 @@ static void places_find(struct pen *pen, const struct placement_report *const *r
             continue;
         struct text line = {0};
         server_text(&line, pen, vertex);
-        text_printf(&line, " was server %u before, which ", known);
+        text_printf(&line, " was server %u before, but ", known);
         if (known >= pen->plan->server_count)
-            text_printf(&line, "is not among the %u of the plan", pen->plan->server_count);
+            text_printf(&line, "the plan has only %u servers", pen->plan->server_count);
         else
-            text_printf(&line, "serial %" PRIu64 " was, too",
+            text_printf(&line, "so was serial %" PRIu64,
                         pen->placement->serials[pen->rank_of[known]]);
         finding_add(pen, PLACEMENT_IMPOSSIBLE, vertex, PORT_NONE, &line);
     }

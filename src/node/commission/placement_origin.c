@@ -1,10 +1,9 @@
-/* placement_origin: where to begin.
+/* placement_origin: chooses where to begin.
  *
- * A colour says how the wiring looks from a server (or from a vertex of the plan), as far as so
- * many hops: which ports have cables, to which ports they lead, and the colours there. It is a
- * hash, refined hop by hop. A server whose colour no vertex has is near a cable that lies
- * elsewhere; one that keeps a vertex' colour far out, and has it with few others, is where to
- * begin. */
+ * A colour describes the wiring around a server (or around a vertex of the plan) up to some number
+ * of hops: which ports have cables, to which ports they lead, and the colours there. It is a hash,
+ * refined hop by hop. A server whose colour no vertex has is near a misplaced cable. The best
+ * origin is a server whose colour matches a vertex over many hops and matches few others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +21,7 @@ bool placement_plan_same(const struct topology *topology)
         return false;
     for (uint32_t axis = 0; axis < topology->axis_count; axis++) {
         uint32_t size = topology->axis_size[axis];
-        /* An axis of 2 has one cable, with its + at one end and its - at the other. */
+        /* An axis of size 2 has one cable, with port + at one end and port - at the other. */
         if (size == 2 || (nova && size > 1 && size % 2 != 0))
             return false;
     }
@@ -60,7 +59,7 @@ static void wiring_refine(const struct placement_wiring *wiring, const uint64_t 
     }
 }
 
-/* The first of the sorted colours that is not below this one. */
+/* Index of the first of the sorted colours that is not below this one. */
 static uint32_t colours_first(const uint64_t *sorted, uint32_t count, uint64_t colour)
 {
     uint32_t low = 0, high = count;
@@ -86,11 +85,11 @@ static int origin_compare(const void *left, const void *right)
     if (a->choices != b->choices)
         return compare_u64(a->choices, b->choices);
     if (a->depth != b->depth)
-        return compare_u64(b->depth, a->depth); /* the farther out the better */
+        return compare_u64(b->depth, a->depth); /* more hops are better */
     return compare_u64(a->rank, b->rank);
 }
 
-/* Looks a hop farther: who still looks like a vertex? */
+/* Refines the colours by one hop, and finds the servers that still match a vertex. */
 static void origins_refine(struct placement_origins *origins, const struct placement_wiring *wiring,
                            uint32_t depth, uint64_t *sorted)
 {

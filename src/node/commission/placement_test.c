@@ -11,7 +11,7 @@ static void placement_of(struct placement *placement, struct room *room)
         fail_msg("%s", why.text);
 }
 
-/* Which vertex in truth a vertex of the placement is. */
+/* The true vertex of the server that the placement puts at a vertex. */
 static node_id truth_of(const struct room *room, const struct placement *placement, node_id vertex)
 {
     for (uint32_t rank = 0; rank < placement->count; rank++) {
@@ -28,7 +28,7 @@ static struct link link_truth(const struct room *room, const struct placement *p
                          link->a_port, link->b_port};
 }
 
-/* Is everything that is called wrong wrong, and everything else right? */
+/* Is everything that is reported wrong really wrong, and everything else right? */
 static bool named(const struct room *room, const struct placement *placement)
 {
     const struct inspection *seen = &placement->inspection;
@@ -83,7 +83,7 @@ static void right_wiring_has_one_answer(void **state)
             assert_int_equal(placement.count, room.count);
             if (strncmp(specs[i], "torus", 5) == 0 && !strchr(specs[i], '2'))
                 assert_int_equal(placement.vertices[0], 0); /* the lowest serial number */
-            if (strncmp(specs[i], "jelly", 5) == 0) {       /* random: only one fits */
+            if (strncmp(specs[i], "jelly", 5) == 0) {       /* random: only one placement fits */
                 for (node_id vertex = 0; vertex < room.count; vertex++)
                     assert_int_equal(placement_find(&placement, room.serials[vertex]), vertex);
             }
@@ -119,7 +119,7 @@ static void mistake(struct room *room, uint32_t kind)
         turn_random_ports(room);
 }
 
-static void each_mistake_is_named(void **state)
+static void each_mistake_is_reported(void **state)
 {
     for (size_t i = 0; i < SPEC_COUNT; i++) {
         for (uint64_t seed = 1; seed <= 4; seed++) {
@@ -139,7 +139,7 @@ static void each_mistake_is_named(void **state)
     }
 }
 
-/* Each cable of the lowest serial number, which would be the origin, in turn. */
+/* Misplaces each cable of the lowest serial number, which would be the origin, in turn. */
 static void a_mistake_at_the_origin_does_not_lead_astray(void **state)
 {
     static const char *const few[] = {"torus:5x5", "torus:3x3x3", "novacube:4x4",
@@ -168,8 +168,8 @@ static void a_mistake_at_the_origin_does_not_lead_astray(void **state)
     }
 }
 
-/* A whole ring, laid the wrong way round. */
-static void a_mirrored_ring_is_named(void **state)
+/* A whole ring is laid the wrong way round. */
+static void a_mirrored_ring_is_reported(void **state)
 {
     static const char *const few[] = {"torus:5x7", "torus:4x3x5", "torus:3x3x3", "novacube:6x6"};
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
@@ -188,8 +188,9 @@ static void a_mirrored_ring_is_named(void **state)
     }
 }
 
-/* Of several mistakes there may be a simpler story than the true one, but never a longer. */
-static void several_mistakes_are_told_as_simply_as_possible(void **state)
+/* Several mistakes may have a simpler explanation than the true one, but the reported one is never
+ * longer. */
+static void several_mistakes_are_reported_as_simply_as_possible(void **state)
 {
     uint32_t told = 0, rooms = 0;
     for (size_t i = 0; i < SPEC_COUNT; i++) {
@@ -208,11 +209,11 @@ static void several_mistakes_are_told_as_simply_as_possible(void **state)
             room_close(&room);
         }
     }
-    assert_true(told >= rooms - 2); /* and hardly ever is there another */
+    assert_true(told >= rooms - 2); /* and there is hardly ever another explanation */
 }
 
 /* Up to one cable in five is wrong. */
-static void a_network_wired_in_a_hurry_is_told(void **state)
+static void a_network_with_many_mistakes_is_placed(void **state)
 {
     static const struct {
         const char *spec;
@@ -239,7 +240,7 @@ static void a_network_wired_in_a_hurry_is_told(void **state)
     }
 }
 
-/* ---- against all placements ---- */
+/* ---- compared with all placements ---- */
 
 static uint32_t right_at(const struct room *room, const node_id *vertex_of)
 {
@@ -270,11 +271,11 @@ static uint32_t best_of_all(const struct room *room, node_id *vertex_of, uint32_
     return best;
 }
 
-static void nothing_fits_better(void **state)
+static void no_other_placement_fits_better(void **state)
 {
     static const struct {
         const char *spec;
-        uint32_t mistakes; /* on a ring, two servers have many places between two mistakes */
+        uint32_t mistakes; /* on a ring, two servers fit many places between two mistakes */
     } small[] = {{"torus:3x2", 3},
                  {"torus:6", 1},
                  {"jellyfish:n=6,degree=3,seed=1", 3},
@@ -305,7 +306,7 @@ static void nothing_fits_better(void **state)
 static void plain_serials(struct room *room)
 {
     for (uint32_t vertex = 0; vertex < room->count; vertex++)
-        room->serials[vertex] = 1000 + vertex; /* so that everybody is where he is */
+        room->serials[vertex] = 1000 + vertex; /* so that every server is at its own vertex */
 }
 
 static uint32_t cable_find(const struct room *room, uint32_t vertex, uint32_t port)
@@ -320,7 +321,7 @@ static uint32_t cable_find(const struct room *room, uint32_t vertex, uint32_t po
     return 0;
 }
 
-static void lines_say_where_to_look(void **state)
+static void findings_name_server_and_port(void **state)
 {
     struct room room;
     struct placement placement;
@@ -347,13 +348,13 @@ static void lines_say_where_to_look(void **state)
         for (uint32_t j = 0; j < 4; j++)
             told |= strcmp(placement.findings[j].line, lines[i]) == 0;
         if (!told)
-            fail_msg("not told: %s", lines[i]);
+            fail_msg("not reported: %s", lines[i]);
     }
     placement_fini(&placement);
     room_close(&room);
 }
 
-static void deaf_ends_and_disputes_are_told(void **state)
+static void one_way_cables_and_contradictions_are_reported(void **state)
 {
     struct room room;
     struct placement placement;
@@ -364,25 +365,29 @@ static void deaf_ends_and_disputes_are_told(void **state)
     room.reports[8].ears[2] = (struct placement_end){1003, 3};
     placement_of(&placement, &room);
     assert_int_equal(placement.finding_count, 4);
-    assert_string_equal(placement.findings[0].line,
-                        "server 8 (serial 1008) port +y(2) is not joined as planned: to server 12 "
-                        "(serial 1012) port -y(3)");
-    assert_string_equal(placement.findings[1].line,
-                        "server 6 (serial 1006) port -x(1) hears server 5 (serial 1005) port "
-                        "+x(0), which hears nothing");
-    assert_string_equal(placement.findings[2].line,
-                        "server 8 (serial 1008) port +y(2) hears server 3 (serial 1003) port "
-                        "-y(3), but server 3 (serial 1003) port -y(3) hears server 15 (serial "
-                        "1015) port +y(2)");
+    assert_string_equal(
+        placement.findings[0].line,
+        "server 8 (serial 1008) port +y(2) is not connected as planned to server 12 "
+        "(serial 1012) port -y(3)");
+    assert_string_equal(
+        placement.findings[1].line,
+        "server 6 (serial 1006) port -x(1) receives hellos from server 5 (serial 1005) port "
+        "+x(0), which receives none");
+    assert_string_equal(
+        placement.findings[2].line,
+        "server 8 (serial 1008) port +y(2) receives hellos from server 3 (serial 1003) port "
+        "-y(3), but server 3 (serial 1003) port -y(3) receives hellos from server 15 (serial "
+        "1015) port +y(2)");
     assert_int_equal(placement.findings[2].kind, PLACEMENT_DISPUTED);
-    assert_int_equal(placement.findings[3].kind, PLACEMENT_DISPUTED); /* what its true end hears */
+    assert_int_equal(placement.findings[3].kind,
+                     PLACEMENT_DISPUTED); /* the report of its true end */
     placement_fini(&placement);
     room_close(&room);
 }
 
-/* ---- servers that are not there, or were there before ---- */
+/* ---- absent servers, and servers with an earlier place ---- */
 
-static void servers_that_are_missing_or_too_many_are_told(void **state)
+static void absent_and_unplanned_servers_are_reported(void **state)
 {
     struct room room;
     struct placement placement;
@@ -395,22 +400,24 @@ static void servers_that_are_missing_or_too_many_are_told(void **state)
     room_report(&room);
     assert_int_equal(placement_make(&placement, &room.plan, room.reports, 15, NULL), OK);
     assert_int_equal(placement.finding_count, 1); /* and not each of its cables */
-    assert_string_equal(placement.findings[0].line, "server 15 is planned; nobody hears it");
+    assert_string_equal(placement.findings[0].line,
+                        "server 15 is planned, but no server receives its hellos");
     placement_fini(&placement);
     room_close(&room);
 
     room_open(&room, "torus:4x4", 1);
     plain_serials(&room);
     room_report(&room);
-    room.reports[3].ears[4] = (struct placement_end){7, 2}; /* a port and a server more */
+    room.reports[3].ears[4] = (struct placement_end){7, 2}; /* one port and one server more */
     placement_of(&placement, &room);
     assert_int_equal(placement_find(&placement, 7), 16);
     assert_int_equal(placement.finding_count, 2);
-    assert_string_equal(placement.findings[0].line, "the stranger (serial 7) has no place: all 16 "
-                                                    "servers of the plan are there");
+    assert_string_equal(placement.findings[0].line,
+                        "the unplanned server (serial 7) has no place: all 16 "
+                        "servers of the plan are present");
     assert_string_equal(
         placement.findings[1].line,
-        "server 3 (serial 1003) port 4 leads to the stranger (serial 7) port +y(2); "
+        "server 3 (serial 1003) port 4 leads to the unplanned server (serial 7) port +y(2); "
         "planned: no cable there");
     placement_fini(&placement);
     room_close(&room);
@@ -437,7 +444,7 @@ static void places_are_kept(void **state)
     for (uint32_t vertex = 0; vertex < room.count; vertex++)
         assert_int_equal(placement_find(&placement, room.serials[vertex]), vertex);
     placement_fini(&placement);
-    /* Two machines changed places: they keep their numbers, so it is their cables that are wrong.
+    /* Two machines exchanged places: they keep their numbers, so their cables are wrong.
      */
     room.reports[6].known = 9;
     room.reports[9].known = 6;
@@ -445,7 +452,7 @@ static void places_are_kept(void **state)
     assert_int_equal(placement_find(&placement, room.serials[9]), 6);
     assert_int_equal(placement.inspection.right_count, room.cable_count - 8);
     placement_fini(&placement);
-    /* Two that say the same, and one that was never planned. */
+    /* Two servers claim the same place, and one claims a place that the plan does not have. */
     room.reports[6].known = 5;
     room.reports[9].known = 16;
     placement_of(&placement, &room);
@@ -453,18 +460,20 @@ static void places_are_kept(void **state)
     for (uint32_t i = 0; i < placement.finding_count; i++) {
         const char *line = placement.findings[i].line;
         places += placement.findings[i].kind == PLACEMENT_IMPOSSIBLE;
-        twice += strstr(line, " was server 5 before, which serial 0 was, too") != NULL;
-        beyond += strstr(line, " was server 16 before, which is not among the 16 of the plan") != 0;
+        twice += strstr(line, " was server 5 before, but so was serial 0") != NULL;
+        beyond += strstr(line, " was server 16 before, but the plan has only 16 servers") != 0;
     }
     assert_int_equal(places, 2);
     assert_true(twice == 1 && beyond == 1);
-    assert_int_equal(placement_find(&placement, 0), 5); /* the lower serial number stays */
+    assert_int_equal(placement_find(&placement, 0), 5); /* the lower serial number keeps the
+                                                         * place */
     placement_fini(&placement);
     room_close(&room);
 }
 
-/* On a ring of 7 without its servers 1 and 5, a new one has a cable that speaks for each place. */
-static void nobody_moves_to_a_place_that_fits_only_as_well(void **state)
+/* A ring of 7 lacks its servers 1 and 5; a new server has one cable for each of these two
+ * places. */
+static void a_server_does_not_move_to_an_equally_good_place(void **state)
 {
     static const node_id vertices[] = {0, 4, 3, 2, 6}; /* by their serial numbers */
     struct test_plan test;
@@ -513,7 +522,7 @@ static void the_order_of_the_reports_does_not_matter(void **state)
     room_close(&room);
 }
 
-static void nobody_and_one_server_are_placed(void **state)
+static void a_lone_server_is_placed_and_no_reports_are_accepted(void **state)
 {
     struct room room;
     struct placement placement;
@@ -541,7 +550,7 @@ static bool same(const char *spec)
 }
 
 /* From every vertex, with its ports. */
-static void plans_that_look_the_same_from_everywhere_are_known(void **state)
+static void plans_that_look_the_same_from_every_vertex_are_recognised(void **state)
 {
     assert_true(same("torus:5x7"));
     assert_true(same("torus:3x1x4"));
@@ -552,7 +561,7 @@ static void plans_that_look_the_same_from_everywhere_are_known(void **state)
     assert_false(same("jellyfish:n=4,degree=3,seed=1"));
 }
 
-/* Few choices first, then far out, then the lower serial number. */
+/* Few choices first, then more hops, then the lower serial number. */
 static bool comes_first(const struct placement_origin *one, const struct placement_origin *other)
 {
     if (one->choices != other->choices)
@@ -593,12 +602,13 @@ static void the_best_origins_come_first(void **state)
 }
 
 TEST_MAIN(TEST(the_best_origins_come_first),
-          TEST(plans_that_look_the_same_from_everywhere_are_known),
-          TEST(right_wiring_has_one_answer), TEST(each_mistake_is_named),
-          TEST(a_mistake_at_the_origin_does_not_lead_astray), TEST(a_mirrored_ring_is_named),
-          TEST(several_mistakes_are_told_as_simply_as_possible),
-          TEST(a_network_wired_in_a_hurry_is_told), TEST(nothing_fits_better),
-          TEST(lines_say_where_to_look), TEST(deaf_ends_and_disputes_are_told),
-          TEST(servers_that_are_missing_or_too_many_are_told), TEST(places_are_kept),
-          TEST(nobody_moves_to_a_place_that_fits_only_as_well),
-          TEST(the_order_of_the_reports_does_not_matter), TEST(nobody_and_one_server_are_placed))
+          TEST(plans_that_look_the_same_from_every_vertex_are_recognised),
+          TEST(right_wiring_has_one_answer), TEST(each_mistake_is_reported),
+          TEST(a_mistake_at_the_origin_does_not_lead_astray), TEST(a_mirrored_ring_is_reported),
+          TEST(several_mistakes_are_reported_as_simply_as_possible),
+          TEST(a_network_with_many_mistakes_is_placed), TEST(no_other_placement_fits_better),
+          TEST(findings_name_server_and_port), TEST(one_way_cables_and_contradictions_are_reported),
+          TEST(absent_and_unplanned_servers_are_reported), TEST(places_are_kept),
+          TEST(a_server_does_not_move_to_an_equally_good_place),
+          TEST(the_order_of_the_reports_does_not_matter),
+          TEST(a_lone_server_is_placed_and_no_reports_are_accepted))

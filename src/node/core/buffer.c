@@ -1,4 +1,4 @@
-/* buffer: what each part of a node may do with a packet: make one, queue it, drop it. */
+/* buffer: what every part of a node needs to handle packets: make one, queue it, drop it. */
 
 #include <errno.h>
 
@@ -23,7 +23,7 @@ struct packet *buffer_take(struct node *node, unsigned slot, uint32_t size, uint
 
 void buffer_drop(struct node *node, struct packet *packet, enum drop_reason reason)
 {
-    /* What links say to each other is said again: it is no loss to anybody who reads the counts. */
+    /* Link messages are repeated, so a dropped one is not a loss and is not counted. */
     if (packet->slot != SLOT_LINKS)
         node->counts.drops[reason]++;
     if (packet->slot < node->service_count)

@@ -1,12 +1,13 @@
-/* dispatch: what becomes of a packet.
+/* dispatch: decides what happens to a packet.
  *
- *   for here      a neighbour's, to this server, or to a key whose root we are: the service gets it
- *   passing       the service may take it up on its way (intercept); else it waits in the service's
- *                 queue for one of the ports on the shortest ways
- *   in limbo      to a key whose root cannot be reached yet over links that are up, or is ourselves
- *                 before we settled: it waits until that is decided
- *   in the loop   from a service here to a service here: delivered at the next turn, so that
- *                 nobody calls itself
+ *   for here      to a neighbour, to this server, or to a key whose root we are: delivered to its
+ *   service passing       the service may intercept it; otherwise it waits in the service's
+ *                 queue for one of the ports on the shortest paths
+ *   in limbo      to a key whose root is not yet reachable over links that are up, or is this
+ *   server
+ *                 before it has settled: it waits until the root is decided
+ *   in the loop   from a service here to a service here: delivered in the next turn, so that
+ *                 no service calls itself
  *   dropped       counted by reason */
 
 #include <errno.h>
@@ -30,7 +31,7 @@ static void deliver(struct node *node, struct packet *packet)
         buffer_drop(node, packet, DROP_REFUSED);
 }
 
-/* True: the service took it. */
+/* True: the service took the packet. */
 static bool intercept(struct node *node, struct packet *packet)
 {
     struct weft_self *self = node->services[packet->slot];
@@ -51,7 +52,7 @@ static bool intercept(struct node *node, struct packet *packet)
     return true;
 }
 
-/* ---- where to ---- */
+/* ---- choosing the way ---- */
 
 enum way {
     WAY_HERE,
@@ -117,7 +118,7 @@ static void loop_add(struct node *node, struct packet *packet)
     node->loop_end = &packet->next;
 }
 
-/* For here or on its way, from a service here, or for the second time. */
+/* Handles a packet from a service here, or one that has waited. */
 static int follow_way(struct node *node, struct packet *packet)
 {
     switch (way_find(node, packet)) {
@@ -149,7 +150,7 @@ int dispatch_sent(struct node *node, struct packet *packet)
 
 /* ---- receiving ---- */
 
-/* Once at every server that is not its last. False: it goes no further. */
+/* Runs once on every server that the packet passes through. False: the packet ends here. */
 static bool passes(struct node *node, struct packet *packet)
 {
     if (packet->slot != SLOT_LINKS && intercept(node, packet))
@@ -165,7 +166,7 @@ static bool passes(struct node *node, struct packet *packet)
 static void forward(struct node *node, struct packet *packet)
 {
     if (passes(node, packet) && !frames_join(node, packet))
-        (void)buffer_queue(node, packet); /* it counts what it drops */
+        (void)buffer_queue(node, packet); /* counts its drops itself */
 }
 
 void dispatch_received(struct node *node, unsigned port, struct packet *packet)
@@ -203,7 +204,7 @@ void dispatch_received(struct node *node, unsigned port, struct packet *packet)
         return;
     case WAY_LIMBO:
         packet->unseen = true;
-        (void)limbo_add(node, packet); /* it counts what it drops */
+        (void)limbo_add(node, packet); /* counts its drops itself */
         return;
     case WAY_NONE:
         buffer_drop(node, packet, DROP_UNREACHABLE);
@@ -211,9 +212,9 @@ void dispatch_received(struct node *node, unsigned port, struct packet *packet)
     }
 }
 
-/* ---- again ---- */
+/* ---- waiting packets again ---- */
 
-/* Out of limbo, if its way is known by now. */
+/* Moves a packet out of limbo if its way is known now. */
 static void limbo_leave(struct node *node, struct packet *packet)
 {
     if (packet->unseen && way_find(node, packet) == WAY_PORTS) {
@@ -221,7 +222,7 @@ static void limbo_leave(struct node *node, struct packet *packet)
         if (!passes(node, packet))
             return;
     }
-    (void)follow_way(node, packet); /* it counts what it drops */
+    (void)follow_way(node, packet); /* counts its drops itself */
 }
 
 void dispatch_again(struct node *node)
@@ -250,7 +251,7 @@ void dispatch_loop(struct node *node)
     node->loop_end = &node->loop;
     for (struct packet *packet = loop; packet; packet = next) {
         next = packet->next;
-        /* The routes may have changed since: it is looked at again, and may go another way. */
+        /* The routes may have changed since: the packet may now go another way. */
         if (way_find(node, packet) == WAY_HERE)
             deliver(node, packet);
         else

@@ -1,11 +1,11 @@
-/* egress: one round for each port over the services that have something for it.
+/* egress: one round for each port over the services that have packets for it.
  *
- * A round is a few words: who has something (a bit for each slot), whose turn it is, and what each
- * has left. The slot whose turn it is sends while it has something and something left; then the
- * next slot in a circle that has something gets its quantum.
+ * A round is a few words: the slots with packets (a bit each), the slot whose turn it is, and the
+ * allowance that each slot has left. The slot in turn sends while it has both packets and
+ * allowance; then the next slot with packets, in a circle, gets its quantum.
  *
  * Invariants: bit p of sources[s].ports is set iff bit s of round p's ready is; ports has p iff
- * round p's ready is not 0; whoever is not ready has nothing left, or a debt. */
+ * round p's ready is not 0; a slot that is not ready has no allowance left, or a debt. */
 
 #include "node/core/egress.h"
 
@@ -13,14 +13,12 @@
 
 #include "node/core/queue_impl.h"
 
-#define QUANTUM                                                                                    \
-    ((int32_t)PACKET_SIZE_MAX) /* bytes for weight 1: after it there is no debt left               \
-                                */
+#define QUANTUM ((int32_t)PACKET_SIZE_MAX) /* bytes for weight 1: more than any debt */
 
 struct round {
-    uint32_t ready; /* slots that have something for this port */
-    uint32_t turn;  /* the slot whose turn it is, or was */
-    int32_t left[]; /* bytes of each slot; below 0 a debt of less than a packet */
+    uint32_t ready; /* slots with packets for this port */
+    uint32_t turn;  /* the slot whose turn it is, or was last */
+    int32_t left[]; /* bytes that each slot may send; below 0: a debt smaller than a packet */
 };
 
 struct egress {
@@ -39,7 +37,7 @@ struct egress {
 };
 
 static_assert((int64_t)PACKET_SIZE_MAX * UINT16_MAX < INT32_MAX - PACKET_SIZE_MAX,
-              "what the heaviest service has left fits");
+              "the allowance of the heaviest service fits");
 
 static size_t round_size(unsigned source_max)
 {
@@ -72,7 +70,7 @@ struct egress *egress_init(void *memory, unsigned port_count, unsigned source_ma
     egress->aggregate = aggregate;
     egress->rounds = (char *)&egress->sources[source_max];
     for (unsigned port = 0; port < port_count; port++)
-        round_of(egress, port)->turn = EGRESS_SERVICES_MAX - 1; /* so that slot 0 is next */
+        round_of(egress, port)->turn = EGRESS_SERVICES_MAX - 1; /* so that slot 0 comes next */
     return egress;
 }
 
@@ -87,7 +85,7 @@ unsigned egress_add(struct egress *egress, const struct egress_source *source)
     return slot;
 }
 
-/* ---- who has something ---- */
+/* ---- which slots have packets ---- */
 
 static void now_ready(struct egress *egress, unsigned slot, port_set ports)
 {
@@ -121,7 +119,7 @@ __attribute__((noinline)) static void ports_changed(struct egress *egress, unsig
         not_ready(egress, slot, changed & ~now);
 }
 
-/* Its queue changed, or who woke. */
+/* The slot's queue or its woken ports changed. */
 static inline void follow_source(struct egress *egress, unsigned slot)
 {
     const struct egress_source *source = &egress->sources[slot];
@@ -144,7 +142,7 @@ void egress_expect(const struct egress *egress, unsigned slot)
     if (slot < egress->source_count) {
         const struct queue *queue = egress->sources[slot].queue;
         __builtin_prefetch(queue);
-        __builtin_prefetch(queue + 1); /* its lanes and hints lie behind it */
+        __builtin_prefetch(queue + 1); /* its lanes and hints follow it */
     }
 }
 
@@ -171,7 +169,7 @@ port_set egress_ports(const struct egress *egress)
 
 /* ---- the round ---- */
 
-/* The first of the set behind `slot`, in a circle. */
+/* The first slot of the set after `slot`, in a circle. */
 static unsigned next_in_circle(uint32_t set, unsigned slot)
 {
     uint32_t ahead = set & (uint32_t)(UINT64_MAX << (slot + 1));
@@ -189,7 +187,7 @@ static unsigned skipped(struct egress *egress, const struct round *round, unsign
 }
 #endif
 
-/* Whose turn it is, who has something and may send; somebody is ready. */
+/* The slot whose turn it is, with packets and allowance; at least one slot is ready. */
 static unsigned round_turn(struct egress *egress, struct round *round)
 {
     unsigned slot = round->turn;
@@ -206,7 +204,7 @@ static unsigned round_turn(struct egress *egress, struct round *round)
     return slot;
 }
 
-/* A frame that is being filled. */
+/* A frame while it is filled. */
 struct filling {
     unsigned port;
     uint32_t room;
@@ -215,7 +213,7 @@ struct filling {
     struct packet **out;
 };
 
-/* One turn, or what the frame has room for of it. False: the frame ends here. */
+/* One turn, or the part of it for which the frame has room. False: the frame ends here. */
 static bool turn_of_queue(struct egress *egress, struct round *round, unsigned slot,
                           struct filling *frame)
 {

@@ -1,29 +1,31 @@
 #pragma once
-/* egress: which service may send next on a port: deficit round robin by bytes, with weights.
+/* egress: chooses the service that may send next on a port: deficit round robin by bytes, with
+ * weights.
  *
- * Each port has its own round. A service whose turn it is gets the quantum times its weight and
- * sends as long as it has some of that left; its last packet may overdraw it, and the debt comes
- * off its next turn. So nobody needs to know how large the next packet of a service will be before
- * it is asked for. A service that has nothing more to send for a port loses what is left there,
- * and keeps its debt. After any number of rounds a service that always had something has sent that
- * many times its quantum, and at most one packet more.
+ * Each port has its own round. In its turn a service gets the quantum times its weight, and sends
+ * until this allowance is used up. Its last packet may overdraw the allowance; the debt is
+ * subtracted in its next turn. So the size of a service's next packet need not be known in advance.
+ * A service with nothing more to send for a port loses the rest of its allowance there, but keeps a
+ * debt. After n rounds a service that always had packets has sent n times its allowance, and at
+ * most one packet more.
  *
- * Packets for a port are gathered into one frame as long as they fit (aggregation), in the order of
- * the round, so a frame may hold several services' packets. A packet that does not fit any more
- * ends the frame: nobody is overtaken.
+ * Packets for a port are collected into one frame as long as they fit (aggregation), in the order
+ * of the round, so a frame may hold packets of several services. A packet that does not fit ends
+ * the frame, so no packet overtakes another.
  *
- * A source is a queue, where a service's packets wait that are sent or pass; a service that keeps a
- * queue of its own is polled besides, when the other has nothing for the port. Nobody is asked for
- * a port without room. */
+ * A source is the queue in which the packets that a service sends or forwards wait. A service with
+ * a queue of its own is polled as well, when the first queue has nothing for the port. No source is
+ * asked for a port without room. */
 
 #include "node/core/queue.h"
 
 #define EGRESS_SERVICES_MAX 32
 #define EGRESS_FRAME_MAX    96 /* packets in one frame */
 
-/* The next packet of a service that keeps its own queue, at most `room` bytes; the port's now.
- * NULL with room for PACKET_SIZE_MAX: it has nothing for that port, and is asked again only after
- * egress_wake. NULL with less: it may have; the frame ends there, and it is asked for the next. */
+/* Returns the next packet of a service that keeps its own queue, at most `room` bytes, and gives it
+ * to the port. NULL with room for PACKET_SIZE_MAX: the service has nothing for that port, and is
+ * polled again only after egress_wake. NULL with less room: the service may have a larger packet;
+ * the frame ends there, and the service is polled for the next frame. */
 typedef struct packet *egress_poll(void *service, unsigned port, uint32_t room);
 
 struct egress_source {
@@ -31,38 +33,41 @@ struct egress_source {
     egress_poll *poll; /* NULL: no queue of its own */
     void *service;
     uint32_t weight; /* 1 to UINT16_MAX */
-    port_set ports;  /* for which it has something; egress's own */
-    port_set woken;  /* for which it is polled; egress's own */
+    port_set ports;  /* for which it has packets; maintained by egress */
+    port_set woken;  /* for which it is polled; maintained by egress */
 };
 
 struct egress; /* egress.c */
 
-/* Memory for an egress of so many ports and services, which the caller gives, aligned to 8. */
+/* Bytes of memory for an egress with so many ports and services. The caller provides the memory,
+ * aligned to 8. */
 size_t egress_size(unsigned port_count, unsigned source_max);
 struct egress *egress_init(void *memory, unsigned port_count, unsigned source_max, bool aggregate);
-/* Returns its slot. The queue is borrowed, empty, and touched by egress only from now on. */
+/* Returns the slot of the new source. The queue is borrowed and empty; from now on only egress
+ * touches it. */
 unsigned egress_add(struct egress *egress, const struct egress_source *source);
 
-/* The packet waits in that slot's queue for packet->ports: queue_push, and what it returns. */
+/* Puts the packet into that slot's queue, to wait for packet->ports; returns what queue_push
+ * returns. */
 struct packet *egress_push(struct egress *egress, unsigned slot, struct packet *packet);
-/* A packet will be pushed there soon: brings what that touches into the cache. */
+/* Hint that a packet will soon be pushed there: loads what this touches into the cache. */
 void egress_expect(const struct egress *egress, unsigned slot);
-/* queue_empty of that slot. */
+/* Calls queue_empty for that slot's queue. */
 struct packet *egress_empty(struct egress *egress, unsigned slot);
-/* A service with its own queue has something for these ports. */
+/* A service with its own queue has packets for these ports. */
 void egress_wake(struct egress *egress, unsigned slot, port_set ports);
 
-/* Ports for which somebody has something, also such as are down. */
+/* Ports for which some source has packets, including ports that are down. */
 port_set egress_ports(const struct egress *egress);
 
-/* Fills one frame of at most `room` bytes for that port: packets in order, with their slots' bytes
- * counted against them. Returns how many. 0: nobody has anything, or `room` is less than
- * PACKET_SIZE_MAX and what comes next does not fit. */
+/* Fills one frame of at most `room` bytes for that port with packets in order, and charges their
+ * bytes to their slots. Returns how many packets. 0: no source has any, or `room` is less than
+ * PACKET_SIZE_MAX and the next packet does not fit. */
 unsigned egress_frame(struct egress *egress, unsigned port, uint32_t room,
                       struct packet *out[EGRESS_FRAME_MAX]);
 
-/* NODE_FAULT_UNFAIR, in test builds only: of the services that have something for a port, the last
- * loses every `period`-th turn; 0: nobody does. */
+/* NODE_FAULT_UNFAIR, in test builds only: of the services that have packets for a port, the last
+ * loses every `period`-th turn; 0: no service does. */
 void egress_fault_skips(struct egress *egress, uint32_t period);
 
-void egress_check(const struct egress *egress); /* asserts its invariants, and its queues' */
+void egress_check(const struct egress *egress); /* asserts its invariants and those of its queues */

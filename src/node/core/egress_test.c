@@ -1,4 +1,4 @@
-/* Shares of a port as services that always have something must get them, and frames. */
+/* Checks the shares of a port that services with an endless supply get, and the frames. */
 
 #include "node/core/egress.h"
 
@@ -13,7 +13,7 @@
 #define PORTS      4
 #define PER_SOURCE 400
 
-/* Services that always have something for each port: some with a queue, some that are asked. */
+/* Services that always have packets for each port: some with a queue, some that are polled. */
 struct crowd {
     struct egress *egress;
     unsigned service_count, port_count;
@@ -21,13 +21,13 @@ struct crowd {
     uint32_t size_min[SERVICES], size_max[SERVICES];
     uint32_t weight[SERVICES];
     bool own[SERVICES];
-    uint32_t next_size[SERVICES][PORTS]; /* of one that is asked: what it will send */
+    uint32_t next_size[SERVICES][PORTS]; /* of a polled service: the size of its next packet */
     struct packet packets[SERVICES][PER_SOURCE];
     struct packet *idle[SERVICES]; /* linked by next */
     struct queue *queues[SERVICES];
     uint64_t sent[PORTS][SERVICES]; /* bytes */
-    uint64_t rounds[PORTS];         /* that service 0 has begun */
-    unsigned turn[PORTS];           /* who sent last */
+    uint64_t rounds[PORTS];         /* rounds that service 0 has begun */
+    unsigned turn[PORTS];           /* the service that sent last */
     bool fair;
 };
 
@@ -61,7 +61,7 @@ static struct packet *crowd_poll(void *service, unsigned port, uint32_t room)
     return crowd_packet(crowd, asked->service, size);
 }
 
-/* Something for each port, and many for any of some ports: more than a frame takes. */
+/* Keeps a packet for each port, and many for any of some ports: more than a frame takes. */
 static void crowd_refill(struct crowd *crowd, unsigned service)
 {
     struct queue *queue = crowd->queues[service];
@@ -125,8 +125,8 @@ static void crowd_close(struct crowd *crowd)
     free(crowd->egress);
 }
 
-/* The fluid share after so many rounds is rounds times the quantum times the weight. When service
- * 0's turn comes again, everybody has had that and at most one packet more. */
+/* The fluid share after n rounds is n times the quantum times the weight. When service 0's turn
+ * comes again, every service has sent its fluid share and at most one packet more. */
 static void check_at_round(struct crowd *crowd, unsigned port)
 {
     for (unsigned i = 0; i < crowd->service_count; i++) {
@@ -136,7 +136,8 @@ static void check_at_round(struct crowd *crowd, unsigned port)
     }
 }
 
-/* At any moment: what two have sent, each by its weight, differs by a quantum and a packet each. */
+/* At any moment the bytes of two services, divided by their weights, differ by at most one quantum
+ * and one packet each. */
 static void check_pairs(struct crowd *crowd, unsigned port)
 {
     for (unsigned i = 0; i < crowd->service_count; i++) {
@@ -176,7 +177,7 @@ static void crowd_frame(struct crowd *crowd, unsigned port)
     egress_check(crowd->egress);
 }
 
-/* Is it fair for so many frames? */
+/* Is it fair for that many frames? */
 static bool crowd_is_fair(uint64_t seed, bool aggregate, uint32_t skips, unsigned frames)
 {
     static struct crowd crowd;
@@ -189,7 +190,7 @@ static bool crowd_is_fair(uint64_t seed, bool aggregate, uint32_t skips, unsigne
     return crowd.fair;
 }
 
-static void test_shares_are_as_of_a_fluid(void **state)
+static void test_shares_match_the_fluid_model(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -198,7 +199,7 @@ static void test_shares_are_as_of_a_fluid(void **state)
     }
 }
 
-static void test_a_round_that_skips_is_found_out(void **state)
+static void test_a_round_that_skips_a_service_is_detected(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -247,7 +248,7 @@ static void pair_push(struct pair *pair, unsigned slot, port_set ports, uint32_t
     egress_check(pair->egress);
 }
 
-static void test_a_frame_gathers_services_in_order(void **state)
+static void test_a_frame_holds_several_services_in_order(void **state)
 {
     (void)state;
     struct pair pair;
@@ -268,7 +269,7 @@ static void test_a_frame_gathers_services_in_order(void **state)
     pair_close(&pair);
 }
 
-static void test_a_frame_has_its_bounds(void **state)
+static void test_a_frame_is_bounded_by_bytes_and_packets(void **state)
 {
     (void)state;
     struct pair pair;
@@ -285,7 +286,7 @@ static void test_a_frame_has_its_bounds(void **state)
     pair_close(&pair);
 
     pair_open(&pair, true, 1);
-    pair_push(&pair, 0, 2, PACKET_HEADER_SIZE); /* the least that there is */
+    pair_push(&pair, 0, 2, PACKET_HEADER_SIZE); /* the smallest packet */
     assert_int_equal(egress_frame(pair.egress, 1, PACKET_HEADER_SIZE - 1, out), 0);
     assert_int_equal(egress_frame(pair.egress, 1, PACKET_HEADER_SIZE, out), 1);
     pair_close(&pair);
@@ -299,7 +300,7 @@ static void test_a_frame_has_its_bounds(void **state)
     pair_close(&pair);
 }
 
-static void test_a_share_used_up_to_the_byte_does_not_end_the_frame(void **state)
+static void test_a_quantum_used_to_the_last_byte_does_not_end_the_frame(void **state)
 {
     (void)state;
     struct pair pair;
@@ -317,8 +318,8 @@ static void test_a_share_used_up_to_the_byte_does_not_end_the_frame(void **state
     pair_close(&pair);
 }
 
-/* What does not fit ends the frame, and nobody small overtakes it. */
-static void test_what_does_not_fit_comes_next(void **state)
+/* A packet that does not fit ends the frame, and no small packet overtakes it. */
+static void test_a_packet_that_does_not_fit_comes_next(void **state)
 {
     (void)state;
     struct pair pair;
@@ -334,8 +335,8 @@ static void test_what_does_not_fit_comes_next(void **state)
     pair_close(&pair);
 }
 
-/* A service that comes back after it had nothing has saved nothing: its turn is one quantum. */
-static void test_what_is_left_is_lost_when_idle(void **state)
+/* A service that was idle has saved nothing: its turn is one quantum. */
+static void test_an_idle_service_loses_the_rest_of_its_quantum(void **state)
 {
     (void)state;
     struct pair pair;
@@ -344,7 +345,7 @@ static void test_what_is_left_is_lost_when_idle(void **state)
     for (unsigned i = 0; i < 40; i++)
         pair_push(&pair, 0, 1, 4470);
     for (unsigned visit = 0; visit < 5; visit++) {
-        pair_push(&pair, 1, 1, 40); /* its whole quantum but this is lost */
+        pair_push(&pair, 1, 1, 40); /* it loses the rest of its quantum */
         bool sent = false;
         for (unsigned i = 0; i < 3; i++) {
             assert_int_equal(egress_frame(pair.egress, 0, 9000, out), 1);
@@ -363,8 +364,8 @@ static void test_what_is_left_is_lost_when_idle(void **state)
     pair_close(&pair);
 }
 
-/* A debt is kept, so that nobody gains by leaving at the right moment. */
-static void test_a_debt_is_kept_when_idle(void **state)
+/* A debt is kept, so that a service cannot gain by going idle at the right moment. */
+static void test_an_idle_service_keeps_its_debt(void **state)
 {
     (void)state;
     struct pair pair;
@@ -385,8 +386,8 @@ static void test_a_debt_is_kept_when_idle(void **state)
     pair_close(&pair);
 }
 
-/* A packet that leaves by one port is no longer there for the other. */
-static void test_a_packet_leaves_by_whichever_asks(void **state)
+/* A packet that leaves by one port is no longer available to the other. */
+static void test_a_packet_leaves_by_the_first_port_that_asks(void **state)
 {
     (void)state;
     struct pair pair;
@@ -418,8 +419,8 @@ static struct packet *sleeper_poll(void *service, unsigned port, uint32_t room)
     return sleeper->waiting && room >= 100 ? &sleeper->packets[--sleeper->waiting] : NULL;
 }
 
-/* Who keeps his own queue is asked after a wake, until he says that there is nothing. */
-static void test_the_asked_sleep(void **state)
+/* A service with its own queue is polled after egress_wake, until it has nothing. */
+static void test_a_polled_service_sleeps_until_it_is_woken(void **state)
 {
     (void)state;
     struct sleeper sleeper = {.waiting = 3};
@@ -438,7 +439,7 @@ static void test_the_asked_sleep(void **state)
     assert_int_equal(egress_ports(egress), 2);
     assert_int_equal(egress_frame(egress, 1, 9000, out), 3);
     egress_check(egress);
-    assert_int_equal(egress_ports(egress), 2); /* it said no to a small rest only */
+    assert_int_equal(egress_ports(egress), 2); /* it refused only a small rest of room */
     assert_int_equal(egress_frame(egress, 1, 9000, out), 0);
     assert_int_equal(egress_ports(egress), 0);
     assert_int_equal(sleeper.asked, 5);
@@ -447,7 +448,7 @@ static void test_the_asked_sleep(void **state)
     egress_check(egress);
     assert_null(egress_empty(egress, 0));
 
-    /* What passes goes first, and does not wake it; what it has comes after. */
+    /* Packets that pass go first and do not wake the service; its own packets come after. */
     struct packet passing = {.size = 60, .ports = 2};
     assert_null(egress_push(egress, 0, &passing));
     assert_int_equal(egress_frame(egress, 1, 9000, out), 1);
@@ -462,15 +463,15 @@ static void test_the_asked_sleep(void **state)
     free(egress);
 }
 
-/* Likewise of who is asked: the next packet is the other's. */
-static void test_a_share_asked_for_up_to_the_byte_is_used_up(void **state)
+/* The same for a polled service: the next packet is that of the other service. */
+static void test_a_polled_quantum_used_to_the_last_byte_ends_the_turn(void **state)
 {
     (void)state;
     struct sleeper sleeper = {.waiting = 3};
     struct packet *out[EGRESS_FRAME_MAX], other = {.size = 64, .ports = 1};
     for (unsigned i = 0; i < 3; i++)
         sleeper.packets[i] = (struct packet){.size = i ? PACKET_SIZE_MAX / 2 : 64};
-    static_assert(PACKET_SIZE_MAX % 2 == 0, "two halves are a share");
+    static_assert(PACKET_SIZE_MAX % 2 == 0, "two halves make a quantum");
     struct egress *egress = egress_init(aligned_alloc(8, egress_size(1, 2)), 1, 2, true);
     struct queue_limits limits = {QUEUE_FIFO, 8, UINT32_MAX, 1};
     struct queue *queues[2];
@@ -493,10 +494,14 @@ static void test_a_share_asked_for_up_to_the_byte_is_used_up(void **state)
     free(egress);
 }
 
-TEST_MAIN(TEST(test_a_share_asked_for_up_to_the_byte_is_used_up),
-          TEST(test_shares_are_as_of_a_fluid), TEST(test_a_round_that_skips_is_found_out),
-          TEST(test_a_frame_gathers_services_in_order), TEST(test_a_frame_has_its_bounds),
-          TEST(test_a_share_used_up_to_the_byte_does_not_end_the_frame),
-          TEST(test_what_does_not_fit_comes_next), TEST(test_what_is_left_is_lost_when_idle),
-          TEST(test_a_debt_is_kept_when_idle), TEST(test_a_packet_leaves_by_whichever_asks),
-          TEST(test_the_asked_sleep))
+TEST_MAIN(TEST(test_a_polled_quantum_used_to_the_last_byte_ends_the_turn),
+          TEST(test_shares_match_the_fluid_model),
+          TEST(test_a_round_that_skips_a_service_is_detected),
+          TEST(test_a_frame_holds_several_services_in_order),
+          TEST(test_a_frame_is_bounded_by_bytes_and_packets),
+          TEST(test_a_quantum_used_to_the_last_byte_does_not_end_the_frame),
+          TEST(test_a_packet_that_does_not_fit_comes_next),
+          TEST(test_an_idle_service_loses_the_rest_of_its_quantum),
+          TEST(test_an_idle_service_keeps_its_debt),
+          TEST(test_a_packet_leaves_by_the_first_port_that_asks),
+          TEST(test_a_polled_service_sleeps_until_it_is_woken))

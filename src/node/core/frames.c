@@ -1,9 +1,9 @@
-/* frames: in what packets leave over a port.
+/* frames: collects packets that leave over a port into frames.
  *
- * A packet that passes, and for whose port nobody waits, joins that port's open frame: nobody is
- * there to be fair to, so it needs no queue and no round. Open frames leave when all that came is
- * received, or when they are full; a packet that came alone, at once. Whatever finds no room, or
- * somebody waiting, waits for the round.
+ * A packet that passes through joins the open frame of its port if no other packet waits for that
+ * port: then fairness needs no queue and no round. Open frames leave when all arrived packets are
+ * received, or when they are full; a packet that arrived alone leaves at once. A packet that finds
+ * no room, or others waiting, waits for the round.
  *
  * Invariant: a port has an open frame only within a step, while its node receives. */
 
@@ -13,7 +13,7 @@ enum {
     FRAMES_PER_PORT = 16, /* in one step */
 };
 
-/* Hands a frame to the world, and counts it. */
+/* Hands a frame to the environment, and counts it. */
 static void frame_send(struct node *node, unsigned port, struct packet **frame, unsigned count)
 {
     struct node_port *at = &node->ports[port];
@@ -28,8 +28,8 @@ static void frame_send(struct node *node, unsigned port, struct packet **frame, 
     node->env->ops->transmit(node->env, port, frame, count, false);
 }
 
-/* Bytes that the next frame may have: of one whole packet, or none, and then the port is blocked
- * until node_room. */
+/* Bytes that the next frame may have: one whole packet, or 0, and then the port is blocked until
+ * node_room. */
 static uint32_t frame_room(struct node *node, unsigned port)
 {
     if (node->env->ops->room(node->env, port) >= PACKET_SIZE_MAX)
@@ -82,7 +82,7 @@ static void open_frame_add(struct node *node, unsigned port, struct packet *pack
 
 bool frames_join(struct node *node, struct packet *packet)
 {
-    /* Routes may lag behind the ports within a step. */
+    /* Within a step routes may lag behind the ports. */
     port_set ports = packet->ports & node->state.own_near & node->carriers & ~node->blocked &
                      ~egress_ports(node->egress);
     for (; ports; ports &= ports - 1) {
@@ -112,11 +112,11 @@ void frames_recall(struct node *node, unsigned port)
     struct packet *next;
     for (struct packet *packet = node->open_frames[port].first; packet; packet = next) {
         next = packet->next;
-        (void)buffer_queue(node, packet); /* it counts what it drops */
+        (void)buffer_queue(node, packet); /* counts its drops itself */
     }
 }
 
-/* ---- what waited ---- */
+/* ---- packets that waited ---- */
 
 bool frames_send(struct node *node, unsigned port)
 {

@@ -1,14 +1,15 @@
 /* links: the ports of a node, from the first hello to a link that carries keys.
  *
- *   DOWN    nothing is heard             --a hello of the planned neighbour-->  HEARD
- *   HEARD   the other end is heard       --it says that it hears us-->          rows are exchanged
- *           rows are exchanged           --both ends have all-->                COMING
- *   COMING  near in our row, for all     --all servers within reach saw it-->   UP
- *   any     silence, no carrier, or a new life or session at the other end -->  DOWN
+ *   DOWN    no hello received            --a hello of the planned neighbour-->  HEARD
+ *   HEARD   hellos arrive                --the neighbour confirms ours-->       rows are exchanged
+ *           rows are exchanged           --both ends have all rows-->           COMING
+ *   COMING  our row says near            --all reachable servers saw it-->      UP
+ *   any     silence, no carrier, new incarnation or session of the neighbour--> DOWN
  *
- * A hello names the sender's life and session and those it hears, so both ends know that they mean
- * the same meeting; each time a link goes down its session grows. Worse news is put into our row
- * at once, better news a moment later, so that links that come together are announced together. */
+ * A hello names the incarnation and session of its sender and those that the sender received, so
+ * both ends know that they mean the same meeting; each time a link goes down its session grows. A
+ * lost link is put into our row at once, a new link a moment later, so that links that come up
+ * together are announced together. */
 
 #include "base/bitset.h"
 #include "base/check.h"
@@ -61,7 +62,7 @@ static struct packet *neighbour_packet(struct node *node, unsigned port, uint32_
 static void push(struct node *node, struct packet *packet)
 {
     packet_seal(packet);
-    (void)buffer_queue(node, packet); /* it counts what it drops, and the rest is said again */
+    (void)buffer_queue(node, packet); /* counts its drops itself; the message is repeated anyway */
 }
 
 static bool waits_for(const struct packet *packet, unsigned port)
@@ -74,7 +75,7 @@ static unsigned type_of(const struct packet *packet)
     return hello_type(packet_payload(packet), packet->size - PACKET_HEADER_SIZE);
 }
 
-/* Takes back what waits for that port in our own queue, all of it (0) or of one type. */
+/* Removes messages for that port from our own queue: all of them (0), or those of one type. */
 static void queue_recall(struct node *node, unsigned port, unsigned type)
 {
     struct packet *next;
@@ -85,15 +86,15 @@ static void queue_recall(struct node *node, unsigned port, unsigned type)
             continue;
         }
         struct packet *gone = egress_push(node->egress, SLOT_LINKS, packet);
-        assert(!gone); /* it had room before */
+        assert(!gone); /* they had room before */
     }
 }
 
-/* Where there is no room, what we say to a neighbour takes the place of what we said before: else
- * what is said to a server that hangs, and takes nothing, would fill the queue that all ports
- * share.
+/* Where there is no room, a new message to a neighbour replaces the waiting one: otherwise the
+ * messages to a hung server would fill the queue that all ports share.
  *
- * A hello that nobody waits for goes out at once and need not wake the other end. */
+ * A hello that the neighbour does not wait for (`lazy`) goes out at once and need not wake the
+ * neighbour. */
 static void hello_send(struct node *node, unsigned port, bool lazy)
 {
     struct node_port *at = &node->ports[port];
@@ -131,11 +132,11 @@ static void rows_send(struct node *node, unsigned port)
         return;
     struct packet *packet = neighbour_packet(node, port, hello_rows_size(rows.count));
     if (!packet)
-        return; /* not acknowledged, so it is told again */
+        return; /* not acknowledged, so the rows are sent again */
     rows.self_session = node->ports[port].session;
     rows.peer_session = node->ports[port].peer.session;
     hello_rows_write(&rows, reports, packet_payload(packet));
-    if (rows.sequence) /* with all rows of those that were not acknowledged */
+    if (rows.sequence) /* it has all rows of the unacknowledged ones */
         queue_recall(node, port, HELLO_ROWS);
     push(node, packet);
 }
@@ -156,7 +157,7 @@ static void seen_send(struct node *node, node_id server)
         &(struct link_seen){report.incarnation, report.version, own.incarnation, own.version},
         packet_payload(packet));
     packet_seal(packet);
-    (void)dispatch_sent(node, packet); /* likewise */
+    (void)dispatch_sent(node, packet); /* the same */
 }
 
 /* ---- a port goes down ---- */
@@ -170,7 +171,7 @@ static void port_down(struct node *node, unsigned port, enum port_state state)
     at->peer = (struct hello_end){0};
     flood_unlink(&node->flood, port);
     frames_recall(node, port);
-    queue_recall(node, port, 0); /* of a meeting that is over */
+    queue_recall(node, port, 0); /* messages of a meeting that is over */
     link_state_near(&node->state, port, false);
     if (node->state.announced)
         node->put_at = node->env->now;
@@ -180,7 +181,7 @@ static void port_down(struct node *node, unsigned port, enum port_state state)
 
 /* ---- receiving ---- */
 
-/* False: it is old news, of a life or session before the one we know. */
+/* False: it is outdated, from an earlier incarnation or session than the known one. */
 static bool end_is_new(const struct hello_end *known, const struct hello_end *said)
 {
     return said->incarnation > known->incarnation ||
@@ -211,8 +212,9 @@ static void hello_take(struct node *node, unsigned port, const struct link_hello
     bool known = end_equal(&at->peer, &hello->self);
     if (!known && at->peer.incarnation && !end_is_new(&at->peer, &hello->self))
         return;
-    /* A meeting that is over ends here, too. One that had not begun did not: if its session grew as
-     * well, each end would answer the other's new session with another, and so on for ever. */
+    /* A new session of the neighbour also ends our session if its rows were already exchanged. If
+     * it was not yet, ours stays: otherwise each end would answer the other's new session with
+     * another new one, forever. */
     if (!known && at->peer.incarnation && is_linked(node, port))
         port_down(node, port, PORT_DOWN);
     at->heard_at = node->env->now;
@@ -236,7 +238,7 @@ static void rows_take(struct node *node, unsigned port, const uint8_t *bytes, si
     struct hello_rows rows;
     if (!is_linked(node, port) || !hello_rows_read(bytes, size, &rows) ||
         rows.self_session != at->peer.session || rows.peer_session != at->session)
-        return; /* of a meeting that is over, or that we do not know of yet: it is told again */
+        return; /* of a session that is over, or not known yet: it is sent again */
     at->heard_at = node->env->now;
     flood_take(&node->flood, port, &rows, bytes);
     node->links_due = true;
@@ -302,7 +304,7 @@ static void hellos_step(struct node *node)
         node->hello_at = now + node->config.hello_nsec;
 }
 
-/* Links whose ends have told each other everything are near from now on. */
+/* Links whose ends have exchanged all rows are near from now on. */
 static void near_step(struct node *node)
 {
     for (port_set left = node->planned; left; left &= left - 1) {
@@ -356,7 +358,7 @@ static void notices(struct node *node)
     }
 }
 
-/* Whoever has no link that is up answers for keys only if nobody is there at all. */
+/* A server without a link that is up answers for keys only if it has no neighbour at all. */
 static void settled_step(struct node *node)
 {
     if (node->settled)
@@ -371,7 +373,7 @@ static void settled_step(struct node *node)
     }
 }
 
-/* Rows that changed, links that everybody has seen: until there is no more of either. */
+/* Handles changed rows and links that all servers have seen, until there are no more of either. */
 static void state_step(struct node *node)
 {
     for (;;) {
@@ -424,7 +426,7 @@ void links_step(struct node *node)
     node->links_at = links_next(node);
 }
 
-/* ---- from outside ---- */
+/* ---- calls from outside ---- */
 
 static void row_news(void *context, const struct link_report *report)
 {
@@ -433,7 +435,7 @@ static void row_news(void *context, const struct link_report *report)
                               report->version);
 }
 
-/* A number of this server's own: those that start together do not all speak at one moment. */
+/* A delay specific to this server, so that servers that start together do not all send at once. */
 static env_nsec phase(const struct node *node, env_nsec period)
 {
     uint64_t number = hash_mix(node->config.seed ^ hash_mix(node->self + 1));
@@ -482,7 +484,7 @@ void links_fill(struct node *node, const uint64_t *incarnations)
     }
     node->put_at = ENV_NEVER;
     node->settled = true;
-    /* Spread over a whole period, or everybody would be silent and then all speak at once. */
+    /* Spread over a whole period, or all servers would be silent and then send at once. */
     node->hello_at = node->env->now + phase(node, node->config.hello_nsec);
     notices(node);
 }

@@ -1,4 +1,4 @@
-/* What links do not believe: messages of service 0 that a stranger, or an old friend, sends. */
+/* Checks that links reject messages of service 0 that are forged or outdated. */
 #include "node/core/node_impl.h"
 #include "node/links/hello.h"
 #include "node/node_world.h"
@@ -6,7 +6,7 @@
 #define SPEC "torus:5"
 
 static struct {
-    unsigned rows; /* that were news at server 0 */
+    unsigned rows; /* that were new at server 0 */
     unsigned dropped[DROP_COUNT];
 } seen;
 
@@ -33,7 +33,7 @@ static struct world *stage_open(env_nsec run)
     return world;
 }
 
-/* The port of server 0 that leads to server 1, and what the node says of it. */
+/* The port of server 0 that leads to server 1, and the node's snapshot of it. */
 static unsigned port_of(const struct world *world)
 {
     return plan_port(&world->plan, 0, 1);
@@ -46,7 +46,7 @@ static struct port_snapshot port_snapshot(const struct world *world)
     return snapshot;
 }
 
-/* A hello as server 1 would say it now. */
+/* A hello as server 1 would send it now. */
 static struct link_hello hello_good(const struct world *world)
 {
     const struct node *node = world->nodes[0].node;
@@ -63,14 +63,14 @@ static struct packet *hello_forge(const struct world *world, const struct link_h
     return world_forge(world, 0, bytes, sizeof bytes);
 }
 
-/* Server 0 receives it, and does nothing else. */
+/* Server 0 receives the packet, and does nothing else. */
 static void arrive(struct world *world, struct packet *packet)
 {
     world_arrive(world, 1, 0, packet);
     world_run(world, 1);
 }
 
-static void a_hello_counts_only_if_it_is_a_neighbours(void **state)
+static void a_hello_counts_only_if_a_neighbour_sent_it(void **state)
 {
     struct world *world = stage_open(WORLD_SETTLED);
     struct link_hello other = hello_good(world);
@@ -85,14 +85,14 @@ static void a_hello_counts_only_if_it_is_a_neighbours(void **state)
     arrive(world, packet);
     assert_int_equal(seen.dropped[DROP_DAMAGED], 1);
 
-    other.layout++; /* rows of other columns: another version of weft */
+    other.layout++; /* rows with other columns: another version of weft */
     arrive(world, hello_forge(world, &other));
     assert_int_equal(port_snapshot(world).found, 1);
     assert_int_equal(port_snapshot(world).state, PORT_UP);
     world_close(world);
 }
 
-static void another_end_than_planned_is_miswired(void **state)
+static void a_neighbour_other_than_planned_is_miswired(void **state)
 {
     for (unsigned i = 0; i < 2; i++) {
         struct world *world = stage_open(WORLD_SETTLED);
@@ -127,7 +127,7 @@ static void a_cable_where_none_is_planned_is_miswired(void **state)
     unsigned port = 0;
     while (port < world->plan.port_count && plan_end(&world->plan, 0, port)->server != NODE_NONE)
         port++;
-    assert_true(port < world->plan.port_count); /* along two servers -x is not wired */
+    assert_true(port < world->plan.port_count); /* along an axis of two servers -x has no cable */
     struct env_ops ops = *at->env.ops;
     ops.receive = unplanned_receive;
     at->env.ops = &ops;
@@ -160,7 +160,7 @@ static void tight_transmit(struct env *env, unsigned port, struct packet **packe
     world_transmit(env, port, packets, count, lazy);
 }
 
-/* It need not wake the other end, if only it has room. */
+/* It goes out without waking the other end, as long as there is room. */
 static void a_hello_that_just_fits_goes_out_at_once(void **state)
 {
     struct world *world = stage_open(WORLD_SETTLED);
@@ -186,8 +186,8 @@ static void urgent_transmit(struct env *env, unsigned port, struct packet **pack
     world_transmit(env, port, packets, count, lazy);
 }
 
-/* The other end has begun another life, and waits for us. */
-static void a_hello_that_is_waited_for_wakes_the_other_end(void **state)
+/* The other end has restarted and waits for us. */
+static void a_hello_that_the_neighbour_waits_for_wakes_it(void **state)
 {
     struct world *world = stage_open(WORLD_SETTLED);
     struct env_ops ops = world_ops;
@@ -203,16 +203,16 @@ static void a_hello_that_is_waited_for_wakes_the_other_end(void **state)
     world_close(world);
 }
 
-/* What cannot be said for want of a packet is said later. */
+/* A message that cannot be sent for want of a packet is sent later. */
 static void links_come_up_though_packets_are_scarce(void **state)
 {
-    static struct packet *taken[WORLD_PACKETS + 1]; /* the last is NULL */
+    static struct packet *taken[WORLD_PACKETS + 1]; /* the last entry is NULL */
     struct world *world = stage_open(0);
     for (unsigned i = 0; i < 400; i++) {
         unsigned count = 0;
         while ((taken[count] = packet_take(world->pool, PACKET_HEADER_SIZE)) != NULL)
             count++;
-        world_run(world, 500000 + 7000 * i); /* whatever the moment is */
+        world_run(world, 500000 + 7000 * i); /* at many different moments */
         while (count > 0)
             packet_done(taken[--count]);
         world_run(world, 300000);
@@ -225,7 +225,7 @@ static void links_come_up_though_packets_are_scarce(void **state)
     world_close(world);
 }
 
-/* A hello that was long under way, of an earlier session or life, takes no link down. */
+/* A delayed hello of an earlier session or incarnation takes no link down. */
 static void old_hellos_change_nothing(void **state)
 {
     struct world *world = stage_open(WORLD_SETTLED);
@@ -241,7 +241,7 @@ static void old_hellos_change_nothing(void **state)
 
 static struct packet *rows_forge(const struct world *world, uint32_t self, uint32_t peer)
 {
-    const struct link_report report = {4, 9, 9, 0, 0}; /* server 4 begins another life */
+    const struct link_report report = {4, 9, 9, 0, 0}; /* server 4 restarts */
     const struct hello_rows rows = {
         .self_session = self, .peer_session = peer, .sequence = 1000, .count = 1};
     uint8_t bytes[HELLO_ROWS_HEAD + HELLO_ROW_SIZE + HELLO_TAIL];
@@ -249,7 +249,7 @@ static struct packet *rows_forge(const struct world *world, uint32_t self, uint3
     return world_forge(world, 0, bytes, sizeof bytes);
 }
 
-static void rows_of_another_meeting_are_left_alone(void **state)
+static void rows_of_another_session_are_ignored(void **state)
 {
     struct world *world = stage_open(WORLD_SETTLED);
     const struct node_port *at = &world->nodes[0].node->ports[port_of(world)];
@@ -262,23 +262,23 @@ static void rows_of_another_meeting_are_left_alone(void **state)
     assert_int_equal(seen.dropped[DROP_REFUSED], 1);
     assert_int_equal(seen.rows, 0);
     arrive(world, rows_forge(world, self, peer));
-    assert_int_equal(seen.rows, 1); /* it was none of the others' contents */
+    assert_int_equal(seen.rows, 1); /* so the others were not refused for their content */
     world_close(world);
 }
 
-static void rows_without_a_link_are_left_alone(void **state)
+static void rows_without_a_link_are_ignored(void **state)
 {
     struct world *world = stage_open(0);
-    arrive(world, rows_forge(world, 0, 1)); /* the sessions of who has met nobody */
+    arrive(world, rows_forge(world, 0, 1)); /* the sessions of a server without a neighbour */
     assert_int_equal(seen.rows, 0);
     world_close(world);
 }
 
-/* Server 4 has a link that comes: we are to tell it that we have seen that, and there is no packet
- * to say so; nobody asks before we could. */
-static void what_was_seen_may_not_be_said(void **state)
+/* Server 4 announces a coming link. We have to send it a "seen", but no packet is free, and it does
+ * not ask again before the end of the test. */
+static void a_seen_without_a_free_packet_is_not_sent(void **state)
 {
-    static struct packet *taken[WORLD_PACKETS + 1]; /* the last is NULL */
+    static struct packet *taken[WORLD_PACKETS + 1]; /* the last entry is NULL */
     struct world *world = stage_open(WORLD_SETTLED);
     const struct node_port *at = &world->nodes[0].node->ports[port_of(world)];
     const struct link_report report = {4, 1, 9, 3, 1};
@@ -302,7 +302,7 @@ static void what_was_seen_may_not_be_said(void **state)
     world_close(world);
 }
 
-/* ---- a packet that was to leave together with others ---- */
+/* ---- a packet in an open frame ---- */
 
 static unsigned relayed, relayed_hops;
 
@@ -313,8 +313,8 @@ static void relay_deliver(struct weft_self *self, struct weft_packet *packet)
     weft_done(packet);
 }
 
-/* In one step it comes from one side and its link to the other side goes. */
-static void what_would_leave_by_a_link_that_goes_takes_another_way(void **state)
+/* In one step a packet arrives from one side, and the link to the other side goes down. */
+static void a_packet_for_a_link_that_goes_down_takes_another_path(void **state)
 {
     static const struct weft_service_ops ops = {.deliver = relay_deliver};
     static const struct weft_service relay = {
@@ -322,7 +322,7 @@ static void what_would_leave_by_a_link_that_goes_takes_another_way(void **state)
     static const struct weft_service *const list[] = {&relay, NULL};
     struct world *world = world_open_settled(SPEC, list, 0);
     const struct node *node = world->nodes[0].node;
-    node_id from = plan_end(&world->plan, 0, 0)->server; /* port 0 is looked at first */
+    node_id from = plan_end(&world->plan, 0, 0)->server; /* port 0 is handled first */
     node_id to = plan_end(&world->plan, 0, 1)->server;
     struct link_hello hello = {.server = to,
                                .port = plan_port(&world->plan, to, 0),
@@ -339,7 +339,7 @@ static void what_would_leave_by_a_link_that_goes_takes_another_way(void **state)
     world_close(world);
 }
 
-static void a_seen_is_for_a_server(void **state)
+static void a_seen_to_a_neighbour_is_refused(void **state)
 {
     struct world *world = stage_open(WORLD_SETTLED);
     uint8_t bytes[HELLO_SEEN_SIZE];
@@ -349,7 +349,7 @@ static void a_seen_is_for_a_server(void **state)
     world_close(world);
 }
 
-/* ---- what the world and the operator say ---- */
+/* ---- the carrier and the operator ---- */
 
 static bool carries(const struct world *world)
 {
@@ -362,7 +362,7 @@ static void a_link_without_a_carrier_is_down_at_once(void **state)
     struct node *node = world->nodes[0].node;
     const struct node_port *at = &node->ports[port_of(world)];
     uint32_t session = at->session;
-    node_carrier(node, port_of(world), true); /* as it was */
+    node_carrier(node, port_of(world), true); /* no change */
     assert_int_equal(port_snapshot(world).state, PORT_UP);
     assert_true(carries(world));
     node_carrier(node, port_of(world), false);
@@ -379,13 +379,13 @@ static void a_link_without_a_carrier_is_down_at_once(void **state)
     assert_true(carries(world));
     world->nodes[0].next = world->now;
     world_run(world, 1);
-    assert_true(at->frames_out > frames); /* but at once now */
+    assert_true(at->frames_out > frames); /* now it is, at once */
     world_run(world, WORLD_SETTLED);
     assert_int_equal(port_snapshot(world).state, PORT_UP);
     world_close(world);
 }
 
-static void a_link_that_was_not_up_has_no_other_session(void **state)
+static void a_link_that_was_not_up_keeps_its_session(void **state)
 {
     struct world *world = stage_open(0);
     node_carrier(world->nodes[0].node, port_of(world), false);
@@ -393,13 +393,13 @@ static void a_link_that_was_not_up_has_no_other_session(void **state)
     world_close(world);
 }
 
-static void a_link_that_is_cut_stays_so_until_it_is_joined(void **state)
+static void a_cut_link_stays_cut_until_it_is_mended(void **state)
 {
     struct world *world = stage_open(WORLD_SETTLED);
     struct node *node = world->nodes[0].node;
     const struct node_port *at = &node->ports[port_of(world)];
     uint32_t session = at->session;
-    node_cut(node, port_of(world), false); /* as it was */
+    node_cut(node, port_of(world), false); /* no change */
     assert_int_equal(port_snapshot(world).state, PORT_UP);
     node_cut(node, port_of(world), true);
     node_cut(node, port_of(world), true);
@@ -407,14 +407,14 @@ static void a_link_that_is_cut_stays_so_until_it_is_joined(void **state)
     assert_false(carries(world));
     uint64_t frames = at->frames_out;
     world->nodes[0].next = world->now;
-    world_run(world, WORLD_SETTLED); /* the other end says hello all the time */
+    world_run(world, WORLD_SETTLED); /* the other end sends hellos all the time */
     assert_int_equal(port_snapshot(world).state, PORT_CUT);
     assert_int_equal(at->frames_out, frames);
     node_carrier(node, port_of(world), false);
     assert_int_equal(port_snapshot(world).state, PORT_CUT);
     node_cut(node, port_of(world), false);
     assert_int_equal(port_snapshot(world).state, PORT_DOWN);
-    assert_false(carries(world)); /* there is none yet */
+    assert_false(carries(world)); /* there is no carrier yet */
     node_carrier(node, port_of(world), true);
     assert_true(carries(world));
     world->nodes[0].next = world->now;
@@ -423,7 +423,7 @@ static void a_link_that_is_cut_stays_so_until_it_is_joined(void **state)
     world_close(world);
 }
 
-static void ports_without_a_cable_are_neither_cut_nor_joined(void **state)
+static void ports_without_a_cable_cannot_be_cut_or_mended(void **state)
 {
     const struct node_config config = {.seed = 1};
     struct world *world = world_open("torus:2x3", &config);
@@ -471,7 +471,7 @@ static void a_node_may_start_settled(void **state)
     for (node_id id = 0; id < 5; id++) {
         node_snapshot(world->nodes[id].node, &snapshot);
         assert_int_equal(snapshot.reachable, 5);
-        assert_int_equal(snapshot.rows_taken, 4); /* nobody had news */
+        assert_int_equal(snapshot.rows_taken, 4); /* no row was new */
         assert_int_equal(snapshot.drops[DROP_STRAY], 0);
     }
     world_close(world);
@@ -488,7 +488,7 @@ static void on_port(struct node_watcher *self, node_id at, unsigned port, bool u
         down_at = timed->now;
 }
 
-static void a_silent_link_is_down_at_its_moment(void **state)
+static void a_silent_link_goes_down_when_its_time_is_over(void **state)
 {
     struct node_watcher watched = {.port = on_port};
     const struct node_config config = {
@@ -504,7 +504,7 @@ static void a_silent_link_is_down_at_its_moment(void **state)
     world_close(timed);
 }
 
-static void who_is_alone_settles_when_it_has_waited(void **state)
+static void a_lone_server_settles_after_the_silence_time(void **state)
 {
     const struct node_config config = {
         .seed = 1, .hello_nsec = 1000000000, .silence_nsec = 333000000};
@@ -521,7 +521,7 @@ static void who_is_alone_settles_when_it_has_waited(void **state)
     world_close(world);
 }
 
-/* What others say to have seen is lost. */
+/* Loses all "seen" messages. */
 static unsigned unseeing_receive(struct env *env, unsigned port, struct packet **out, unsigned most)
 {
     struct packet *packet;
@@ -536,9 +536,9 @@ static unsigned unseeing_receive(struct env *env, unsigned port, struct packet *
     return count;
 }
 
-/* A link that comes is announced a moment after it is near, then again and again until all have
- * seen it: after 50 ms, and each time after twice as long, up to 400 ms; then from the start. */
-static void what_nobody_has_seen_is_said_again(void **state)
+/* A coming link is announced a moment after it is near, then again until all servers have seen it:
+ * after 50 ms, then each time after twice as long, up to 400 ms; then from the start. */
+static void an_unseen_link_is_announced_again(void **state)
 {
     static const env_nsec waits[] = {1, 2, 4, 8, 1, 2};
     const env_nsec tick = 100000;
@@ -573,18 +573,19 @@ static void what_nobody_has_seen_is_said_again(void **state)
     world_close(world);
 }
 
-TEST_MAIN(TEST(what_was_seen_may_not_be_said),
-          TEST(what_would_leave_by_a_link_that_goes_takes_another_way),
-          TEST(a_link_that_was_not_up_has_no_other_session),
-          TEST(a_hello_that_is_waited_for_wakes_the_other_end),
+TEST_MAIN(TEST(a_seen_without_a_free_packet_is_not_sent),
+          TEST(a_packet_for_a_link_that_goes_down_takes_another_path),
+          TEST(a_link_that_was_not_up_keeps_its_session),
+          TEST(a_hello_that_the_neighbour_waits_for_wakes_it),
           TEST(links_come_up_though_packets_are_scarce),
           TEST(a_link_without_a_carrier_is_down_at_once),
-          TEST(a_link_that_is_cut_stays_so_until_it_is_joined),
-          TEST(ports_without_a_cable_are_neither_cut_nor_joined), TEST(a_node_may_start_settled),
-          TEST(a_silent_link_is_down_at_its_moment), TEST(who_is_alone_settles_when_it_has_waited),
-          TEST(what_nobody_has_seen_is_said_again), TEST(a_hello_counts_only_if_it_is_a_neighbours),
-          TEST(another_end_than_planned_is_miswired),
+          TEST(a_cut_link_stays_cut_until_it_is_mended),
+          TEST(ports_without_a_cable_cannot_be_cut_or_mended), TEST(a_node_may_start_settled),
+          TEST(a_silent_link_goes_down_when_its_time_is_over),
+          TEST(a_lone_server_settles_after_the_silence_time),
+          TEST(an_unseen_link_is_announced_again), TEST(a_hello_counts_only_if_a_neighbour_sent_it),
+          TEST(a_neighbour_other_than_planned_is_miswired),
           TEST(a_cable_where_none_is_planned_is_miswired),
           TEST(a_hello_that_just_fits_goes_out_at_once), TEST(old_hellos_change_nothing),
-          TEST(rows_of_another_meeting_are_left_alone), TEST(rows_without_a_link_are_left_alone),
-          TEST(a_seen_is_for_a_server))
+          TEST(rows_of_another_session_are_ignored), TEST(rows_without_a_link_are_ignored),
+          TEST(a_seen_to_a_neighbour_is_refused))

@@ -1,8 +1,8 @@
-/* node: beginning, end, and the step.
+/* node: opening, closing, and the step.
  *
- * A step takes what the links have, does what is due, and lets services send, in that order, each
- * in bounded portions. Where a packet goes is dispatch.c; in which frame it leaves is frames.c;
- * whether a port is of use is links.c. */
+ * A step receives packets, fires what is due, and lets services send, in that order, each in
+ * bounded portions. dispatch.c decides where a packet goes, frames.c in which frame it leaves, and
+ * links.c whether a port is usable. */
 
 #include "node/node.h"
 
@@ -68,20 +68,21 @@ static enum err service_check(const struct node *node, const struct weft_service
                               struct why *why)
 {
     if (service->version != WEFT_SERVICE_VERSION)
-        return service_refused(service, why, "made for another version of weft/service.h");
+        return service_refused(service, why,
+                               "built for another version of weft/service.h; rebuild it");
     if (!service->name || !service->name[0] || !service->ops)
         return service_refused(service, why, "has no name or no functions");
     if ((uint32_t)service->queue > WEFT_QUEUE_OWN)
-        return service_refused(service, why, "has a queue of no known kind");
+        return service_refused(service, why, "has an unknown kind of queue");
     if (service->queue_packets > NODE_QUEUE_PACKETS_MAX)
-        return service_refused(service, why, "has a queue of too many packets");
+        return service_refused(service, why, "has queue_packets above the limit");
     if (service->queue == WEFT_QUEUE_OWN && !service->ops->poll)
         return service_refused(service, why, "keeps its own queue, but has no poll()");
     assert(node->service_count < SERVICES_MAX); /* services_add counts them */
     for (unsigned slot = 0; slot < node->service_count; slot++)
         if (node->services[slot]->service->id == service->id ||
             !strcmp(node->services[slot]->service->name, service->name))
-            return service_refused(service, why, "another service has its name or its id");
+            return service_refused(service, why, "another service has the same name or id");
     return OK;
 }
 
@@ -93,7 +94,8 @@ static enum err service_add(struct node *node, const struct weft_service *servic
     struct weft_self *self = arena_take(&node->arena, sizeof *self);
     void *memory = arena_take(&node->arena, service->size ? service->size : 1);
     bool own = service->queue == WEFT_QUEUE_OWN;
-    struct queue *queue = service_queue(node, service); /* what passes waits there in any case */
+    struct queue *queue = service_queue(node, service); /* packets that pass through wait there
+                                                         * in any case */
     if (!self || !memory || !queue)
         return why_memory(why);
     *self = (struct weft_self){.node = node, .service = service, .memory = memory};
@@ -118,7 +120,8 @@ static enum err services_add(struct node *node, struct why *why)
     while (node->config.services && node->config.services[count - 1])
         count++;
     if (count > SERVICES_MAX)
-        return why_fail(why, ERR_USAGE, "%u services are more than %d", count, SERVICES_MAX);
+        return why_fail(why, ERR_USAGE, "%u services are too many: a server runs at most %d", count,
+                        SERVICES_MAX);
     void *memory = arena_take(&node->arena, egress_size(node->plan->port_count, count));
     if (!memory)
         return why_memory(why);
@@ -139,7 +142,7 @@ static enum err services_start(struct node *node, struct why *why)
         struct weft_self *self = node->services[slot];
         int result = self->service->ops->start ? self->service->ops->start(self) : 0;
         if (result < 0)
-            return why_fail(why, ERR_SYSTEM, "service %s does not start: %s", self->service->name,
+            return why_fail(why, ERR_SYSTEM, "service %s cannot start: %s", self->service->name,
                             strerrordesc_np(-result));
         node->started_count = slot + 1;
     }
@@ -220,7 +223,7 @@ void node_close(struct node *node)
         dispatch_fini(node);
     if (node->has_state)
         link_state_fini(&node->state);
-    struct arena arena = node->arena; /* the node is in it */
+    struct arena arena = node->arena; /* the node itself is in it */
     arena_fini(&arena);
 }
 
@@ -231,7 +234,7 @@ void node_settle(struct node *node, const uint64_t *incarnations)
 
 /* ---- the step ---- */
 
-/* True: there may be more. `only`: no other port has anything. */
+/* True: there may be more packets. `only`: no other port has any. */
 static bool receive(struct node *node, unsigned port, bool only)
 {
     struct packet *burst[RECEIVE_BURST];
@@ -245,8 +248,8 @@ static bool receive(struct node *node, unsigned port, bool only)
     return count == RECEIVE_BURST;
 }
 
-/* Not those that are set meanwhile: a service that is late and sets the next one for now would keep
- * the node from everything else. */
+/* Does not fire timers that are set meanwhile: a late service that sets its next timer for now
+ * would keep the node from all other work. */
 static void timers_fire(struct node *node)
 {
     struct timer timer;
@@ -280,7 +283,7 @@ env_nsec node_step(struct node *node)
         dispatch_loop(node);
     if (node->links_due || now >= node->links_at)
         links_step(node);
-    /* What waited for several ports is gone from all of them once one has taken it. */
+    /* A packet that waits for several ports leaves all their queues once one port has taken it. */
     port_set open = node->carriers & ~node->blocked, wanted;
     while ((wanted = egress_ports(node->egress) & open)) {
         open &= ~(wanted & -wanted);
@@ -327,7 +330,7 @@ void node_approach(const struct node *node, unsigned port)
 void node_expect(const struct node *node, unsigned port, const struct packet *packet)
 {
     unsigned slot = node_slot(node, packet->service);
-    if (packet->kind != PACKET_TO_NEIGHBOUR) { /* of a key its root, as the last hop knew */
+    if (packet->kind != PACKET_TO_NEIGHBOUR) { /* for a key, its root as the last hop knew it */
         node_id server = packet->server < node->plan->server_count ? packet->server : 0;
         __builtin_prefetch(&node->state.routes.near_set[bitset_word(server)]);
         __builtin_prefetch(&node->state.routes.up_set[bitset_word(server)]);

@@ -5,7 +5,7 @@
 
 #define MSEC 1000000LL
 
-/* ---- a service that counts what it gets ---- */
+/* ---- a service that counts its packets ---- */
 
 struct tally {
     uint64_t delivered, passed, hops, replies;
@@ -36,7 +36,7 @@ static enum weft_verdict tally_intercept(struct weft_self *self, struct weft_pac
     return WEFT_PASS;
 }
 
-/* A request is 8 bytes: a key's route. */
+/* A request is 8 bytes: the route of a key. */
 static void tally_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
 {
     uint64_t route;
@@ -100,7 +100,7 @@ static void all_know_all(struct world *world, uint32_t alive)
     }
 }
 
-static void a_cluster_finds_itself(void **state)
+static void all_servers_of_a_cluster_find_each_other(void **state)
 {
     const char *specs[] = {
         "torus:3x3x3", "torus:4x5", "novacube:4x4", "jellyfish:n=20,degree=5,seed=3",
@@ -148,7 +148,8 @@ static void keys_reach_their_root_and_come_back(void **state)
     world_close(world);
 }
 
-/* What server 1 of a ring of five sends to 2 when 0 sends 20 packets to keys of 2 at once. */
+/* Server 0 of a ring of five sends 20 packets at once to keys of server 2; returns what server 1
+ * sends on to 2. */
 static struct port_snapshot passed_on(bool separate)
 {
     struct node_config with = config;
@@ -194,7 +195,7 @@ static void a_node_that_has_not_settled_names_no_root(void **state)
     world_close(world);
 }
 
-static void what_comes_together_leaves_together(void **state)
+static void packets_that_arrive_together_leave_in_one_frame(void **state)
 {
     struct port_snapshot snapshot = passed_on(false);
     assert_int_equal(snapshot.packets_out, 20);
@@ -204,7 +205,7 @@ static void what_comes_together_leaves_together(void **state)
     assert_int_equal(snapshot.frames_out, 20);
 }
 
-static void a_killed_server_is_missed_and_returns(void **state)
+static void a_killed_server_is_replaced_and_returns(void **state)
 {
     struct world *world = world_open("torus:3x3x3", &config);
     world_run(world, 300 * MSEC);
@@ -231,7 +232,7 @@ static void a_killed_server_is_missed_and_returns(void **state)
     world_close(world);
 }
 
-static void two_halves_part_and_meet(void **state)
+static void two_halves_separate_and_join_again(void **state)
 {
     struct world *world = world_open("torus:4x3", &config);
     world_run(world, 300 * MSEC);
@@ -253,7 +254,7 @@ static void two_halves_part_and_meet(void **state)
     world_close(world);
 }
 
-/* It reads nothing, so that what was sent to it fills its links, and says nothing. */
+/* The server reads nothing, so that packets to it fill its links, and sends nothing. */
 static void hang(struct world *world, node_id server)
 {
     for (unsigned port = 0; port < world->plan.port_count; port++) {
@@ -281,8 +282,8 @@ static void a_hung_neighbour_does_not_block_other_links(void **state)
     world_close(world);
 }
 
-/* As above, but it is not given up yet, and is told of rows again and again. */
-static void a_hung_neighbour_keeps_no_news_from_others(void **state)
+/* The same, but the neighbour is not given up yet, and rows are sent to it again and again. */
+static void a_hung_neighbour_does_not_delay_rows_to_others(void **state)
 {
     struct node_config patient = config;
     patient.silence_nsec = 200 * 1000 * MSEC;
@@ -314,7 +315,7 @@ static void late_request(struct weft_self *self, uint64_t client, const void *by
         assert_int_equal(weft_timer(self, weft_now(self), cookie), 0);
 }
 
-/* For a moment that is over: nobody else's may wait for that. */
+/* Sets a timer for a moment in the past: no other timer may have to wait for it. */
 static void late_timer(struct weft_self *self, uint64_t cookie)
 {
     uint64_t *fired = weft_memory(self);
@@ -330,7 +331,7 @@ static void late_stats(struct weft_self *self, struct weft_report *report)
     weft_stat(report, "others", fired[1] + fired[2]);
 }
 
-static void who_is_late_does_not_keep_the_node(void **state)
+static void a_late_service_does_not_block_the_node(void **state)
 {
     static const struct weft_service_ops ops = {
         .request = late_request, .timer = late_timer, .stats = late_stats};
@@ -351,9 +352,10 @@ static void who_is_late_does_not_keep_the_node(void **state)
     world_close(world);
 }
 
-TEST_MAIN(TEST(a_cluster_finds_itself), TEST(keys_reach_their_root_and_come_back),
+TEST_MAIN(TEST(all_servers_of_a_cluster_find_each_other), TEST(keys_reach_their_root_and_come_back),
           TEST(a_node_that_has_not_settled_names_no_root),
-          TEST(what_comes_together_leaves_together), TEST(a_killed_server_is_missed_and_returns),
-          TEST(two_halves_part_and_meet), TEST(a_hung_neighbour_does_not_block_other_links),
-          TEST(a_hung_neighbour_keeps_no_news_from_others),
-          TEST(who_is_late_does_not_keep_the_node))
+          TEST(packets_that_arrive_together_leave_in_one_frame),
+          TEST(a_killed_server_is_replaced_and_returns), TEST(two_halves_separate_and_join_again),
+          TEST(a_hung_neighbour_does_not_block_other_links),
+          TEST(a_hung_neighbour_does_not_delay_rows_to_others),
+          TEST(a_late_service_does_not_block_the_node))

@@ -1,5 +1,5 @@
-/* What becomes of packets on their way: services that see, change, stop and refuse them, queues,
- * and a count for each that is dropped. Packets travel as bytes here, as between processes. */
+/* Follows packets on their way: services that see, change, take and refuse them, queues, and a
+ * counter for each reason to drop one. Packets travel as bytes here, as between processes. */
 #include "base/rng.h"
 #include "node/node.h"
 #include "node/node_world.h"
@@ -14,11 +14,11 @@
 
 enum errand { ERRAND_PLAIN, ERRAND_CHANGE, ERRAND_NONSENSE, ERRAND_TAKE };
 
-/* What a program asks for, and what a packet carries. */
+/* The request of a program, and the payload of a packet. */
 struct letter {
     uint8_t errand;
-    uint8_t touched; /* by servers on its way */
-    uint8_t by_key;  /* to the root of `route`, not to a server */
+    uint8_t touched; /* how many servers on the way intercepted it */
+    uint8_t by_key;  /* to the root of `route` instead of a server */
     uint8_t by_stop; /* to `stop` first */
     uint32_t number;
     uint32_t priority;
@@ -29,15 +29,15 @@ struct letter {
 
 #define LETTER_CUT (sizeof(struct letter) - sizeof((struct letter){0}.rest))
 
-/* What happened in all servers of the test's world. */
+/* What happened on all servers of the test. */
 static struct {
     unsigned count;
     uint32_t numbers[64];
-    struct letter letter; /* the last, and what came with it */
+    struct letter letter; /* the last one delivered, with its attributes */
     uint32_t size, identity, hops;
     weft_server source, at;
     unsigned stops, ups[27], downs[27];
-    unsigned touched; /* all letters that were delivered */
+    unsigned touched; /* sum over all delivered letters */
     unsigned dropped[DROP_COUNT];
 } seen;
 
@@ -80,8 +80,8 @@ static enum weft_verdict courier_intercept(struct weft_self *self, struct weft_p
     return WEFT_PASS;
 }
 
-/* Each server that it came through has seen it once, and taken one of its hops; the last, too, if
- * it became the root while the packet waited there. */
+/* Each server that the packet passed through has intercepted it once and counted one hop. So has
+ * the last one if it became the root while the packet waited there. */
 static void way_check(const struct weft_packet *packet, const struct letter *letter)
 {
     unsigned hops = weft_hops(packet);
@@ -155,7 +155,7 @@ static const struct weft_service newest = {.version = WEFT_SERVICE_VERSION,
                                            .queue = WEFT_QUEUE_NEWEST,
                                            .queue_packets = QUEUE_MOST};
 
-/* One that does not look at what passes. */
+/* A service without intercept(). */
 static void mute_deliver(struct weft_self *self, struct weft_packet *packet)
 {
     seen.count++;
@@ -171,7 +171,7 @@ static const struct weft_service *const services[] = {&courier, &rush, &newest, 
 static void on_dropped(struct node_watcher *watcher, node_id at, const struct packet *packet,
                        enum drop_reason reason)
 {
-    seen.dropped[reason] += packet->service != 0; /* links say everything again */
+    seen.dropped[reason] += packet->service != 0; /* link messages are repeated */
 }
 
 static struct node_watcher watcher = {.dropped = on_dropped};
@@ -199,7 +199,7 @@ static void post(struct world *world, node_id from, uint16_t service, const stru
     world_ask(world, from, service, 1, letter, sizeof *letter);
 }
 
-/* As its nodes count it, and as the watcher saw it. */
+/* Checks the count of the nodes and the count of the watcher. */
 static void assert_dropped(struct world *world, enum drop_reason reason, unsigned count)
 {
     uint64_t sum = 0;
@@ -213,9 +213,9 @@ static void assert_dropped(struct world *world, enum drop_reason reason, unsigne
     assert_int_equal(seen.dropped[reason], count);
 }
 
-/* ---- on the way ---- */
+/* ---- passing through ---- */
 
-static void what_a_service_changes_arrives_changed(void **state)
+static void changes_of_a_service_arrive(void **state)
 {
     struct world *world = stage_open_settled("torus:7");
     const struct letter letter = {.errand = ERRAND_CHANGE, .number = 5, .to = 3};
@@ -233,7 +233,7 @@ static void what_a_service_changes_arrives_changed(void **state)
     assert_dropped(world, DROP_DAMAGED, 0);
     post(world, 0, COURIER_ID, &(struct letter){.errand = ERRAND_TAKE, .to = 3});
     world_run(world, MSEC);
-    assert_int_equal(seen.count, 20); /* taken up on its way */
+    assert_int_equal(seen.count, 20); /* taken by a service on the way */
     world_close(world);
 }
 
@@ -241,7 +241,7 @@ static void a_packet_goes_on_from_its_stop(void **state)
 {
     struct world *world = stage_open_settled("torus:9");
     post(world, 0, COURIER_ID,
-         &(struct letter){.number = 8, .to = 4, .stop = 8, .by_stop = 1}); /* the other way */
+         &(struct letter){.number = 8, .to = 4, .stop = 8, .by_stop = 1}); /* the other way round */
     world_run(world, MSEC);
     assert_int_equal(seen.stops, 1);
     assert_int_equal(seen.count, 1);
@@ -253,7 +253,7 @@ static void a_packet_goes_on_from_its_stop(void **state)
     world_close(world);
 }
 
-/* How many wait for a root at other servers than that one. */
+/* How many packets wait for a root on servers other than that one. */
 static uint32_t limbo_but_at(const struct world *world, node_id here)
 {
     uint32_t sum = 0;
@@ -266,9 +266,9 @@ static uint32_t limbo_but_at(const struct world *world, node_id here)
     return sum;
 }
 
-/* A root returns while one server sends to its keys: some packets wait at a server on the way. The
- * service there sees those once, as all others (way_check). */
-static void who_waited_for_a_root_is_seen_once_at_each_server(void **state)
+/* A root returns while one server sends to its keys: some packets wait on a server on the way. The
+ * service there intercepts them once, like all others (way_check). */
+static void a_packet_that_waited_for_a_root_is_intercepted_once_per_server(void **state)
 {
     struct world *world = stage_open_settled("torus:9");
     uint64_t route = 1;
@@ -292,7 +292,7 @@ static void who_waited_for_a_root_is_seen_once_at_each_server(void **state)
     world_close(world);
 }
 
-/* A letter to that key comes from server 2 to server 3, which is not its root. */
+/* A letter to that key arrives at server 3, which is not its root, from server 2. */
 static void letter_passes(struct world *world, uint64_t route)
 {
     struct key key = key_make(route);
@@ -303,9 +303,10 @@ static void letter_passes(struct world *world, uint64_t route)
     world_run(world, 1);
 }
 
-/* Its neighbour hears a root again, and not everybody has seen that: keys of it wait, our own and
- * one that passes, which alone our service looks at when it goes on. */
-static void a_key_waits_while_its_root_is_near_and_not_up(void **state)
+/* The neighbour of a returning root receives its hellos, but not all servers have seen this yet:
+ * packets to its keys wait, our own and one that passes through. Our service intercepts only the
+ * latter when it goes on. */
+static void a_packet_waits_while_its_root_is_near_but_not_up(void **state)
 {
     struct world *world = stage_open_settled("torus:9");
     uint64_t route = 1;
@@ -331,9 +332,10 @@ static void a_key_waits_while_its_root_is_near_and_not_up(void **state)
     world_close(world);
 }
 
-/* The root is gone before all have seen it: who waited at its heir has arrived, and passed nobody.
+/* The root is gone again before all servers have seen it: a packet that waited at the server that
+ * takes over has arrived, and was intercepted by no service.
  */
-static void a_key_that_waited_may_have_arrived(void **state)
+static void a_waiting_packet_is_delivered_if_its_server_becomes_the_root(void **state)
 {
     struct world *world = stage_open_settled("torus:9");
     struct node *node = world->nodes[3].node;
@@ -355,30 +357,31 @@ static void a_key_that_waited_may_have_arrived(void **state)
     world_close(world);
 }
 
-static void services_hear_who_goes_and_who_comes(void **state)
+static void services_are_notified_of_lost_and_returning_servers(void **state)
 {
     struct world *world = stage_open_settled("torus:3x3x3");
     world_crash(world, 13);
     world_run(world, 1500 * MSEC);
     for (node_id id = 0; id < 27; id++) {
-        assert_int_equal(seen.downs[id], id == 13 ? 26 : 0); /* each other server's service */
+        assert_int_equal(seen.downs[id], id == 13 ? 26 : 0); /* the service of each other server */
         assert_int_equal(seen.ups[id], 0);
     }
     world_start(world, 13);
     world_run(world, 1500 * MSEC);
     for (node_id id = 0; id < 27; id++) {
         assert_int_equal(seen.downs[id], id == 13 ? 26 : 0);
-        assert_int_equal(seen.ups[id], id == 13 ? 26 : 1); /* and 13's hears of all */
+        assert_int_equal(seen.ups[id], id == 13 ? 26 : 1); /* and the service of 13 is notified
+                                                            * of all */
     }
     world_close(world);
 }
 
-/* ---- watched ---- */
+/* ---- the watcher ---- */
 
 static struct {
     unsigned sent, delivered, taken, transmitted, ups, downs;
-    node_id at;     /* the last to deliver or to take up */
-    uint64_t trail; /* of the last that was sent or taken up */
+    node_id at;     /* the last server that delivered or took one */
+    uint64_t trail; /* of the last packet sent or taken */
 } watched;
 
 static void on_sent(struct node_watcher *self, node_id at, const struct packet *packet)
@@ -413,7 +416,7 @@ static void on_transmitted(struct node_watcher *self, node_id at, unsigned port,
     watched.transmitted += packet->service != 0;
 }
 
-static void a_watcher_is_told_of_everything(void **state)
+static void a_watcher_is_notified_of_all_events(void **state)
 {
     struct node_watcher all = {.sent = on_sent,
                                .delivered = on_delivered,
@@ -453,7 +456,7 @@ static void a_watcher_is_told_of_everything(void **state)
 
 /* ---- queues ---- */
 
-/* Twelve letters at once over a slow link: one leaves at once, the others are more than may wait.
+/* Twelve letters at once over a slow link: one leaves at once, the others exceed the queue.
  */
 static void queue_fill(struct world *world, uint16_t service)
 {
@@ -473,7 +476,7 @@ static void assert_order(const uint32_t *numbers, unsigned count)
         assert_int_equal(seen.numbers[i], numbers[i]);
 }
 
-static void ready_made_queues_choose_who_goes_first_and_who_not_at_all(void **state)
+static void built_in_queues_choose_which_packet_leaves_first_and_which_is_dropped(void **state)
 {
     struct world *world = stage_open_settled("torus:5");
     queue_fill(world, COURIER_ID);
@@ -482,19 +485,19 @@ static void ready_made_queues_choose_who_goes_first_and_who_not_at_all(void **st
     world_close(world);
 
     world = stage_open_settled("torus:5");
-    queue_fill(world, RUSH_ID); /* the least went: 7, 2, 10 */
+    queue_fill(world, RUSH_ID); /* dropped, by lowest priority: 7, 2, 10 */
     assert_order((const uint32_t[]){0, 3, 11, 6, 8, 9, 1, 4, 5}, 9);
     assert_dropped(world, DROP_QUEUE_FULL, 3);
     world_close(world);
 
     world = stage_open_settled("torus:5");
-    queue_fill(world, NEWEST_ID); /* the oldest went: 1, 2, 3 */
+    queue_fill(world, NEWEST_ID); /* dropped, the oldest: 1, 2, 3 */
     assert_order((const uint32_t[]){0, 11, 10, 9, 8, 7, 6, 5, 4}, 9);
     assert_dropped(world, DROP_QUEUE_FULL, 3);
     world_close(world);
 }
 
-/* Several packets come together while the port to the next server is busy with another. */
+/* Several packets arrive together while the port to the next server is busy with another. */
 static void passing_packets_wait_for_room(void **state)
 {
     struct world *world = stage_open_settled("torus:5");
@@ -540,7 +543,7 @@ static void arrive(struct world *world, struct packet *packet)
     world_run(world, MSEC);
 }
 
-static void what_comes_and_is_of_no_use_is_counted(void **state)
+static void useless_packets_are_counted_by_reason(void **state)
 {
     struct world *world = stage_open_settled("torus:5");
     struct packet *packet = forge(world, COURIER_ID, 0);
@@ -552,7 +555,7 @@ static void what_comes_and_is_of_no_use_is_counted(void **state)
     packet_seal(packet);
     arrive(world, packet);
     assert_dropped(world, DROP_NO_SERVICE, 1);
-    packet = forge(world, 99, 0); /* small numbers are found another way */
+    packet = forge(world, 99, 0); /* small ids are looked up in another way */
     packet_seal(packet);
     arrive(world, packet);
     assert_dropped(world, DROP_NO_SERVICE, 2);
@@ -578,7 +581,7 @@ static void what_comes_and_is_of_no_use_is_counted(void **state)
     world_close(world);
 }
 
-/* 16 servers fill a cache line of ports: what lies behind it belongs to something else. */
+/* 16 servers fill a cache line of ports: the memory after it belongs to something else. */
 static void the_first_server_beyond_the_plan_is_unreachable(void **state)
 {
     struct world *world = stage_open_settled("torus:4x4");
@@ -589,9 +592,9 @@ static void the_first_server_beyond_the_plan_is_unreachable(void **state)
     world_close(world);
 }
 
-static void what_cannot_leave_is_counted(void **state)
+static void packets_that_cannot_leave_are_counted(void **state)
 {
-    static struct packet *taken[WORLD_PACKETS + 1]; /* the last is NULL */
+    static struct packet *taken[WORLD_PACKETS + 1]; /* the last entry is NULL */
     struct world *world = stage_open_settled("torus:5");
     post(world, 0, COURIER_ID, &(struct letter){.to = 77});
     assert_dropped(world, DROP_UNREACHABLE, 1);
@@ -616,9 +619,9 @@ static void what_cannot_leave_is_counted(void **state)
         post(world, 0, COURIER_ID, &(struct letter){.to = 1});
         world_run(world, 1000);
     }
-    post(world, 0, COURIER_ID, &(struct letter){.to = 0}); /* would be delivered at the next step */
+    post(world, 0, COURIER_ID, &(struct letter){.to = 0}); /* would be delivered in the next step */
     world_crash(world, 0);
-    assert_int_equal(seen.dropped[DROP_STOPPED], 4); /* one was under way */
+    assert_int_equal(seen.dropped[DROP_STOPPED], 4); /* one was in flight */
     world_start(world, 0);
     uint64_t route = 1;
     while (keyspace_group(&world->plan.keyspace, route).home != 0)
@@ -629,7 +632,7 @@ static void what_cannot_leave_is_counted(void **state)
     world_close(world);
 }
 
-static void too_many_for_a_key_without_a_root_are_counted(void **state)
+static void excess_packets_to_a_key_without_a_root_are_counted(void **state)
 {
     struct world *world = stage_open("torus:5");
     uint64_t route = 1;
@@ -644,13 +647,14 @@ static void too_many_for_a_key_without_a_root_are_counted(void **state)
     world_close(world);
 }
 
-TEST_MAIN(TEST(a_key_that_waited_may_have_arrived),
-          TEST(a_key_waits_while_its_root_is_near_and_not_up),
+TEST_MAIN(TEST(a_waiting_packet_is_delivered_if_its_server_becomes_the_root),
+          TEST(a_packet_waits_while_its_root_is_near_but_not_up),
           TEST(the_first_server_beyond_the_plan_is_unreachable),
-          TEST(a_watcher_is_told_of_everything), TEST(what_a_service_changes_arrives_changed),
+          TEST(a_watcher_is_notified_of_all_events), TEST(changes_of_a_service_arrive),
           TEST(a_packet_goes_on_from_its_stop),
-          TEST(who_waited_for_a_root_is_seen_once_at_each_server),
-          TEST(services_hear_who_goes_and_who_comes),
-          TEST(ready_made_queues_choose_who_goes_first_and_who_not_at_all),
-          TEST(passing_packets_wait_for_room), TEST(what_comes_and_is_of_no_use_is_counted),
-          TEST(what_cannot_leave_is_counted), TEST(too_many_for_a_key_without_a_root_are_counted))
+          TEST(a_packet_that_waited_for_a_root_is_intercepted_once_per_server),
+          TEST(services_are_notified_of_lost_and_returning_servers),
+          TEST(built_in_queues_choose_which_packet_leaves_first_and_which_is_dropped),
+          TEST(passing_packets_wait_for_room), TEST(useless_packets_are_counted_by_reason),
+          TEST(packets_that_cannot_leave_are_counted),
+          TEST(excess_packets_to_a_key_without_a_root_are_counted))

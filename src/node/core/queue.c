@@ -2,14 +2,14 @@
  *
  * Every kind orders packets by one number, the *rank*, smallest first: the moment of arrival, its
  * complement (newest first), or the priority above it. A lane is a list by rank. The next packet of
- * a port is the smallest of its lanes' heads, and who has to go is the largest of all lanes' tails,
- * whatever the kind.
+ * a port is the smallest of its lanes' heads, and the packet to drop is the largest of all lanes'
+ * tails, for every kind.
  *
- * Lane n < port_count is that of the port alone. The others belong to sets of ports as they come;
- * when all are taken, one that is empty changes its set. `hints` tells where a set was last seen:
- * exact for up to seven ports, else a guess that is checked.
+ * Lane n < port_count belongs to port n alone. The other lanes are assigned to sets of ports as
+ * they occur; when all are assigned, an empty one gets a new set. `hints` gives the lane that last
+ * had a set: exact for up to seven ports, otherwise a guess that is checked.
  *
- * Invariants: bit n of busy is set iff lane n holds something; bit n of members[p] is set iff lane
+ * Invariants: bit n of busy is set iff lane n holds packets; bit n of members[p] is set iff lane
  * n's set has p; ports is the union of the sets of busy lanes. */
 
 #include "node/core/queue.h"
@@ -18,7 +18,7 @@
 
 #include "node/core/queue_impl.h"
 
-/* No more than there are sets, or than packets that could each have another. */
+/* At most the number of sets, and of packets, each of which could have another set. */
 static unsigned lanes_needed(const struct queue_limits *limits)
 {
     uint64_t sets = (1ull << limits->port_count) - 1;
@@ -84,7 +84,7 @@ static uint64_t rank_of(const struct queue *queue, const struct packet *packet)
 
 /* ---- lanes ---- */
 
-/* The set itself where it has at most seven ports. */
+/* The set itself if it has at most seven ports. */
 static unsigned hint_of(port_set ports)
 {
     if (ports < HINTS)
@@ -101,7 +101,7 @@ static void lane_assign(struct queue *queue, unsigned index, port_set ports)
     queue->lanes[index].ports = ports;
 }
 
-/* A lane that may change its set: one that never had any, or an empty one, in turn. */
+/* A lane that may get a new set: one that never had a set, or else an empty one, in turn. */
 static unsigned lane_spare(struct queue *queue)
 {
     if (queue->lanes_used < queue->lane_count)
@@ -116,7 +116,7 @@ static unsigned lane_spare(struct queue *queue)
     return index;
 }
 
-/* The lane of that set, made if need be; NO_LANE: all are busy with others. */
+/* The lane of that set, assigned if necessary; NO_LANE: all lanes are busy with other sets. */
 static unsigned lane_search(struct queue *queue, port_set ports)
 {
     unsigned index = 0;
@@ -132,7 +132,7 @@ static unsigned lane_search(struct queue *queue, port_set ports)
     return index;
 }
 
-/* One of them, not always the same. */
+/* One port of the set, not always the same. */
 static port_set narrowed(port_set ports, uint64_t turn)
 {
     port_set ahead = ports & UINT32_MAX << turn % 32;
@@ -140,7 +140,7 @@ static port_set narrowed(port_set ports, uint64_t turn)
     return left & -left;
 }
 
-/* Not where the hint says. */
+/* Handles a set whose hint is wrong. */
 __attribute__((noinline)) static unsigned lane_elsewhere(struct queue *queue, struct packet *packet)
 {
     assert(packet->ports && !((uint64_t)packet->ports >> queue->port_count));
@@ -223,7 +223,7 @@ packet_enter(struct queue *queue, enum queue_kind kind, struct packet *packet)
     queue->bytes += packet->size;
 }
 
-/* Takes the last out of a lane. */
+/* Removes the last packet of a lane. */
 static void take_last(struct queue *queue, unsigned index)
 {
     struct lane *lane = &queue->lanes[index];
@@ -240,14 +240,14 @@ static void take_last(struct queue *queue, unsigned index)
     lane->last->next = NULL;
 }
 
-/* ---- what does not fit ---- */
+/* ---- full queues ---- */
 
 static bool fits(const struct queue *queue, uint32_t size)
 {
     return queue->packets < queue->packets_max && size <= queue->bytes_max - queue->bytes;
 }
 
-/* Would the newcomer get in if all of lower rank went? If not, nobody goes for nothing. */
+/* Would the new packet fit if all packets of larger rank were dropped? If not, none is dropped. */
 static bool may_displace(const struct queue *queue, const struct packet *packet)
 {
     if (queue->kind == QUEUE_FIFO)
@@ -263,7 +263,7 @@ static bool may_displace(const struct queue *queue, const struct packet *packet)
            packet->size <= queue->bytes_max - (queue->bytes - lower.bytes);
 }
 
-/* Takes out the packet of the largest rank. */
+/* Removes the packet of the largest rank. */
 static struct packet *take_worst(struct queue *queue)
 {
     uint64_t worst = 0;
@@ -282,7 +282,7 @@ static struct packet *take_worst(struct queue *queue)
     return packet;
 }
 
-/* Apart, so that the way of most packets stays short. */
+/* A separate function, so that the common path stays short. */
 __attribute__((noinline)) static void enter_ordered(struct queue *queue, struct packet *packet)
 {
     if (queue->kind == QUEUE_PRIORITY)
@@ -350,9 +350,9 @@ uint32_t queue_bytes(const struct queue *queue)
     return queue->bytes;
 }
 
-/* ---- all of it ---- */
+/* ---- emptying ---- */
 
-/* Two lists in order of arrival, made one. */
+/* Merges two lists in order of arrival. */
 static struct packet *merged(struct packet *one, struct packet *other)
 {
     struct packet *first = NULL;
@@ -367,7 +367,7 @@ static struct packet *merged(struct packet *one, struct packet *other)
     return first;
 }
 
-/* Sorted by merging: run n of `runs` has 2^n packets or none, as a number counts up. */
+/* Merge sort: run n of `runs` has 2^n packets or none, like the digits of a binary counter. */
 static struct packet *by_arrival(struct packet *list)
 {
     struct packet *runs[32] = {NULL};

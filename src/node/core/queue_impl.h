@@ -1,26 +1,26 @@
 #pragma once
-/* queue_impl: what a queue is made of, and how a packet leaves it: egress does that for every
- * packet, so it is inlined there. queue.c says how it works. */
+/* queue_impl: the structs of a queue, and how a packet leaves it: egress does that for every
+ * packet, so these functions are inlined there. queue.c explains the design. */
 
 #include "base/check.h"
 #include "node/core/queue.h"
 
 #define HINTS          128 /* a power of two */
 #define PRIORITIES     (PACKET_PRIORITY_MAX + 1)
-#define PRIORITY_SHIFT 61 /* arrivals are fewer than that */
+#define PRIORITY_SHIFT 61 /* there are fewer arrivals than 2 to the power of this */
 #define NO_LANE        QUEUE_LANES
 
 struct lane {
     struct packet *first;
     struct packet *last;
     uint64_t rank;   /* of the first, while there is one */
-    port_set ports;  /* 0: of no set yet */
-    uint32_t levels; /* QUEUE_PRIORITY: a bit for each priority that is in it */
+    port_set ports;  /* 0: no set assigned yet */
+    uint32_t levels; /* QUEUE_PRIORITY: a bit for each priority that it holds */
 };
 
-/* What only QUEUE_PRIORITY needs. */
+/* Used by QUEUE_PRIORITY only. */
 struct level_lane {
-    struct packet *last[PRIORITIES]; /* of that priority, where the lane's levels say so */
+    struct packet *last[PRIORITIES]; /* of each priority whose bit is set in the lane's levels */
 };
 
 struct level {
@@ -29,22 +29,22 @@ struct level {
 };
 
 struct queue {
-    uint64_t busy; /* a bit for each lane that holds something */
+    uint64_t busy; /* a bit for each lane that holds packets */
     port_set ports;
     uint32_t packets;
     uint32_t bytes;
     uint8_t kind;
     uint8_t port_count;
-    uint8_t lane_count; /* that there is memory for */
-    uint8_t lanes_used; /* have had a set */
-    uint8_t hand;       /* where the search for an empty lane goes on */
-    uint8_t peeked;     /* lane of what queue_peek returned last */
+    uint8_t lane_count; /* for which there is memory */
+    uint8_t lanes_used; /* have had a set of ports */
+    uint8_t hand;       /* where the search for an empty lane continues */
+    uint8_t peeked;     /* lane of the packet that queue_peek returned last */
     uint32_t packets_max;
     uint32_t bytes_max;
     uint64_t arrivals;
     struct lane *lanes;
-    struct level_lane *level_lanes; /* QUEUE_PRIORITY: one a lane, else NULL */
-    struct level *levels;           /* QUEUE_PRIORITY: one a priority */
+    struct level_lane *level_lanes; /* QUEUE_PRIORITY: one per lane, else NULL */
+    struct level *levels;           /* QUEUE_PRIORITY: one per priority */
     uint64_t *members;              /* lanes of each port */
     uint8_t hints[HINTS];
 };
@@ -77,7 +77,7 @@ static inline unsigned queue_next_lane(const struct queue *queue, unsigned port)
     return best;
 }
 
-/* A lane is empty now: those of its ports that no other busy lane has want nothing more. */
+/* A lane became empty: clears those of its ports that are in no other busy lane. */
 static inline void queue_lane_emptied(struct queue *queue, unsigned index)
 {
     queue->busy &= ~(1ull << index);
@@ -88,7 +88,7 @@ static inline void queue_lane_emptied(struct queue *queue, unsigned index)
 
 void queue_level_leave(struct queue *queue, unsigned index, const struct packet *packet);
 
-/* Takes the first out of a lane. */
+/* Removes the first packet of a lane. */
 static inline void queue_take_first(struct queue *queue, unsigned index)
 {
     struct lane *lane = &queue->lanes[index];

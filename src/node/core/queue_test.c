@@ -1,4 +1,4 @@
-/* The queue against a list that is searched from end to end. */
+/* Compares the queue with a list that is searched from end to end. */
 
 #include "node/core/queue.h"
 
@@ -24,7 +24,7 @@ static struct queue *queue_make(const struct queue_limits *limits)
 {
     void *memory = aligned_alloc(64, queue_size(limits));
     assert_non_null(memory);
-    memset(memory, 0x5a, queue_size(limits)); /* as it may come */
+    memset(memory, 0x5a, queue_size(limits)); /* arbitrary content */
     return queue_init(memory, limits);
 }
 
@@ -36,7 +36,7 @@ static void model_remove(struct model *model, unsigned at)
             (model->count - at) * sizeof model->waiting[0]);
 }
 
-/* Does the packet at `one` go out before that at `other`? Places are in order of arrival. */
+/* Does packet `one` leave before packet `other`? Indices are in order of arrival. */
 static bool goes_first(const struct model *model, unsigned one, unsigned other)
 {
     unsigned high = model->waiting[one]->priority, low = model->waiting[other]->priority;
@@ -57,7 +57,7 @@ static struct packet *model_next(const struct model *model, unsigned port)
     return best == PACKETS ? NULL : model->waiting[best];
 }
 
-/* The last in the order, of all ports. */
+/* The last packet in the queue's order, of all ports. */
 static unsigned model_last(const struct model *model)
 {
     unsigned worst = 0;
@@ -67,7 +67,8 @@ static unsigned model_last(const struct model *model)
     return worst;
 }
 
-/* Puts it in, then lets the last go until all fit; if the newcomer is among those, only it goes. */
+/* Adds the packet, then drops the last ones until all fit. If the new packet is among these, only
+ * it is dropped. */
 static unsigned model_push(struct model *model, struct packet *packet, struct packet **gone)
 {
     struct model before = *model;
@@ -96,7 +97,7 @@ static port_set model_ports(const struct model *model)
     return ports;
 }
 
-/* Different sets of more than one port that are in it. */
+/* The number of different sets of more than one port in the queue. */
 static unsigned model_sets(const struct model *model)
 {
     unsigned sets = 0;
@@ -114,7 +115,7 @@ static port_set random_ports(struct rng *rng, unsigned port_count, bool few)
 {
     port_set all = (port_set)((1ull << port_count) - 1);
     port_set ports = (port_set)rng_next(rng) & all;
-    ports &= (port_set)rng_next(rng); /* a quarter of them */
+    ports &= (port_set)rng_next(rng); /* a quarter of the ports */
     if (few)
         ports &= 0x0f0f0f0f;
     return ports ? ports : 1u << rng_below(rng, port_count);
@@ -203,7 +204,7 @@ static void try_random(uint64_t seed, const struct queue_limits *limits)
     free(queue);
 }
 
-static void test_every_kind_is_as_a_list(void **state)
+static void test_every_kind_behaves_like_a_list(void **state)
 {
     (void)state;
     static const unsigned ports[] = {1, 4, 6, 7, 20, 32};
@@ -223,8 +224,8 @@ static void test_every_kind_is_as_a_list(void **state)
     }
 }
 
-/* More sets than lanes: packets are narrowed, and all still come out, each at one of its ports. */
-static void test_more_sets_than_lanes(void **state)
+/* More sets than lanes: packets are narrowed, and all still leave, each by one of its ports. */
+static void test_more_sets_than_lanes_lose_no_packet(void **state)
 {
     (void)state;
     struct queue_limits limits = {QUEUE_FIFO, 2000, 1000000, 32};
@@ -256,8 +257,8 @@ static void test_more_sets_than_lanes(void **state)
     free(queue);
 }
 
-/* Sets come and go for ever; lanes that are empty serve again, so nobody is narrowed. */
-static void test_lanes_are_used_again(void **state)
+/* Sets keep changing; empty lanes are reused, so no packet is narrowed. */
+static void test_empty_lanes_are_reused(void **state)
 {
     (void)state;
     struct queue_limits limits = {QUEUE_FIFO, 100, 1000000, 20};
@@ -277,8 +278,8 @@ static void test_lanes_are_used_again(void **state)
     free(queue);
 }
 
-/* A newcomer that would not get in even if all that are lower went costs nobody their place. */
-static void test_nobody_goes_for_nothing(void **state)
+/* A new packet that would not fit even without all packets of lower priority displaces none. */
+static void test_no_packet_is_dropped_in_vain(void **state)
 {
     (void)state;
     struct queue_limits limits = {QUEUE_PRIORITY, 10, PACKET_SIZE_MAX, 2};
@@ -297,5 +298,5 @@ static void test_nobody_goes_for_nothing(void **state)
     free(queue);
 }
 
-TEST_MAIN(TEST(test_every_kind_is_as_a_list), TEST(test_more_sets_than_lanes),
-          TEST(test_lanes_are_used_again), TEST(test_nobody_goes_for_nothing))
+TEST_MAIN(TEST(test_every_kind_behaves_like_a_list), TEST(test_more_sets_than_lanes_lose_no_packet),
+          TEST(test_empty_lanes_are_reused), TEST(test_no_packet_is_dropped_in_vain))

@@ -1,4 +1,4 @@
-/* service: what a service may ask of its node; weft/service.h says what each does. */
+/* service: the functions that a service calls; weft/service.h documents each. */
 
 #include <errno.h>
 #include <string.h>
@@ -79,10 +79,10 @@ int weft_timer(struct weft_self *self, int64_t at, uint64_t cookie)
 {
     if (self->timer_count == SERVICE_TIMERS)
         return -ENOSPC;
-    /* What is late already stands behind all that are due: see timers_fire. */
+    /* A late timer is placed after all that are due: see timers_fire. */
     int64_t now = self->node->env->now;
     bool set = timers_set(&self->node->timers, at > now ? at : now, self->slot, cookie);
-    assert(set); /* there is room for everybody's */
+    assert(set); /* there is room for the timers of all services */
     self->timer_count++;
     return 0;
 }
@@ -240,7 +240,7 @@ unsigned weft_port_in(const struct weft_packet *packet)
 
 /* ---- sending ---- */
 
-/* The packet is the service's own from here on, whoever sent it before. */
+/* The packet now belongs to this service, whichever service sent it before. */
 static struct packet *claim(struct weft_self *self, struct weft_packet *packet)
 {
     struct packet *in = packet_of(packet);

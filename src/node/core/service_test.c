@@ -1,4 +1,5 @@
-/* What a node refuses of its services: those that cannot run, and calls beyond their limits. */
+/* Checks what a node refuses of its services: services that cannot run, and calls beyond their
+ * limits. */
 #include <weft/service.h>
 
 #include "base/list.h"
@@ -7,9 +8,9 @@
 #include "node/node_world.h"
 #include "node/test_plan.h"
 
-static int (*started)(struct weft_self *self);         /* the test's own, or NULL */
-static void (*asked)(struct weft_self *self);          /* likewise */
-static void (*delivered)(const struct packet *packet); /* likewise */
+static int (*started)(struct weft_self *self);         /* set by the test, or NULL */
+static void (*asked)(struct weft_self *self);          /* the same */
+static void (*delivered)(const struct packet *packet); /* the same */
 
 static int probe_start(struct weft_self *self)
 {
@@ -39,17 +40,17 @@ static struct weft_packet *own_poll(struct weft_self *self, unsigned port, uint3
     return NULL;
 }
 
-/* Of ports that are not there, too. */
+/* Wakes all ports, also those that do not exist. */
 static void own_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
 {
     weft_wake(self, UINT32_MAX);
 }
 
-static const int own_local; /* what it offers to others */
+static const int own_local; /* what it offers to other services */
 static const struct weft_service_ops own_ops = {.request = own_request, .poll = own_poll};
 static const struct weft_service own = {.version = WEFT_SERVICE_VERSION,
                                         .name = "own",
-                                        .id = 256, /* the first that is not among the small ids */
+                                        .id = 256, /* the first id that is not small */
                                         .queue = WEFT_QUEUE_OWN,
                                         .local = &own_local,
                                         .ops = &own_ops};
@@ -57,7 +58,7 @@ static const struct weft_service *const probes[] = {&probe, &own, NULL};
 
 /* ---- services that cannot run ---- */
 
-/* Whether a node starts with these services; `why` says why not. */
+/* Opens a node with these services; `why` says why that failed. */
 static enum err opened(const struct weft_service *const *services, struct arena_source *memory,
                        struct why *why)
 {
@@ -100,7 +101,7 @@ static void services_that_cannot_run_are_refused(void **state)
     bad[6].queue = WEFT_QUEUE_OWN + 1;
     bad[7].queue_packets = NODE_QUEUE_PACKETS_MAX + 1;
     const struct weft_service *list[3] = {&bad[0]};
-    refused(list, "service probe: made for another version of weft/service.h");
+    refused(list, "service probe: built for another version of weft/service.h; rebuild it");
     list[0] = &bad[1];
     refused(list, "service ?: has no name or no functions");
     list[0] = &bad[2];
@@ -110,27 +111,27 @@ static void services_that_cannot_run_are_refused(void **state)
     list[0] = &bad[4];
     refused(list, "service probe: keeps its own queue, but has no poll()");
     list[0] = &bad[6];
-    refused(list, "service probe: has a queue of no known kind");
+    refused(list, "service probe: has an unknown kind of queue");
     list[0] = &bad[7];
-    refused(list, "service probe: has a queue of too many packets");
+    refused(list, "service probe: has queue_packets above the limit");
     list[0] = &probe;
     list[1] = &bad[5];
     bad[5].id++;
-    refused(list, "service probe: another service has its name or its id");
+    refused(list, "service probe: another service has the same name or id");
     bad[5] = probe;
     bad[5].name = "other";
-    refused(list, "service other: another service has its name or its id");
-    bad[5].id = 0; /* of the links */
-    refused(list, "service other: another service has its name or its id");
+    refused(list, "service other: another service has the same name or id");
+    bad[5].id = 0; /* the id of the links */
+    refused(list, "service other: another service has the same name or id");
 }
 
-/* A service more than a node takes. */
+/* Makes one service more than a node runs. */
 static const struct weft_service **many_make(void)
 {
     static struct weft_service many[NODE_SERVICES_MAX];
     static char names[NODE_SERVICES_MAX][8];
     static const struct weft_service *list[NODE_SERVICES_MAX + 1];
-    for (unsigned i = 0; i < NODE_SERVICES_MAX; i++) { /* and the links */
+    for (unsigned i = 0; i < NODE_SERVICES_MAX; i++) { /* the links service comes in addition */
         many[i] = probe;
         names[i][0] = (char)('a' + i / 26);
         names[i][1] = (char)('a' + i % 26);
@@ -141,17 +142,17 @@ static const struct weft_service **many_make(void)
     return list;
 }
 
-static void more_services_than_there_are_places_for_are_refused(void **state)
+static void more_services_than_slots_are_refused(void **state)
 {
     const struct weft_service **list = many_make();
-    refused(list, "33 services are more than 32");
+    refused(list, "33 services are too many: a server runs at most 32");
     struct why why;
     list[NODE_SERVICES_MAX - 1] = NULL;
     assert_int_equal(opened(list, NULL, &why), OK);
 }
 
-/* No place is left between the last service and what stands for none. */
-static void a_node_full_of_services_drops_what_is_for_none(void **state)
+/* No slot is free between the last service and the value that means none. */
+static void a_node_full_of_services_drops_packets_for_unknown_services(void **state)
 {
     const struct weft_service **list = many_make();
     list[NODE_SERVICES_MAX - 1] = NULL;
@@ -159,7 +160,7 @@ static void a_node_full_of_services_drops_what_is_for_none(void **state)
     for (uint16_t service = 254; service < 255 + NODE_SERVICES_MAX; service += NODE_SERVICES_MAX) {
         struct packet *packet = world_forge(world, service, NULL, 0);
         assert_int_equal(node_local(world->nodes[0].node, service, 1, "", 0), -ENOENT);
-        packet_set_server(packet, service); /* nor is there such a server */
+        packet_set_server(packet, service); /* such a server does not exist, either */
         unsigned port = plan_port(&world->plan, 0, 1);
         node_approach(world->nodes[0].node, port);
         node_expect(world->nodes[0].node, port, packet); /* hints may be wrong, too */
@@ -173,7 +174,7 @@ static void a_node_full_of_services_drops_what_is_for_none(void **state)
     world_close(world);
 }
 
-/* Memory that refuses one block after so many. */
+/* Memory that refuses all blocks after the given number. */
 struct meagre {
     struct arena_source source;
     unsigned before, taken, given;
@@ -195,7 +196,7 @@ static void meagre_give(struct arena_source *source, void *block, size_t size)
 }
 
 /* The memory of the second service is a block of its own. */
-static void a_node_without_memory_says_so_and_gives_back_what_it_had(void **state)
+static void a_node_without_memory_fails_and_frees_what_it_took(void **state)
 {
     struct weft_service large = probe;
     large.size = 1 << 20;
@@ -212,8 +213,8 @@ static void a_node_without_memory_says_so_and_gives_back_what_it_had(void **stat
     assert_true(blocks > 2);
 }
 
-/* Wherever its memory ends: a service's part moves all that is taken behind it. */
-static void a_node_may_want_any_piece_of_its_memory(void **state)
+/* Runs out at any point: the size of a service's memory moves all that is allocated after it. */
+static void memory_may_run_out_at_any_allocation_of_a_node(void **state)
 {
     struct weft_service sized = probe;
     const struct weft_service *const list[] = {&own, &sized, NULL};
@@ -250,7 +251,7 @@ static void stop_count(struct weft_self *self)
     stopped++;
 }
 
-static void a_service_that_does_not_start_stops_the_others(void **state)
+static void a_service_that_cannot_start_stops_the_others(void **state)
 {
     static const struct weft_service_ops well = {.start = start_well, .stop = stop_count};
     static const struct weft_service_ops badly = {.start = start_badly, .stop = stop_count};
@@ -265,11 +266,11 @@ static void a_service_that_does_not_start_stops_the_others(void **state)
     assert_int_equal(stopped, 1);
     list[1] = &two;
     assert_int_equal(opened(list, NULL, &why), ERR_SYSTEM);
-    assert_string_equal(why.text, "service bad does not start: Invalid argument");
+    assert_string_equal(why.text, "service bad cannot start: Invalid argument");
     assert_int_equal(stopped, 2); /* the one that had started */
 }
 
-/* ---- calls beyond their limits ---- */
+/* ---- calls beyond the limits ---- */
 
 static int memory_is_taken_at_the_start(struct weft_self *self)
 {
@@ -302,7 +303,7 @@ static void priority_check(const struct packet *packet)
     arrived++;
 }
 
-static void services_are_kept_to_their_limits(void **state)
+static void services_cannot_exceed_their_limits(void **state)
 {
     started = memory_is_taken_at_the_start;
     struct world *world = world_open_settled("torus:5", probes, 0);
@@ -340,7 +341,7 @@ static void over_port_check(const struct packet *packet)
     over_ports += packet->kind == PACKET_TO_NEIGHBOUR;
 }
 
-static void ports_that_are_not_there_or_down_take_nothing(void **state)
+static void absent_and_down_ports_accept_nothing(void **state)
 {
     struct world *world = world_open_settled("torus:5", probes, 0);
     gone_port = plan_port(&world->plan, 0, 1);
@@ -352,12 +353,12 @@ static void ports_that_are_not_there_or_down_take_nothing(void **state)
     world_ask(world, 0, own.id, 1, "", 0);
     world_run(world, 1000000);
     delivered = NULL;
-    assert_int_equal(over_ports, 1); /* the one that is there carried it */
+    assert_int_equal(over_ports, 1); /* the existing port carried it */
     node_check(world->nodes[0].node);
     world_close(world);
 }
 
-static void a_service_that_takes_nothing_refuses_packets(void **state)
+static void a_service_without_deliver_refuses_packets(void **state)
 {
     struct world *world = world_open_settled("torus:3", probes, 0);
     struct packet *packet = world_forge(world, own.id, NULL, 0);
@@ -388,7 +389,8 @@ static struct weft_packet *queued_poll(struct weft_self *self, unsigned port, ui
     return NULL;
 }
 
-/* All to server 1, which is a neighbour: to the server, to a key of its, and over the link. */
+/* Sends three packets to server 1, a neighbour: to the server, to one of its keys, and over the
+ * link. */
 static void queued_request(struct weft_self *self, uint64_t client, const void *bytes,
                            uint32_t size)
 {
@@ -431,7 +433,7 @@ static void on_sent(struct node_watcher *watcher, node_id at, const struct packe
     queued_sent += packet->service == queued_service.id;
 }
 
-static void what_a_service_is_asked_for_arrives(void **state)
+static void packets_of_a_polled_service_arrive(void **state)
 {
     struct node_watcher watcher = {.sent = on_sent};
     const struct node_config config = {.seed = 1, .services = queued_list, .watcher = &watcher};
@@ -457,7 +459,7 @@ static void what_a_service_is_asked_for_arrives(void **state)
 
 static unsigned checks;
 
-/* Of the packet that had the buffer before nothing is left. */
+/* Nothing is left of the packet that used the buffer before. */
 static void zeroes_check(struct weft_self *self)
 {
     static const uint8_t zeroes[100];
@@ -480,7 +482,7 @@ static void a_new_packet_is_all_zeroes(void **state)
     world_close(world);
 }
 
-/* ---- what a service is answered ---- */
+/* ---- answers to a service ---- */
 
 static void others_check(struct weft_self *self)
 {
@@ -490,7 +492,7 @@ static void others_check(struct weft_self *self)
     assert_null(weft_local(self, "probe", &other)); /* it offers nothing */
     assert_ptr_equal(other, self);
     other = NULL;
-    assert_null(weft_local(self, "nobody", &other));
+    assert_null(weft_local(self, "missing", &other));
     assert_null(other);
     assert_ptr_equal(weft_local(self, "own", NULL), &own_local);
     assert_int_equal(node_disk(self, NULL), -ENODEV);
@@ -572,7 +574,7 @@ static void answers_check(struct weft_self *self)
     checks++;
 }
 
-static void a_service_is_answered(void **state)
+static void calls_of_a_service_return_correct_values(void **state)
 {
     struct world *world = world_open_settled("torus:5", probes, 0);
     asked = answers_check;
@@ -591,7 +593,7 @@ static void gone_note(struct weft_self *self, uint64_t client)
     gone_client = client;
 }
 
-static void programs_are_heard_by_who_listens(void **state)
+static void requests_reach_only_services_that_accept_them(void **state)
 {
     static const struct weft_service_ops ops = {.gone = gone_note};
     static const struct weft_service deaf = {
@@ -607,7 +609,8 @@ static void programs_are_heard_by_who_listens(void **state)
     world_close(world);
 }
 
-/* Its moment, neither before nor after; of several at one moment the first that was set. */
+/* Each timer fires exactly at its moment; of several with one moment the one set first goes
+ * first. */
 static struct {
     int64_t at;
     uint64_t cookie;
@@ -650,7 +653,7 @@ static void timers_fire_at_their_moment(void **state)
 
 static unsigned echoes;
 
-/* To itself, a few times. */
+/* Sends to itself a few times. */
 static void echo_deliver(struct weft_self *self, struct weft_packet *packet)
 {
     if (echoes++ < 3)
@@ -664,7 +667,7 @@ static void echo_request(struct weft_self *self, uint64_t client, const void *by
     assert_int_equal(weft_send_server(self, weft_packet(self, 0), weft_here(self)), 0);
 }
 
-static void a_step_says_whether_there_is_more(void **state)
+static void a_step_returns_whether_more_work_waits(void **state)
 {
     static const struct weft_service_ops ops = {.request = echo_request, .deliver = echo_deliver};
     static const struct weft_service echo = {
@@ -675,14 +678,15 @@ static void a_step_says_whether_there_is_more(void **state)
     at->env.now = world->now = world->now + 1;
     while (node_step(at->node) <= world->now)
         ;
-    /* Nobody is called while it is called itself: one a step. */
+    /* No service is called from inside its own call: one delivery per step. */
     assert_int_equal(node_local(at->node, 300, 1, "", 0), 0);
     assert_int_equal(echoes, 0);
     for (unsigned step = 1; step <= 4; step++) {
         assert_true((node_step(at->node) == world->now) == (step < 4));
         assert_int_equal(echoes, step);
     }
-    /* More than one burst comes: the rest at the next step, without another word. */
+    /* More than one burst arrives: the rest is received in the next step, without another
+     * node_input. */
     for (unsigned i = 0; i < 40; i++) {
         struct packet *packet = world_forge(world, 300, NULL, 0);
         packet->kind = PACKET_TO_NEIGHBOUR;
@@ -707,8 +711,8 @@ static void full_check(struct weft_self *self)
     checks++;
 }
 
-/* A set of ports is a word that such a server fills. */
-static void a_server_with_all_ports_has_no_port_beyond_them(void **state)
+/* Such a server uses all bits of a set of ports. */
+static void a_server_with_all_ports_has_no_further_port(void **state)
 {
     struct world *world = world_open_settled("jellyfish:n=33,degree=32,seed=1", probes, 0);
     asked = full_check;
@@ -718,8 +722,8 @@ static void a_server_with_all_ports_has_no_port_beyond_them(void **state)
     world_close(world);
 }
 
-/* 512 servers fill a cache line of a set: what lies behind it belongs to something else. */
-static void servers_beyond_the_plan_are_out_of_reach(void **state)
+/* 512 servers fill a cache line of a set: the memory after it belongs to something else. */
+static void servers_beyond_the_plan_are_unreachable(void **state)
 {
     struct test_plan test;
     test_plan_open(&test, "torus:8x8x8");
@@ -741,16 +745,15 @@ static void servers_beyond_the_plan_are_out_of_reach(void **state)
     test_plan_close(&test);
 }
 
-TEST_MAIN(TEST(services_that_cannot_run_are_refused),
-          TEST(more_services_than_there_are_places_for_are_refused),
-          TEST(a_node_full_of_services_drops_what_is_for_none),
-          TEST(a_node_without_memory_says_so_and_gives_back_what_it_had),
-          TEST(what_a_service_is_asked_for_arrives), TEST(a_service_is_answered),
-          TEST(a_node_may_want_any_piece_of_its_memory),
-          TEST(a_service_that_does_not_start_stops_the_others),
-          TEST(programs_are_heard_by_who_listens), TEST(timers_fire_at_their_moment),
-          TEST(a_step_says_whether_there_is_more), TEST(services_are_kept_to_their_limits),
-          TEST(ports_that_are_not_there_or_down_take_nothing),
-          TEST(a_service_that_takes_nothing_refuses_packets), TEST(a_new_packet_is_all_zeroes),
-          TEST(a_server_with_all_ports_has_no_port_beyond_them),
-          TEST(servers_beyond_the_plan_are_out_of_reach))
+TEST_MAIN(TEST(services_that_cannot_run_are_refused), TEST(more_services_than_slots_are_refused),
+          TEST(a_node_full_of_services_drops_packets_for_unknown_services),
+          TEST(a_node_without_memory_fails_and_frees_what_it_took),
+          TEST(packets_of_a_polled_service_arrive), TEST(calls_of_a_service_return_correct_values),
+          TEST(memory_may_run_out_at_any_allocation_of_a_node),
+          TEST(a_service_that_cannot_start_stops_the_others),
+          TEST(requests_reach_only_services_that_accept_them), TEST(timers_fire_at_their_moment),
+          TEST(a_step_returns_whether_more_work_waits), TEST(services_cannot_exceed_their_limits),
+          TEST(absent_and_down_ports_accept_nothing),
+          TEST(a_service_without_deliver_refuses_packets), TEST(a_new_packet_is_all_zeroes),
+          TEST(a_server_with_all_ports_has_no_further_port),
+          TEST(servers_beyond_the_plan_are_unreachable))

@@ -1,4 +1,4 @@
-/* snapshot: what others may see of a node: numbers, ports, and where things are. */
+/* snapshot: what other code may read of a node: counters, ports, reachability and roots. */
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-/* timers: what is due when: a heap of moments, in memory given once. Ties fire in the order in
- * which they were set. Pure. */
+/* timers: a heap of moments at which timers are due, in memory that the caller provides once. Equal
+ * moments fire in the order in which they were set. Pure. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ struct timers {
 
 /* False: there is no room. */
 bool timers_set(struct timers *timers, env_nsec at, uint32_t owner, uint64_t cookie);
-/* Takes out the first that is due, unless `order` says that it was set too late; false: none. */
+/* Removes the first timer that is due and was set before `order`; false: none. */
 bool timers_take(struct timers *timers, env_nsec now, uint64_t order, struct timer *timer);
 
 static inline env_nsec timers_next(const struct timers *timers)

@@ -1,4 +1,4 @@
-/* Timers against a list that is searched from end to end. */
+/* Compares the timers with a list that is searched from end to end. */
 
 #include "node/core/timers.h"
 
@@ -27,7 +27,7 @@ static void timers_fire_as_a_list_would(void **state)
     struct timers timers = {.heap = heap, .most = MOST};
     unsigned count = 0, full = 0;
     for (unsigned step = 0; step < 20000; step++) {
-        env_nsec at = (env_nsec)rng_below(&rng, 10); /* many at once */
+        env_nsec at = (env_nsec)rng_below(&rng, 10); /* many at one moment */
         uint32_t owner = (uint32_t)rng_below(&rng, 5);
         if (rng_below(&rng, 100) < 55) {
             struct timer timer = {at, timers.order, step, owner};

@@ -5,7 +5,7 @@
 #include "base/bitset.h"
 #include "base/check.h"
 
-/* Everybody but the neighbour we have it from is to be told of the row. */
+/* Marks the row to be sent over all links except the one that it came from. */
 static void row_spread(struct flood *flood, node_id server, unsigned from)
 {
     for (unsigned port = 0; port < flood->state->plan->port_count; port++) {
@@ -33,7 +33,7 @@ static bool is_coming(const struct flood *flood, node_id server)
     return link_state_report(flood->state, server, &report) && report.near != report.up;
 }
 
-/* Nobody is told of our own row, though somebody was about to be. */
+/* Our own row is not sent over any port, though it was about to be. */
 static void own_withhold(struct flood *flood)
 {
     for (unsigned port = 0; port < flood->state->plan->port_count; port++)
@@ -41,7 +41,7 @@ static void own_withhold(struct flood *flood)
             bitset_remove(flood->ports[port].pending, flood->state->self);
 }
 
-/* The batch of that port has ended, or will never: what was held goes on. */
+/* The batch of that port has ended, or can never end: the rows held back are passed on. */
 static void batch_end(struct flood *flood, unsigned port)
 {
     struct flood_port *at = &flood->ports[port];
@@ -56,7 +56,7 @@ static void batch_end(struct flood *flood, unsigned port)
     }
 }
 
-/* ---- as the spread of a table ---- */
+/* ---- the interface of a table's spread ---- */
 
 static void flood_change(struct row_spread *spread, const struct change *change,
                          const struct sst_rows *to)
@@ -70,7 +70,7 @@ static void flood_change(struct row_spread *spread, const struct change *change,
         row_spread(flood, flood->state->self, PORT_NONE);
 }
 
-/* Rows come in packets, which the node hands to flood_take. */
+/* Rows arrive in packets, which the node hands to flood_take. */
 static int flood_move(struct row_spread *spread)
 {
     return 0;
@@ -85,7 +85,7 @@ static bool flood_is_flushed(struct row_spread *spread)
     return true;
 }
 
-/* The own row is put as a whole (link_state_put): nobody sets a number alone. */
+/* The own row is put as a whole (link_state_put): no caller sets a single number. */
 static const struct row_spread_ops flood_ops = {
     .name = "flood",
     .change = flood_change,
@@ -120,7 +120,7 @@ void flood_unlink(struct flood *flood, unsigned port)
     at->linked = false;
     batch_end(flood, port);
     memset(at->told, 0, flood->words * sizeof *at->told);
-    /* Nothing is to be told, is under way or is owed. */
+    /* Clears the rows to send, the message in flight and the acknowledgement due. */
     *at = (struct flood_port){.pending = at->pending, .told = at->told, .held = at->held};
 }
 
@@ -136,10 +136,10 @@ void flood_link(struct flood *flood, unsigned port)
     }
     if (flood->own_held)
         own_withhold(flood);
-    at->is_pending = true; /* one message at least, if only to say that there is nothing */
+    at->is_pending = true; /* send at least one message, even an empty one */
 }
 
-/* ---- taking ---- */
+/* ---- receiving ---- */
 
 static void row_take(struct flood *flood, unsigned port, const struct link_report *report,
                      bool more)
@@ -151,7 +151,7 @@ static void row_take(struct flood *flood, unsigned port, const struct link_repor
     bool news = link_state_take(flood->state, report);
 #endif
     if (!news) {
-        /* The neighbour has it at least as new as it just said: no need to tell it the same. */
+        /* The neighbour has this very version: it need not be sent there. */
         struct link_report known;
         if (report->server < flood->state->plan->server_count &&
             link_state_report(flood->state, report->server, &known) &&
@@ -196,7 +196,7 @@ void flood_take(struct flood *flood, unsigned port, const struct hello_rows *row
         return;
     at->owes = true;
     if ((int32_t)(rows->sequence - at->received) <= 0)
-        return; /* again, since our acknowledgement was lost */
+        return; /* a duplicate, because our acknowledgement was lost */
     at->received = rows->sequence;
     for (uint32_t i = 0; i < rows->count; i++) {
         struct link_report report;
@@ -209,10 +209,10 @@ void flood_take(struct flood *flood, unsigned port, const struct hello_rows *row
     at->synced_in |= !rows->more;
 }
 
-/* ---- telling ---- */
+/* ---- sending ---- */
 
-/* Moves what is pending, of rows that are coming or of the others, into the message under way, as
- * much as fits; returns how many are in it then. */
+/* Moves pending rows, either those whose links are coming or the others, into the next message, as
+ * many as fit. Returns how many rows the message holds then. */
 static uint32_t rows_gather(struct flood *flood, struct flood_port *at, bool coming, uint32_t count,
                             struct link_report reports[HELLO_ROWS_MAX])
 {
@@ -266,7 +266,7 @@ bool flood_next(struct flood *flood, unsigned port, env_nsec now, struct hello_r
         at->is_pending = is_pending(flood, at);
         rows->more = at->is_pending;
     }
-    /* The other end waits for one message at least, also where it told us all rows itself. */
+    /* The other end waits for at least one message, even if it sent us all rows itself. */
     if (tells && (rows->count || !at->synced_out)) {
         rows->sequence = ++at->sequence;
         at->is_under_way = true;

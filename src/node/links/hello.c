@@ -6,7 +6,7 @@
 
 enum { FLAG_MORE = 1 };
 
-static_assert(HELLO_ROWS_MAX >= 256, "a message holds the rows of a middling cluster");
+static_assert(HELLO_ROWS_MAX >= 256, "a message holds the rows of a cluster of 256 servers");
 
 static void tail_write(uint8_t *bytes, size_t size)
 {

@@ -8,7 +8,7 @@
 
 static uint8_t bytes[PACKET_PAYLOAD_MAX + 1];
 
-/* Ends a message of that size with the hash that belongs to it: a stranger can, too. */
+/* Appends a valid hash to a message of that size, as an attacker can. */
 static void tail_forge(size_t size)
 {
     struct writer out = writer_make(bytes + size - HELLO_TAIL, HELLO_TAIL);
@@ -23,7 +23,7 @@ static unsigned type_of(uint8_t type, size_t size)
     return hello_type(bytes, size);
 }
 
-/* Whoever reads a message counts on the size that goes with its type. */
+/* Readers of a message rely on the size that its type implies. */
 static void sizes_and_types_must_agree(void **state)
 {
     for (size_t size = HELLO_TAIL + 1; size < 100; size++) {
@@ -45,8 +45,8 @@ static void a_message_with_another_hash_is_damaged(void **state)
     assert_int_equal(hello_type(bytes, HELLO_SIZE), 0);
 }
 
-/* The rows that the head counts are all there, and nothing else. */
-static void rows_must_fill_their_message(void **state)
+/* The message holds exactly as many rows as its head says. */
+static void rows_must_fill_their_message_exactly(void **state)
 {
     struct hello_rows rows = {.count = 2}, read;
     const struct link_report reports[2] = {{0}};
@@ -57,4 +57,4 @@ static void rows_must_fill_their_message(void **state)
 }
 
 TEST_MAIN(TEST(sizes_and_types_must_agree), TEST(a_message_with_another_hash_is_damaged),
-          TEST(rows_must_fill_their_message))
+          TEST(rows_must_fill_their_message_exactly))

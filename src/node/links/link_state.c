@@ -30,7 +30,7 @@ static void cell_set(struct link_state *state, node_id server, unsigned column, 
 
 /* ---- the predicate ---- */
 
-/* Does a link that is not as it was lead to a server that is not as far as its other end? */
+/* Did this link change, and are its two ends at different distances from us? */
 static bool port_matters(const struct link_state *state, node_id server, unsigned port)
 {
     const struct plan_end *end = plan_end(state->plan, server, port);
@@ -80,8 +80,8 @@ static bool memory_take(struct link_state *state, struct arena *arena)
            routes_init(&state->routes, state->plan, state->self, arena);
 }
 
-/* Every planned server has a row: one that never spoke reads as zeroes. The table of a node
- * has one thread: nothing is released. */
+/* Every planned server has a row; the row of a server that was never heard of is all zeroes. A
+ * node's table has one thread, so relaxed order suffices. */
 static void rows_open(struct link_state *state)
 {
     struct table *table = &state->table;
@@ -105,7 +105,7 @@ static int predicate_add(struct link_state *state)
                               .holds = paths_changed,
                               .fire = paths_are_stale,
                               .argument = state,
-                              /* Another life may happen to be at the same version. */
+                              /* Another incarnation may have the same version. */
                               .columns = (uint32_t[]){INCARNATION, VERSION},
                               .column_count = 2,
                           },
@@ -193,7 +193,8 @@ static void row_changed(struct link_state *state, node_id server)
     state->told[server] = hash;
 }
 
-/* Somebody remembers a later life of ours: the clock went back. Ours is later still. */
+/* Another server remembers a later incarnation of ours, because our clock went back. Choose a still
+ * later one. */
 static void outlive(struct link_state *state, uint64_t incarnation)
 {
     struct link_row *image = (struct link_row *)(void *)state->own.image;
@@ -211,7 +212,7 @@ static void row_take(struct link_state *state, const struct link_report *report)
     port_set near = report->near & state->plan->ports[server];
     port_set up = report->up & near;
     if (row.incarnation != report->incarnation)
-        cell_set(state, server, SEEN, 0); /* whoever begins anew has seen nothing */
+        cell_set(state, server, SEEN, 0); /* a restarted server has seen nothing */
     state->coming_count -= row.near != row.up;
     state->coming_count += near != up;
     cell_set(state, server, INCARNATION, report->incarnation);
@@ -219,7 +220,7 @@ static void row_take(struct link_state *state, const struct link_report *report)
     cell_set(state, server, UP, up);
     cell_set(state, server, VERSION, report->version);
     row_changed(state, server);
-    state->seen_changed = true; /* perhaps it is what a "seen" of that server waited for */
+    state->seen_changed = true; /* a "seen" of that server may have waited for this version */
     state->taken++;
 }
 
@@ -252,7 +253,7 @@ bool link_state_take_stale(struct link_state *state, const struct link_report *r
     struct link_row row;
     link_state_row(state, report->server, &row);
     if (row.incarnation == report->incarnation && row.version == report->version)
-        return false; /* else it would be flooded for ever */
+        return false; /* otherwise it would be flooded forever */
     row_take(state, report);
     return true;
 }
@@ -281,7 +282,7 @@ void link_state_near(struct link_state *state, unsigned port, bool near)
     state->lagging = NODE_NONE;
     state->own_near ^= bit;
     state->own_up &= state->own_near;
-    state->since[port] = 0; /* known when it is put */
+    state->since[port] = 0; /* set when it is put */
     state->announced = true;
 }
 
@@ -343,7 +344,8 @@ bool link_state_settle(struct link_state *state)
     if (!state->stale)
         return false;
     state->stale = false;
-    state->seen_changed = true; /* others are within reach: look again who has seen our row */
+    state->seen_changed = true; /* the set of reachable servers changed: check again which have
+                                 * seen our row */
     state->recomputations++;
     routes_find(&state->routes, state->near, state->up, state->coming_count == 0);
     return true;
@@ -355,14 +357,14 @@ static uint64_t seen_by(const struct link_state *state, node_id server)
     return known ? cell_get(state, server, SEEN) : 0;
 }
 
-/* The least version of our row that everybody within reach has seen, or one that is less than
- * `wanted`. Reach goes here by one word: whoever is reached names its neighbours, though we may not
- * know yet that they say the same. Else of two links that come at once, each could be admitted
- * without those behind the other. */
+/* The lowest version of our row that all reachable servers have seen, or some version lower than
+ * `wanted`. Here one end's report suffices for reachability: a reached server names its neighbours,
+ * even if we do not know yet that they report the same link. Otherwise, if two links came up at the
+ * same time, each could be admitted without the servers behind the other. */
 static uint64_t seen_by_all(struct link_state *state, uint64_t wanted)
 {
     uint64_t least = cell_get(state, state->self, VERSION);
-    uint16_t *queue = state->routes.order; /* free outside its own search */
+    uint16_t *queue = state->routes.order; /* unused outside its own search */
     uint32_t count = 0;
     memset(state->asked, 0, bitset_words(state->plan->server_count) * sizeof *state->asked);
     queue[count++] = (uint16_t)state->self;
@@ -387,8 +389,8 @@ static uint64_t seen_by_all(struct link_state *state, uint64_t wanted)
     return least;
 }
 
-/* Which of these links wait for nothing but that everybody has seen that version of our row. Only
- * once a link is within our own reach are those behind it among the asked. */
+/* Which of these links wait only for all servers to see that version of our row. The servers behind
+ * a link are among those checked only once we can reach them over it. */
 static port_set waiting_for(const struct link_state *state, port_set coming, uint64_t version)
 {
     port_set waiting = 0;

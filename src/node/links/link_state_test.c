@@ -38,8 +38,8 @@ static void stage_close(struct stage *stage)
     test_plan_close(&stage->test);
 }
 
-/* The predicate leaves out changes that change nothing, and no others: after every change the
- * routes are what a search from nothing finds. */
+/* The predicate skips exactly the changes that change no route: after every change the routes are
+ * those of a fresh search. */
 static void routes_are_never_stale(void **state)
 {
     const char *specs[] = {"torus:3x3x3", "novacube:4x4", "jellyfish:n=20,degree=4,seed=1"};
@@ -81,7 +81,7 @@ static void routes_are_never_stale(void **state)
         }
         stage_close(&stage);
     }
-    assert_true(searches < changes); /* and some really change nothing */
+    assert_true(searches < changes); /* and some changes really change nothing */
     assert_true(searches > changes / 10);
 }
 
@@ -107,13 +107,14 @@ static void the_newest_row_wins(void **state)
     assert_int_equal(report.up, 0x3f);
     assert_false(link_state_take(links, &(struct link_report){27, 1, 1, 0, 0}));
     assert_false(link_state_take(links, &(struct link_report){4, 0, 1, 0, 0}));
-    /* Of ourselves: a life that claims to be later than this one. */
+    /* A report about ourselves that claims a later incarnation than this one. */
     assert_false(link_state_take(links, &(struct link_report){0, 50, 3, 0, 0}));
-    assert_false(link_state_take(links, &(struct link_report){0, 20, 3, 0, 0})); /* and less so */
+    assert_false(
+        link_state_take(links, &(struct link_report){0, 20, 3, 0, 0})); /* and a less late one */
     link_state_put(links, false);
     assert_true(link_state_report(links, 0, &report));
     assert_true(report.incarnation == 51);
-    /* And one that claims to be the life that we are about to begin. */
+    /* And a report that claims the incarnation that we are about to choose. */
     assert_false(link_state_take(links, &(struct link_report){0, 60, 3, 0, 0}));
     assert_false(link_state_take(links, &(struct link_report){0, 61, 3, 0, 0}));
     link_state_put(links, false);
@@ -122,7 +123,7 @@ static void the_newest_row_wins(void **state)
     stage_close(&stage);
 }
 
-static void a_row_that_did_not_change_is_put_only_again(void **state)
+static void an_unchanged_row_is_put_only_on_request(void **state)
 {
     struct stage stage;
     struct link_report before, after;
@@ -130,7 +131,7 @@ static void a_row_that_did_not_change_is_put_only_again(void **state)
     link_state_near(&stage.state, 0, true);
     link_state_put(&stage.state, false);
     assert_true(link_state_report(&stage.state, 0, &before));
-    link_state_near(&stage.state, 0, true); /* as it was */
+    link_state_near(&stage.state, 0, true); /* no change */
     link_state_put(&stage.state, false);
     assert_true(link_state_report(&stage.state, 0, &after));
     assert_true(after.version == before.version);
@@ -149,7 +150,7 @@ static void others_come(struct stage *stage, node_id self)
         }
 }
 
-static void a_link_is_up_when_all_have_seen_it_near(void **state)
+static void a_link_is_up_when_all_servers_have_seen_it_near(void **state)
 {
     struct stage stage;
     stage_open(&stage, "torus:3x3", 0);
@@ -165,14 +166,15 @@ static void a_link_is_up_when_all_have_seen_it_near(void **state)
     for (node_id v = 1; v < 9; v++) {
         assert_int_equal(link_state_admit(links), 0);
         assert_true(link_state_is_waiting(links));
-        /* An older version, another life of ours, another of theirs: none of them counts. */
+        /* An older version, another incarnation of ours, another of theirs: none of these
+         * counts. */
         link_state_seen(links, v, &(struct link_seen){own.incarnation, own.version - 1, 1, 1});
         link_state_seen(links, v, &(struct link_seen){own.incarnation + 1, own.version, 1, 1});
         link_state_seen(links, v, &(struct link_seen){own.incarnation, own.version, 2, 1});
-        /* Nor does one that there is not yet. */
+        /* Nor does a version that does not exist yet. */
         link_state_seen(links, v, &(struct link_seen){own.incarnation, own.version + 1, 1, 1});
         assert_int_equal(link_state_admit(links), 0);
-        /* The last one says that its row is newer than what we have of it. */
+        /* The last server reports a newer version of its own row than we have. */
         link_state_seen(links, v,
                         &(struct link_seen){own.incarnation, own.version, 1, v == 8 ? 2 : 1});
     }
@@ -188,8 +190,8 @@ static void a_link_is_up_when_all_have_seen_it_near(void **state)
     stage_close(&stage);
 }
 
-/* Whoever begins a new life has seen nothing, and who is out of reach need not. */
-static void the_dead_and_the_reborn_have_not_seen_it(void **state)
+/* A restarted server has seen nothing, and an unreachable server need not. */
+static void unreachable_servers_need_not_and_restarted_ones_have_not_seen_it(void **state)
 {
     struct stage stage;
     stage_open(&stage, "torus:3", 0);
@@ -210,13 +212,14 @@ static void the_dead_and_the_reborn_have_not_seen_it(void **state)
     assert_true(link_state_take(links, &(struct link_report){2, 2, 2, 0, 0}));
     link_state_settle(links);
     assert_int_equal(links->routes.near_count, 2);
-    /* Server 1 still says that it hears 2, whose row may be older than that: it is waited for ...
+    /* Server 1 still reports its link to 2, whose row may be older than that report: we wait for 2
+     * ...
      */
     assert_int_equal(link_state_admit(links), 0);
     port_set but = stage.test.plan.ports[1] & ~((port_set)1 << plan_port(&stage.test.plan, 1, 2));
     assert_true(link_state_take(links, &(struct link_report){1, 1, 2, but, but}));
     link_state_settle(links);
-    /* ... until 1 has given it up, too. */
+    /* ... until 1 has given the link up, too. */
     assert_int_equal(link_state_admit(links), 1);
     stage_close(&stage);
 }
@@ -228,7 +231,7 @@ static uint64_t seen_of(const struct link_state *links, node_id server)
     return row.seen;
 }
 
-static void what_was_seen_stays_seen_and_nobody_else_sees(void **state)
+static void a_seen_version_never_falls_and_foreign_ones_are_ignored(void **state)
 {
     struct stage stage;
     stage_open(&stage, "torus:3", 0);
@@ -242,15 +245,16 @@ static void what_was_seen_stays_seen_and_nobody_else_sees(void **state)
     link_state_seen(links, 1, &(struct link_seen){own.incarnation, own.version - 1, 1, 1});
     assert_true(seen_of(links, 1) == own.version);
     link_state_seen(links, 1, &(struct link_seen){own.incarnation, own.version, 1, 9});
-    assert_true(links->needs[1] == 1); /* said before: what it knew then is enough */
+    assert_true(links->needs[1] == 1); /* a repeated "seen": what the server knew the first time
+                                        * suffices */
     struct link_seen self = {own.incarnation, own.version, own.incarnation, own.version};
     link_state_seen(links, 0, &self);
     assert_true(seen_of(links, 0) == 0);
-    link_state_seen(links, 0x40000000, &self); /* a server that there is not */
+    link_state_seen(links, 0x40000000, &self); /* a server that does not exist */
     stage_close(&stage);
 }
 
-/* ---- the messages ---- */
+/* ---- messages ---- */
 
 static void messages_are_read_as_they_were_written(void **state)
 {
@@ -291,8 +295,8 @@ static void messages_are_read_as_they_were_written(void **state)
     }
 }
 
-/* One link that loses a third of what it carries: when a batch ends, the receiver knows all that
- * the sender knew when it wrote the message. */
+/* One link loses a third of its messages: when a batch ends, the receiver knows all that the sender
+ * knew when it wrote the message. */
 static void rows_arrive_in_causal_order(void **state)
 {
     const uint64_t seed = 31;
@@ -357,7 +361,7 @@ static void batch_take(struct stage *stage, uint32_t sequence, bool more,
     link_state_settle(&stage->state);
 }
 
-static void a_neighbour_is_told_what_is_newer_than_it_says(void **state)
+static void rows_newer_than_those_of_a_neighbour_are_sent_to_it(void **state)
 {
     struct stage stage;
     stage_open(&stage, "torus:3x3", 0);
@@ -367,16 +371,16 @@ static void a_neighbour_is_told_what_is_newer_than_it_says(void **state)
     assert_false(stage.flood.spread.ops->is_flushed(&stage.flood.spread));
     batch_take(&stage, 1, false, &(struct link_report){5, 1, 1, 1, 1});
     assert_true(is_to_be_told(&stage, 0, 5));
-    batch_take(&stage, 2, false, &(struct link_report){5, 1, 2, 1, 1}); /* the same */
+    batch_take(&stage, 2, false, &(struct link_report){5, 1, 2, 1, 1}); /* the same version */
     assert_false(is_to_be_told(&stage, 0, 5));
     assert_true(is_to_be_told(&stage, 0, 6));
-    batch_take(&stage, 3, false, &(struct link_report){6, 1, 2, 1, 1}); /* news to us */
+    batch_take(&stage, 3, false, &(struct link_report){6, 1, 2, 1, 1}); /* new to us */
     assert_false(is_to_be_told(&stage, 0, 6));
     stage_close(&stage);
 }
 
-/* In the middle of a batch links that are coming, others' and our own, are kept back. */
-static void links_that_come_wait_for_the_end_of_a_batch(void **state)
+/* In the middle of a batch, rows with coming links, others' and our own, are held back. */
+static void coming_links_wait_for_the_end_of_a_batch(void **state)
 {
     struct stage stage;
     stage_open(&stage, "torus:3x3", 0);
@@ -390,23 +394,23 @@ static void links_that_come_wait_for_the_end_of_a_batch(void **state)
     assert_false(is_to_be_told(&stage, 1, 4));
     assert_true(is_to_be_told(&stage, 1, 5));
     assert_int_equal(flood_owed(&stage.flood), NODE_NONE);
-    link_state_put(&stage.state, true); /* no link of ours comes: that is told at once */
+    link_state_put(&stage.state, true); /* no link of ours is coming: the row is sent at once */
     assert_true(is_to_be_told(&stage, 1, 0));
     link_state_near(&stage.state, 1, true);
     link_state_put(&stage.state, false);
     assert_false(is_to_be_told(&stage, 1, 0));
-    /* Nor when the message that had it is told again. */
+    /* Nor when the message that contained it is sent again. */
     assert_true(flood_next(&stage.flood, 1, flood_due(&stage.flood, 1), &rows, reports));
     assert_true(rows.count == 1 && reports[0].server == 5);
-    flood_link(&stage.flood, 2); /* a link that is there meanwhile */
+    flood_link(&stage.flood, 2); /* a link that comes up meanwhile */
     assert_true(is_to_be_told(&stage, 2, 5));
     assert_false(is_to_be_told(&stage, 2, 0));
     batch_take(&stage, 3, false, &(struct link_report){6, 1, 1, 1, 1});
     assert_true(is_to_be_told(&stage, 1, 4) && is_to_be_told(&stage, 1, 6));
     assert_true(is_to_be_told(&stage, 1, 0) && is_to_be_told(&stage, 0, 0));
-    assert_false(is_to_be_told(&stage, 0, 4)); /* we have it from there */
+    assert_false(is_to_be_told(&stage, 0, 4)); /* it came from there */
     assert_int_equal(flood_owed(&stage.flood), 4);
-    /* A batch that breaks off is one that ended. */
+    /* A batch that breaks off counts as ended. */
     batch_take(&stage, 4, true, &(struct link_report){7, 1, 1, 3, 1});
     assert_false(is_to_be_told(&stage, 1, 7));
     flood_unlink(&stage.flood, 0);
@@ -414,9 +418,9 @@ static void links_that_come_wait_for_the_end_of_a_batch(void **state)
     stage_close(&stage);
 }
 
-/* What comes twice is taken once, an acknowledgement of something else ends nothing, and rows of
- * servers that there are not are passed over. */
-static void messages_of_another_number_change_nothing(void **state)
+/* Duplicates are ignored, an acknowledgement of another message ends nothing, and rows of servers
+ * that do not exist are skipped. */
+static void messages_with_unexpected_numbers_change_nothing(void **state)
 {
     struct stage stage;
     struct hello_rows rows;
@@ -436,15 +440,16 @@ static void messages_of_another_number_change_nothing(void **state)
     batch_take(&stage, 4, false, &(struct link_report){4, 1, 3, 3, 3});
     assert_true(link_state_report(&stage.state, 4, &known));
     assert_true(known.version == 1);
-    assert_true(flood_next(&stage.flood, 0, 0, &rows, reports)); /* acknowledged all the same */
+    assert_true(flood_next(&stage.flood, 0, 0, &rows, reports)); /* the duplicates are
+                                                                  * acknowledged, too */
     assert_int_equal(rows.acknowledged, 5);
     batch_take(&stage, 6, false, &(struct link_report){0x40000000, 1, 1, 3, 3});
     batch_take(&stage, 7, false, &(struct link_report){9, 1, 1, 3, 3});
     stage_close(&stage);
 }
 
-/* So that whoever hears of a link that comes knows all that its ends knew. */
-static void links_that_come_are_told_last(void **state)
+/* Then a server that learns of a coming link knows all that its ends knew. */
+static void rows_with_coming_links_are_sent_last(void **state)
 {
     struct stage stage;
     struct hello_rows rows;
@@ -461,8 +466,8 @@ static void links_that_come_are_told_last(void **state)
     stage_close(&stage);
 }
 
-/* What was under way when a link went is of no concern to the next meeting. */
-static void a_meeting_begins_with_nothing_under_way(void **state)
+/* Messages in flight when a link went down do not affect its next session. */
+static void a_new_session_begins_with_no_message_in_flight(void **state)
 {
     struct stage stage;
     struct hello_rows rows;
@@ -506,7 +511,7 @@ static bool memory_suffices(const struct plan *plan, struct arena *arena)
     return worked;
 }
 
-static void each_piece_of_memory_may_be_refused(void **state)
+static void each_allocation_may_be_refused(void **state)
 {
     struct test_plan test;
     test_plan_open(&test, "torus:3");
@@ -515,18 +520,19 @@ static void each_piece_of_memory_may_be_refused(void **state)
         struct scant scant;
         scant_open(&scant, pieces);
         worked = scant_close(&scant, memory_suffices(&test.plan, &scant.arena));
-        assert_true(pieces < 64); /* it is enough some time */
+        assert_true(pieces < 64); /* at some point it suffices */
     }
     test_plan_close(&test);
 }
 
-TEST_MAIN(TEST(each_piece_of_memory_may_be_refused), TEST(a_meeting_begins_with_nothing_under_way),
-          TEST(links_that_come_are_told_last), TEST(a_port_without_a_cable_costs_no_memory),
-          TEST(routes_are_never_stale), TEST(links_that_come_wait_for_the_end_of_a_batch),
-          TEST(the_newest_row_wins), TEST(a_neighbour_is_told_what_is_newer_than_it_says),
-          TEST(a_row_that_did_not_change_is_put_only_again),
-          TEST(a_link_is_up_when_all_have_seen_it_near),
-          TEST(the_dead_and_the_reborn_have_not_seen_it),
-          TEST(what_was_seen_stays_seen_and_nobody_else_sees),
-          TEST(messages_of_another_number_change_nothing),
+TEST_MAIN(TEST(each_allocation_may_be_refused),
+          TEST(a_new_session_begins_with_no_message_in_flight),
+          TEST(rows_with_coming_links_are_sent_last), TEST(a_port_without_a_cable_costs_no_memory),
+          TEST(routes_are_never_stale), TEST(coming_links_wait_for_the_end_of_a_batch),
+          TEST(the_newest_row_wins), TEST(rows_newer_than_those_of_a_neighbour_are_sent_to_it),
+          TEST(an_unchanged_row_is_put_only_on_request),
+          TEST(a_link_is_up_when_all_servers_have_seen_it_near),
+          TEST(unreachable_servers_need_not_and_restarted_ones_have_not_seen_it),
+          TEST(a_seen_version_never_falls_and_foreign_ones_are_ignored),
+          TEST(messages_with_unexpected_numbers_change_nothing),
           TEST(messages_are_read_as_they_were_written), TEST(rows_arrive_in_causal_order))

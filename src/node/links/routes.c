@@ -22,13 +22,13 @@ bool routes_init(struct routes *routes, const struct plan *plan, node_id self, s
            routes->near_set && routes->up_set;
 }
 
-/* Breadth first, in a way of its own (not base/bfs.h): it runs at every change of a link, and this
- * is faster. A server's ports are complete when its turn comes: all that are nearer had theirs
- * before. Servers out of reach keep the ports they have.
+/* A breadth-first search of its own instead of base/bfs.h: it runs at every change of a link, and
+ * this is faster. A server's ports are complete when its turn comes, because all nearer servers
+ * come before it. Unreachable servers keep the ports that they have.
  *
- * Whether a neighbour is new, as far, or nearer is anybody's guess, the processor's too: so nothing
- * branches on it. A neighbour that is not new is written behind the end of the queue, where the
- * next one overwrites it; the queue has a place more than there are servers. */
+ * The processor cannot predict whether a neighbour is new, equally far or nearer, so the code does
+ * not branch on it. A neighbour that is not new is written after the end of the queue, where the
+ * next neighbour overwrites it; the queue has one place more than there are servers. */
 static uint32_t search(struct routes *routes, const port_set *links, uint16_t *hops, uint64_t *set)
 {
     const struct plan *plan = routes->plan;
@@ -60,10 +60,10 @@ static uint32_t search(struct routes *routes, const port_set *links, uint16_t *h
     return count;
 }
 
-/* Who is out of reach over links that are up is reached by the shortest way over near ones,
- * whatever the ways over links that are up are on it: each step must be nearer by one measure that
- * all agree on, or packets could go in circles. So the second search overwrites only those it
- * reaches. */
+/* A server that is unreachable over links that are up is reached by the shortest path over near
+ * links, even if that path crosses servers that have routes over links that are up: each step must
+ * come nearer by one measure on which all servers agree, or packets could go in circles. So the
+ * second search overwrites only the servers that it reaches. */
 void routes_find(struct routes *routes, const port_set *near, const port_set *up, bool equal)
 {
     memset(routes->ports, 0, routes->plan->server_count * sizeof *routes->ports);

@@ -10,7 +10,7 @@
 #include "node/arena_cases.h"
 #include "node/test_plan.h"
 
-/* Distances by relaxing every link until nothing changes: slow, and nothing like a search. */
+/* Distances by relaxing every link until nothing changes: slow, and unlike a search. */
 static void relax(const struct plan *plan, const port_set *links, node_id from, uint32_t *hops)
 {
     for (node_id v = 0; v < plan->server_count; v++)
@@ -45,7 +45,7 @@ static void links_draw(struct rng *rng, const struct plan *plan, unsigned percen
         }
 }
 
-/* The ports by which a way of the shortest length begins, one neighbour after the other. */
+/* The ports by which a shortest path begins, tested one neighbour at a time. */
 static port_set ports_expected(const struct plan *plan, const port_set *links, node_id self,
                                node_id to, uint32_t far)
 {
@@ -91,7 +91,7 @@ static void check(const struct routes *routes, const port_set *near, const port_
     free(up_hops);
 }
 
-static void ways_are_the_shortest_and_all_of_them(void **state)
+static void routes_hold_all_shortest_paths(void **state)
 {
     const char *specs[] = {"torus:3x3x3", "torus:5x2", "novacube:4x4",
                            "jellyfish:n=24,degree=4,seed=2", "torus:2x1"};
@@ -123,7 +123,7 @@ static void ways_are_the_shortest_and_all_of_them(void **state)
     }
 }
 
-static void each_piece_of_memory_may_be_refused(void **state)
+static void each_allocation_may_be_refused(void **state)
 {
     struct test_plan test;
     test_plan_open(&test, "torus:3");
@@ -138,4 +138,4 @@ static void each_piece_of_memory_may_be_refused(void **state)
     test_plan_close(&test);
 }
 
-TEST_MAIN(TEST(each_piece_of_memory_may_be_refused), TEST(ways_are_the_shortest_and_all_of_them))
+TEST_MAIN(TEST(each_allocation_may_be_refused), TEST(routes_hold_all_shortest_paths))
