@@ -1,45 +1,44 @@
 #pragma once
-/* clock: time, entropy, and the pause between two looks at memory. The layers
- * above take all three from here, so that a test can list who asks for them. */
+/* clock: time, random bytes, and the pause between two polls of memory. The layers above take all
+ * three from here, so that a test can list which code uses them. */
 
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
-typedef int64_t nsec; /* of CLOCK_MONOTONIC where it is a moment */
+typedef int64_t nsec; /* a point in time is on CLOCK_MONOTONIC */
 
 #define NSEC_PER_SEC 1000000000LL
 #define NSEC_NEVER   INT64_MAX
-#define NSEC_FAR     (NSEC_NEVER - 1) /* of timers: set, and never due */
+#define NSEC_FAR     (NSEC_NEVER - 1) /* for timers: set, but never due */
 
 nsec clock_now(void);
 
-/* Is it that late? NSEC_NEVER is never past. */
+/* Has that moment come? NSEC_NEVER never comes. */
 static inline _Bool clock_is_past(nsec moment)
 {
     return clock_now() >= moment;
 }
 
-/* The wall's time: only for what must be newer than before a restart. */
+/* Wall-clock time. Use it only for numbers that have to be higher than before a restart. */
 nsec clock_wall(void);
 
 /* `delay` from now, or NSEC_NEVER where that would overflow. */
 nsec clock_after(nsec delay);
 
-/* A length or a moment as the system wants it. */
+/* Converts a duration or a point in time for system calls. */
 static inline struct timespec clock_timespec(nsec time)
 {
     return (struct timespec){.tv_sec = time / NSEC_PER_SEC, .tv_nsec = time % NSEC_PER_SEC};
 }
 
-/* Sleeps about that long. */
 void clock_nap(nsec length);
 
-/* Random bytes of the system; never fails on a running system (asserts). */
+/* Random bytes of the system. Asserts that the system supplies them. */
 void entropy_fill(void *out, size_t size);
 uint64_t entropy_u64(void); /* never 0 */
 
-/* Tells the processor that we are polling. */
+/* Tells the processor that this thread is polling. */
 static inline void cpu_relax(void)
 {
 #if defined(__aarch64__)

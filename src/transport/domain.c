@@ -1,13 +1,13 @@
-/* domain: files that live as long as their process.
+/* domain: files that exist as long as their process.
  *
- * The owner holds a lock for writing on a file's first byte. Whoever removes a
- * dead file holds two: for reading on the first byte, which says that no owner
- * is there and keeps one from coming, and for writing on the second, which
- * keeps other removers away. So a newcomer who is refused can tell a remover
- * (retry, it takes microseconds) from an owner (busy).
+ * The owner holds a write lock on a file's first byte. A process that removes a dead file holds two
+ * locks: a read lock on the first byte, which shows that there is no owner and keeps a new owner
+ * from locking the file, and a write lock on the second byte, which keeps other removers out. So a
+ * new owner whose lock is refused can tell a remover (retry, removal takes microseconds) from an
+ * owner (busy).
  *
- * A lock is on the file, not on its name: after locking, everybody looks
- * whether the name still means the file that was locked. */
+ * A lock is on the file, not on its name. Therefore a process that has locked a file then checks
+ * that the name still refers to the file that it locked. */
 #include "transport/domain.h"
 
 #include <ctype.h>
@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 enum {
-    YIELDS_MAX = 20,     /* tries against removers, then ... */
-    TRIES_MAX = 1000,    /* ... with a nap before each: one may have lost its processor */
-    ENTRIES_MAX = 65536, /* looked at by one cleaning */
+    YIELDS_MAX = 20,     /* first tries while a remover holds the lock, then ... */
+    TRIES_MAX = 1000,    /* ... with a nap before each: the remover may not run at the moment */
+    ENTRIES_MAX = 65536, /* examined by one call of domain_clean */
     BYTE_LIFE = 0,
     BYTE_REMOVAL = 1,
 };
@@ -49,7 +49,7 @@ static bool name_is_plain(const char *name, size_t most)
     return true;
 }
 
-/* Opens a folder that must be ours alone, made if needed. */
+/* Opens a folder that must be accessible to this user only; makes it if needed. */
 static int folder_open(int above, const char *path, const char *shown, struct why *why)
 {
     struct stat found;
@@ -68,9 +68,10 @@ static int folder_open(int above, const char *path, const char *shown, struct wh
     }
     if (found.st_uid != geteuid() || (found.st_mode & 077)) {
         close(fd);
-        return why_fail(why, -EPERM, "the folder %s is %s", shown,
-                        found.st_uid != geteuid() ? "another user's; WEFT_FOLDER names another one"
-                                                  : "open to other users; chmod 700 closes it");
+        return why_fail(why, -EPERM, "the folder %s %s", shown,
+                        found.st_uid != geteuid()
+                            ? "belongs to another user; set WEFT_FOLDER to another folder"
+                            : "is accessible to other users; run chmod 700 on it");
     }
     return fd;
 }
@@ -80,16 +81,17 @@ int domain_open(char folder[DOMAIN_PATH_MAX], const char *domain, struct why *wh
     char above[DOMAIN_PATH_MAX];
     const char *wanted = getenv("WEFT_FOLDER");
     if (!domain || !name_is_plain(domain, DOMAIN_NAME_MAX))
-        return why_fail(why, -EINVAL,
-                        "bad domain '%.40s': at most %d letters, digits and . _ -, no dot first",
-                        domain ? domain : "", DOMAIN_NAME_MAX);
+        return why_fail(
+            why, -EINVAL,
+            "invalid domain '%.40s': use at most %d letters, digits and . _ -, no leading dot",
+            domain ? domain : "", DOMAIN_NAME_MAX);
     int size = wanted && *wanted
                    ? snprintf(above, sizeof above, "%s", wanted)
                    : snprintf(above, sizeof above, "/dev/shm/weft-%u", (unsigned)geteuid());
     if (size >= DOMAIN_PATH_MAX ||
         snprintf(folder, DOMAIN_PATH_MAX, "%s/%s", above, domain) >= DOMAIN_PATH_MAX)
         return why_fail(why, -ENAMETOOLONG,
-                        "the folder of domain %s has a path over %d bytes, too long for a socket",
+                        "the path of domain %s's folder is over %d bytes, too long for a socket",
                         domain, DOMAIN_PATH_MAX - 1);
     int above_fd = folder_open(AT_FDCWD, above, above, why);
     if (above_fd < 0)
@@ -108,12 +110,12 @@ void domain_leave(const char *folder)
     const char *wanted = getenv("WEFT_FOLDER");
     const char *slash = strrchr(folder, '/');
     if (rmdir(folder) < 0 || (wanted && *wanted) || !slash)
-        return; /* somebody else is in it; or the program's user made what is above */
+        return; /* another process uses it; or the user made the parent folder */
     snprintf(above, sizeof above, "%.*s", (int)(slash - folder), folder);
     (void)!rmdir(above);
 }
 
-/* Opens a regular file of ours. Non-blocking, so that a FIFO does not hold us. */
+/* Opens a regular file of this user. Non-blocking, so that a FIFO does not block us. */
 static int file_open(int folder_fd, const char *name, int flags)
 {
     struct stat found;
@@ -127,7 +129,7 @@ static int file_open(int folder_fd, const char *name, int flags)
     return fd;
 }
 
-/* Does the name still mean the open file? */
+/* Does the name still refer to the open file? */
 static bool file_is_named(int folder_fd, const char *name, int fd)
 {
     struct stat open_one, named;
@@ -135,7 +137,7 @@ static bool file_is_named(int folder_fd, const char *name, int fd)
            open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
 }
 
-/* 1 an owner, 0 nobody or a remover. */
+/* Returns 1 if an owner holds the lock, 0 if no process or only a remover does. */
 static int file_owner(int fd)
 {
     struct flock lock = lock_make(F_WRLCK, BYTE_LIFE);
@@ -144,7 +146,7 @@ static int file_owner(int fd)
     return lock.l_type == F_WRLCK;
 }
 
-/* One try: the locked descriptor, -EBUSY, or -EAGAIN for another try. */
+/* Tries once. Returns the locked descriptor, -EBUSY, or -EAGAIN to try again. */
 static int file_try_lock(int folder_fd, const char *name)
 {
     int fd = file_open(folder_fd, name, O_RDWR | O_CREAT);
@@ -152,7 +154,7 @@ static int file_try_lock(int folder_fd, const char *name)
         return fd;
     struct flock lock = lock_make(F_WRLCK, BYTE_LIFE);
     int result = fcntl(fd, F_OFD_SETLK, &lock) ? -errno : 0;
-    if (!result) /* else -EAGAIN, if another has the lock: its owner, or a remover */
+    if (!result) /* else -EAGAIN if the file is locked, by its owner or by a remover */
         result = file_is_named(folder_fd, name, fd) ? fd : -EAGAIN;
     else if (file_owner(fd) == 1)
         result = -EBUSY;
@@ -223,7 +225,7 @@ int domain_file_alive(const char *folder, const char *name)
     return domain_file_read(folder, name, NULL, 0, &none);
 }
 
-/* The socket that belongs to a context's file, or the other way round. */
+/* The name of the socket that belongs to a context's file, or the reverse. */
 static void name_exchange(char out[DOMAIN_FILE_MAX], const char *name, const char *prefix)
 {
     snprintf(out, DOMAIN_FILE_MAX, "%s%s", prefix, strchr(name, '.'));
@@ -234,7 +236,8 @@ static int file_remove(int folder_fd, const char *name)
     return unlinkat(folder_fd, name, 0) ? 0 : 1;
 }
 
-/* Removes the file if nobody owns it. Returns how many were removed with it. */
+/* Removes the file, and a context's socket, if no process owns it. Returns how many files it
+ * removed. */
 static int file_clean(int folder_fd, const char *name)
 {
     int count = 0;
@@ -252,11 +255,12 @@ static int file_clean(int folder_fd, const char *name)
         }
         count += file_remove(folder_fd, name);
     }
-    close(fd); /* and both locks */
+    close(fd); /* releases both locks */
     return count;
 }
 
-/* A socket whose context's file is gone: nobody makes them in that order. */
+/* Removes a socket whose context's file does not exist. No running context has such a socket,
+ * because the context's file is made first. */
 static int socket_clean(int folder_fd, const char *name)
 {
     char context[DOMAIN_FILE_MAX];

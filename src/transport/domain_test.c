@@ -49,7 +49,7 @@ static void names_of_domains_are_checked(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         why.text[0] = '\0';
         assert_int_equal(domain_open(folder, bad[i], &why), -EINVAL);
-        assert_non_null(strstr(why.text, "bad domain"));
+        assert_non_null(strstr(why.text, "invalid domain"));
     }
     assert_int_equal(domain_open(folder, NULL, &why), -EINVAL);
     char deep[80];
@@ -61,7 +61,7 @@ static void names_of_domains_are_checked(void **state)
     scratch_close(&scratch);
 }
 
-static void a_folder_open_to_others_is_refused(void **state)
+static void a_folder_accessible_to_others_is_refused(void **state)
 {
     struct scratch scratch;
     char folder[DOMAIN_PATH_MAX], link[120];
@@ -73,7 +73,7 @@ static void a_folder_open_to_others_is_refused(void **state)
 
     assert_int_equal(chmod(scratch.folder, 0750), 0);
     assert_int_equal(domain_open(folder, SCRATCH_DOMAIN, &why), -EPERM);
-    assert_non_null(strstr(why.text, "open to other users"));
+    assert_non_null(strstr(why.text, "is accessible to other users"));
     assert_int_equal(chmod(scratch.folder, 0700), 0);
 
     assert_int_equal(chmod(scratch.above, 0701), 0);
@@ -116,8 +116,8 @@ static void a_lock_lasts_as_long_as_its_descriptor(void **state)
     scratch_close(&scratch);
 }
 
-/* A daemon may run without standard input: 0 is a descriptor as any other. */
-static void descriptor_0_opens_folders_and_files_too(void **state)
+/* A daemon may run without standard input, so 0 may be any descriptor. */
+static void descriptor_0_can_be_a_folder_or_a_file(void **state)
 {
     struct scratch scratch;
     char folder[DOMAIN_PATH_MAX], bytes[8];
@@ -127,7 +127,7 @@ static void descriptor_0_opens_folders_and_files_too(void **state)
     close(STDIN_FILENO);
     assert_int_equal(domain_open(folder, SCRATCH_DOMAIN, NULL), 0);
     int fd = domain_file_lock(scratch.folder, "claim.1");
-    assert_true(fd > 0); /* the folder had 0 meanwhile */
+    assert_true(fd > 0); /* meanwhile the folder has 0 */
     assert_int_equal(write(fd, "words", 5), 5);
     assert_int_equal(domain_file_alive(scratch.folder, "claim.1"), 1);
     assert_int_equal(domain_file_read(scratch.folder, "claim.1", bytes, sizeof bytes, &got), 1);
@@ -139,7 +139,7 @@ static void descriptor_0_opens_folders_and_files_too(void **state)
     assert_int_equal(domain_clean(scratch.folder), 1);
     assert_int_equal(domain_file_read(scratch.folder, "claim.1", bytes, sizeof bytes, &got), 0);
     assert_int_equal(got, 0);
-    assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1); /* all was closed */
+    assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1); /* everything was closed */
     if (input >= 0) {
         assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
         close(input);
@@ -147,7 +147,7 @@ static void descriptor_0_opens_folders_and_files_too(void **state)
     scratch_close(&scratch);
 }
 
-static void what_a_killed_process_left_is_removed_and_the_rest_stays(void **state)
+static void only_the_files_of_a_killed_process_are_removed(void **state)
 {
     struct scratch scratch;
     int ready[2];
@@ -166,8 +166,8 @@ static void what_a_killed_process_left_is_removed_and_the_rest_stays(void **stat
     }
     assert_int_equal(read(ready[0], &byte, 1), 1);
     file_make(scratch.folder, "socket.1");
-    file_make(scratch.folder, "socket.2"); /* of nobody */
-    file_make(scratch.folder, "notes");    /* not ours to judge */
+    file_make(scratch.folder, "socket.2"); /* without a context's file */
+    file_make(scratch.folder, "notes");    /* not a file of this kind */
     int mine = domain_file_lock(scratch.folder, "context.3");
     assert_true(mine >= 0);
     file_make(scratch.folder, "socket.3");
@@ -187,9 +187,9 @@ static void what_a_killed_process_left_is_removed_and_the_rest_stays(void **stat
     scratch_close(&scratch);
 }
 
-/* Takes the name again and again, and each time is its only owner although
- * another process cleans all the time. */
-static void cleaning_does_not_disturb_those_who_come(void **state)
+/* Locks the name again and again, and each time is its only owner although another process cleans
+ * all the time. */
+static void cleaning_does_not_disturb_new_owners(void **state)
 {
     enum { TURNS = 20000 };
     struct scratch scratch;
@@ -214,7 +214,8 @@ static void cleaning_does_not_disturb_those_who_come(void **state)
     scratch_close(&scratch);
 }
 
-TEST_MAIN(TEST(descriptor_0_opens_folders_and_files_too), TEST(names_of_domains_are_checked),
-          TEST(a_folder_open_to_others_is_refused), TEST(a_lock_lasts_as_long_as_its_descriptor),
-          TEST(what_a_killed_process_left_is_removed_and_the_rest_stays),
-          TEST(cleaning_does_not_disturb_those_who_come))
+TEST_MAIN(TEST(descriptor_0_can_be_a_folder_or_a_file), TEST(names_of_domains_are_checked),
+          TEST(a_folder_accessible_to_others_is_refused),
+          TEST(a_lock_lasts_as_long_as_its_descriptor),
+          TEST(only_the_files_of_a_killed_process_are_removed),
+          TEST(cleaning_does_not_disturb_new_owners))

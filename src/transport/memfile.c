@@ -1,7 +1,7 @@
-/* memfile: see the header. Two facts it leans on: a seal is never taken off
- * again, so one look at a peer's file is enough; and only files of memfd_create
- * on tmpfs can be sealed, so a sealed one cannot run out of a quota or be
- * truncated under our feet (huge pages of hugetlbfs could fault: refused). */
+/* memfile: see the header. It relies on two facts. A seal is never removed, so one check of a
+ * peer's file is enough. And only files of memfd_create on tmpfs can be sealed, so a sealed file
+ * cannot run out of a quota or be truncated while we use it (huge pages of hugetlbfs could fault,
+ * so such a file is refused). */
 #include "transport/memfile.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define MEMFILE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define HUGE_PAGE     (2u << 20)
 
-/* Where the system lets shared memory have huge pages only if asked. */
+/* Asks for huge pages, because some systems give them to shared memory only on request. */
 static void memfile_advise(const struct memfile *file)
 {
     if (file->size >= HUGE_PAGE)
@@ -81,13 +81,13 @@ int memfile_map(struct memfile *file, int fd, size_t size, int writable)
     int result = size ? memfile_check(fd, size) : -EPROTO;
     if (!result)
         result = memfile_map_pages(file);
-    if (result == -EACCES || result == -EPERM) /* it gave us less than it said */
+    if (result == -EACCES || result == -EPERM) /* the peer gave us fewer rights than it claimed */
         result = -EPROTO;
     return result ? memfile_fail(file, result) : 0;
 }
 
-/* A read-only descriptor keeps honest peers from mistakes. It is no wall: a
- * process of the same user could open the file anew, as it could trace us. */
+/* A read-only descriptor protects honest peers from their mistakes. It is no security boundary: a
+ * process of the same user could reopen the file for writing, just as it could trace us. */
 int memfile_share(const struct memfile *file, int writable)
 {
     assert(file->fd >= 0);
@@ -134,7 +134,7 @@ int memfile_reserve(const struct memfile *file)
     return result == -ENOSPC ? -ENOMEM : result;
 }
 
-/* By the kernel, from file to file. */
+/* The kernel copies from file to file. */
 static int memfile_copy(int to, int from, size_t size)
 {
     if (lseek(to, 0, SEEK_SET) < 0)
@@ -149,9 +149,9 @@ static int memfile_copy(int to, int from, size_t size)
     return 0;
 }
 
-/* The kernel maps the new pages over the old ones in one step: a thread that touches
- * them meanwhile waits for it in its page fault. The system call itself, since
- * ThreadSanitizer takes the function's for a write to all of the memory. */
+/* The kernel maps the new pages over the old ones in one step: a thread that touches them meanwhile
+ * waits in its page fault. This uses the system call directly, because ThreadSanitizer takes the
+ * mmap function for a write to all of the memory. */
 static int memfile_map_over(const struct memfile *file, int fd)
 {
     long base = syscall(SYS_mmap, file->base, file->size, PROT_READ | PROT_WRITE,

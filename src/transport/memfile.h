@@ -1,7 +1,7 @@
 #pragma once
-/* memfile: memory without a name that two processes map. It is sealed against
- * shrinking, so that a peer cannot make our reads fault, and vanishes with the
- * last process that has it: nothing is left after a kill. */
+/* memfile: memory without a name that two processes map. It is sealed against shrinking, so that a
+ * peer cannot make our reads fault. It vanishes when the last process that has it ends, so a killed
+ * process leaves nothing behind. */
 
 #include <stddef.h>
 
@@ -14,29 +14,30 @@ struct memfile {
     int writable;
 };
 
-/* Zeroed, page-aligned, sealed. Negative errno. */
+/* The memory is zeroed, page-aligned and sealed. Returns 0 or a negative errno. */
 MUST_CHECK int memfile_open(struct memfile *file, const char *label, size_t size);
 
-/* Maps what a peer sent. Takes over the descriptor, also on failure. Refuses
- * (-EPROTO) what is not a memory file, is not sealed against shrinking, or is
- * not of exactly `size` bytes. */
+/* Maps a file that a peer sent. Takes over the descriptor, even on failure. Refuses (-EPROTO) a
+ * file that is not a memory file, is not sealed against shrinking, or does not have exactly `size`
+ * bytes. */
 MUST_CHECK int memfile_map(struct memfile *file, int fd, size_t size, int writable);
 
-/* A descriptor of the same memory to give away, read-only or not; the
- * caller's to close. */
+/* Returns another descriptor of the same memory, read-only or writable, to give away. The caller
+ * closes it. */
 MUST_CHECK int memfile_share(const struct memfile *file, int writable);
 
-/* Its pages are there from here on, so that touching them cannot fault. -ENOMEM: they would
- * not be; so much that it is hopeless is refused before a page is touched, lest the system
- * end some process to find them. */
+/* Allocates the pages now, so that touching them later cannot fault. -ENOMEM: there is not enough
+ * memory. A hopelessly large request is refused before a page is touched, so that the system does
+ * not kill some process to find memory. */
 MUST_CHECK int memfile_reserve(const struct memfile *file);
 
-/* What the system could still give, by its own word; SIZE_MAX if it says nothing. */
+/* How much memory the system says it can still give; SIZE_MAX if it does not say. */
 size_t memfile_available(void);
 
-/* Other memory at the same address: that of `by`, of the same size, which is closed. With
- * `keep` it gets what the file holds. Threads that read meanwhile read the one or the other;
- * who has mapped the file elsewhere keeps what was. On failure both are as before. */
+/* Puts other memory at the same address: that of `by`, which has the same size and is closed. With
+ * `keep` the new memory first receives the old contents. Threads that read meanwhile read either
+ * the old or the new memory; a process that has mapped the file elsewhere keeps the old memory. On
+ * failure both files are unchanged. */
 MUST_CHECK int memfile_replace(struct memfile *file, struct memfile *by, int keep);
 
 void memfile_close(struct memfile *file);

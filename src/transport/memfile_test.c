@@ -32,7 +32,7 @@ static void both_sides_see_the_same_memory(void **state)
     assert_int_equal(there[0], 1);
     assert_int_equal(here[SIZE - 1], 2);
     memfile_close(&ours);
-    assert_int_equal(there[0], 1); /* it lives as long as one has it */
+    assert_int_equal(there[0], 1); /* it exists as long as one of the two has it */
     memfile_close(&theirs);
     memfile_close(&theirs); /* harmless */
 }
@@ -52,7 +52,7 @@ static void a_read_only_share_cannot_be_mapped_for_writing(void **state)
     memfile_close(&ours);
 }
 
-static void nobody_can_resize_it(void **state)
+static void a_sealed_file_cannot_be_resized(void **state)
 {
     struct memfile ours;
     assert_int_equal(memfile_open(&ours, "test", SIZE), 0);
@@ -71,7 +71,7 @@ static void refuse(int fd, size_t size)
     assert_int_equal(fcntl(fd, F_GETFD), -1); /* taken over, and closed */
 }
 
-static void what_a_peer_should_not_send_is_refused(void **state)
+static void files_that_are_not_sealed_memory_are_refused(void **state)
 {
     struct memfile ours;
     assert_int_equal(memfile_open(&ours, "test", SIZE), 0);
@@ -95,7 +95,7 @@ static void what_a_peer_should_not_send_is_refused(void **state)
     assert_int_equal(memfile_map(&file, -1, SIZE, 0), -EPROTO);
 }
 
-static void no_memory_is_an_error(void **state)
+static void impossible_sizes_are_refused(void **state)
 {
     struct memfile file;
     assert_int_equal(memfile_open(&file, "test", 0), -EINVAL);
@@ -112,7 +112,7 @@ static void fill(uint8_t *bytes, unsigned seed)
         bytes[i] = (uint8_t)(i * 7 + (i >> 8) + seed);
 }
 
-static void replaced_memory_is_out_of_reach_of_whoever_mapped_it(void **state)
+static void earlier_mappings_do_not_reach_the_replacement(void **state)
 {
     uint8_t expected[SIZE];
     fill(expected, 1);
@@ -131,13 +131,13 @@ static void replaced_memory_is_out_of_reach_of_whoever_mapped_it(void **state)
             assert_memory_equal(here, expected, SIZE);
         for (unsigned i = 0; i < SIZE && !keep; i++)
             assert_int_equal(here[i], 0);
-        assert_memory_equal(there, expected, SIZE); /* theirs is as it was, ... */
-        there[3] = 99;                              /* ... and theirs alone */
+        assert_memory_equal(there, expected, SIZE); /* the peer's copy is unchanged, ... */
+        there[3] = 99;                              /* ... and separate from ours */
         assert_int_not_equal(here[3], 99);
         memfile_close(&theirs);
         assert_int_equal(memfile_map(&theirs, memfile_share(&ours, 1), SIZE, 1), 0);
         here[4] = 44;
-        assert_int_equal(((uint8_t *)theirs.base)[4], 44); /* what is shared now is the new */
+        assert_int_equal(((uint8_t *)theirs.base)[4], 44); /* the new memory is shared now */
         memfile_close(&theirs);
         memfile_close(&ours);
     }
@@ -146,7 +146,7 @@ static void replaced_memory_is_out_of_reach_of_whoever_mapped_it(void **state)
 struct reading {
     const _Atomic uint64_t *word;
     _Atomic bool stop;
-    _Atomic uint64_t strange; /* values that neither file had */
+    _Atomic uint64_t strange; /* values that were in neither file */
 };
 
 static void *read_on(void *argument)
@@ -181,7 +181,7 @@ static void readers_do_not_notice_a_replacement(void **state)
     memfile_close(&file);
 }
 
-static void reserved_pages_are_there(void **state)
+static void reserved_pages_are_allocated(void **state)
 {
     struct memfile file;
     struct stat status;
@@ -192,9 +192,9 @@ static void reserved_pages_are_there(void **state)
     assert_int_equal(fstat(file.fd, &status), 0);
     assert_true(status.st_blocks * 512 >= 1 << 20);
     memfile_close(&file);
-    /* More than any machine has: refused, and nothing is taken to find that out. */
+    /* More than any machine has: refused without allocating anything. */
     int result = memfile_open(&file, "test", (size_t)1 << 45);
-    if (result == 0) { /* else there is not even room to map it */
+    if (result == 0) { /* else there is no room even to map it */
         result = memfile_reserve(&file);
         assert_int_equal(fstat(file.fd, &status), 0);
         assert_int_equal(status.st_blocks, 0);
@@ -203,7 +203,7 @@ static void reserved_pages_are_there(void **state)
     memfile_close(&file);
 }
 
-/* Has the system been asked for huge pages there? */
+/* Was the system asked for huge pages there? */
 static bool is_advised(const struct memfile *file)
 {
     FILE *maps = fopen("/proc/self/smaps", "r");
@@ -226,7 +226,7 @@ static void only_large_files_ask_for_huge_pages(void **state)
 {
     enum { HUGE = 2 << 20 };
     if (access("/sys/kernel/mm/transparent_hugepage", F_OK))
-        skip(); /* a kernel without them */
+        skip(); /* a kernel without huge pages */
     static const struct {
         size_t size;
         bool advised;
@@ -240,7 +240,7 @@ static void only_large_files_ask_for_huge_pages(void **state)
 }
 
 TEST_MAIN(TEST(only_large_files_ask_for_huge_pages), TEST(both_sides_see_the_same_memory),
-          TEST(a_read_only_share_cannot_be_mapped_for_writing), TEST(nobody_can_resize_it),
-          TEST(what_a_peer_should_not_send_is_refused), TEST(no_memory_is_an_error),
-          TEST(replaced_memory_is_out_of_reach_of_whoever_mapped_it),
-          TEST(readers_do_not_notice_a_replacement), TEST(reserved_pages_are_there))
+          TEST(a_read_only_share_cannot_be_mapped_for_writing),
+          TEST(a_sealed_file_cannot_be_resized), TEST(files_that_are_not_sealed_memory_are_refused),
+          TEST(impossible_sizes_are_refused), TEST(earlier_mappings_do_not_reach_the_replacement),
+          TEST(readers_do_not_notice_a_replacement), TEST(reserved_pages_are_allocated))

@@ -4,7 +4,7 @@
 #include "base/test.h"
 #include "transport/transport.h"
 
-static void only_what_nobody_took_is_closed(void **state)
+static void only_descriptors_that_were_not_taken_are_closed(void **state)
 {
     struct parcel parcel = {.fd_count = 2, .size = 7};
     assert_int_equal(pipe(parcel.fds), 0);
@@ -19,4 +19,4 @@ static void only_what_nobody_took_is_closed(void **state)
     close(kept);
 }
 
-TEST_MAIN(TEST(only_what_nobody_took_is_closed))
+TEST_MAIN(TEST(only_descriptors_that_were_not_taken_are_closed))

@@ -1,7 +1,6 @@
 #pragma once
-/* scratch: what tests of transports and names begin with: a domain's folder of
- * their own, so that they can run beside each other, and a count of
- * descriptors, to see what leaks. */
+/* scratch: the start of most tests of transports and names: a domain folder of their own, so that
+ * tests can run side by side, and a count of open descriptors, to find leaks. */
 
 #include <dirent.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 #define SCRATCH_DOMAIN "test"
 
 struct scratch {
-    char above[32]; /* WEFT_FOLDER; short, since sockets lie below it */
+    char above[32]; /* WEFT_FOLDER; short, because the paths of sockets begin with it */
     char folder[DOMAIN_PATH_MAX];
 };
 
@@ -28,14 +27,14 @@ static inline void scratch_open(struct scratch *scratch)
         fail_msg("%s", why.text);
 }
 
-/* Nothing may be left in it. */
+/* Asserts that the folder is empty, and removes it. */
 static inline void scratch_close(const struct scratch *scratch)
 {
     assert_int_equal(rmdir(scratch->folder), 0);
     assert_int_equal(rmdir(scratch->above), 0);
 }
 
-/* Open descriptors of this process, and always the one that counts them. */
+/* Counts this process's open descriptors. The one used for counting is always included. */
 static inline unsigned scratch_descriptors(void)
 {
     unsigned count = 0;

@@ -1,6 +1,6 @@
 #pragma once
-/* socket: IP addresses as a person writes them, as a context_address carries them, and
- * as the system wants them. */
+/* socket: IP addresses as a person writes them, as a context_address carries them, and as the
+ * system calls expect them. */
 
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -12,15 +12,15 @@ struct socket_address {
     socklen_t size;
 };
 
-/* Port 0. -EINVAL: not an IP address of one interface (names and "any" are not). */
+/* Sets port 0. -EINVAL: not an IP address of one interface (host names and "any" are refused). */
 MUST_CHECK int socket_parse(const char *text, struct socket_address *out);
 
-/* -EINVAL: it has none. */
+/* -EINVAL: the context_address has no IP address. */
 MUST_CHECK int socket_of_address(const struct context_address *address, struct socket_address *out);
 void socket_to_address(const struct socket_address *from, struct context_address *out);
 
-/* Address and port. */
+/* Compares address and port. */
 bool socket_same(const struct socket_address *one, const struct socket_address *other);
 
-/* The address a descriptor is bound to. */
+/* Writes the address that a descriptor is bound to. */
 MUST_CHECK int socket_local(int fd, struct socket_address *out);

@@ -421,7 +421,7 @@ class Refusals(Shells):
         open_one = self.folder / "open"
         open_one.mkdir()
         open_one.chmod(0o755)
-        for folder, why in ((open_one, "is open to other users; chmod 700 closes it"),
+        for folder, why in ((open_one, "is accessible to other users; run chmod 700 on it"),
                             (self.folder / "no" / "such", "No such file or directory")):
             self.env["WEFT_FOLDER"] = str(folder)
             for command in ("list", "trace", "clean"):

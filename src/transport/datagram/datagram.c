@@ -1,28 +1,28 @@
-/* datagram: the timer of all pipes of a transport, and who gets which datagram.
+/* datagram: the timer of all pipes of a transport, and the dispatch of received datagrams.
  *
- * A pipe has two random numbers, one for each direction, that its ends told each other over the
- * lifeline; a datagram for a number we do not have, or not from its peer, is counted and dropped.
+ * A pipe has two random numbers, one for each direction, which its ends exchanged over the
+ * lifeline. A datagram with an unknown number, or not from the pipe's peer, is counted and dropped.
  *
  *   DATAGRAM_FRAME   outlet -> inlet   a numbered frame
- *   DATAGRAM_RETURN  inlet -> outlet   which frames came, how many were released,
+ *   DATAGRAM_RETURN  inlet -> outlet   which frames arrived, how many were released,
  *                                      and acknowledgements, numbered too
- *   DATAGRAM_ASK     outlet -> inlet   which acknowledgements came; where are you?
+ *   DATAGRAM_ASK     outlet -> inlet   which acknowledgements arrived; may ask for a RETURN
  *
- * The network may lose, double and reorder. What both sides say is cumulative,
- * so the next datagram repairs the loss of the last, and each side repeats what
- * was not confirmed, ever more slowly, until the lifeline breaks: frames come
- * in order, once, and none is lost while both live. Credit keeps a sender from
- * overrunning a receiver: at most a window of frames is not yet released.
+ * The network may lose, duplicate and reorder. What each side reports is cumulative, so the next
+ * datagram repairs the loss of the last. Each side repeats what was not confirmed, ever more
+ * slowly, until the lifeline breaks: frames arrive in order, once, and none is lost while both
+ * processes run. Credit keeps a sender from overrunning a receiver: at most a window of frames is
+ * not yet released.
  *
- * The poller watches the carrier; while threads poll by progress() it is left to
- * them, until they arm() or have not come for a while. */
+ * The poller watches the carrier. While threads poll by progress() they receive instead, until they
+ * call arm() or have not polled for a while. */
 #include "transport/datagram/datagram.h"
 
 #include <errno.h>
 
 #include "base/check.h"
 
-#define IDLE_NSEC (1000 * 1000LL) /* threads that have not polled for so long do not poll */
+#define IDLE_NSEC (1000 * 1000LL) /* without polls for this long, threads have stopped */
 
 /* ---- the timer ---- */
 
@@ -31,7 +31,7 @@ static void core_wake(struct datagram_core *core, nsec at)
     if (at >= core->timer.at)
         return;
     int result = poller_set(core->poller, &core->timer, at);
-    assert(result == 0); /* it was set already */
+    assert(result == 0); /* the timer was set already */
 }
 
 void datagram_pipe_wake(struct datagram_pipe *pipe, nsec at)
@@ -222,7 +222,7 @@ void datagram_link_lost(struct transport_link *base)
     }
 }
 
-/* We send none, so none is right. */
+/* We send no control messages, so any that arrives is invalid. */
 int datagram_link_control(struct transport_link *link, struct control *control)
 {
     return -EPROTO;

@@ -1,11 +1,12 @@
 #pragma once
-/* datagram: pipes over a carrier that may lose, double and reorder.
- *   datagram.c         the timer, who gets which datagram
+/* datagram: pipes over a carrier that may lose, duplicate and reorder datagrams.
+ *   datagram.c         the timer, and the dispatch of received datagrams
  *   datagram_outlet.c  the sender's end of a pipe
  *   datagram_inlet.c   the receiver's end
- *   datagram_ops.c     both ends as a table
- * A transport begins with a datagram_core and its links with a datagram_link; what it adds is the
- * carrier: a socket (udp.c), or the relay of a node (routed.c). */
+ *   datagram_ops.c     both ends as a table of operations
+ *
+ * The transports that use it begin with a datagram_core, and their links with a datagram_link. They
+ * add the carrier: a socket (udp.c), or the relay of a node (routed.c). */
 
 #include <stdalign.h>
 #include <stdlib.h>
@@ -15,15 +16,15 @@
 #include "transport/datagram/datagram_wire.h"
 #include "transport/datagram/resend.h"
 
-#define DATAGRAM_AGAIN_NSEC     (10 * 1000 * 1000LL)  /* until something is sent again, at first */
-#define DATAGRAM_AGAIN_NSEC_MAX (320 * 1000 * 1000LL) /* and at last, after doubling */
-#define DATAGRAM_DELAY_NSEC     (2 * 1000 * 1000LL)   /* how long news may wait for company */
+#define DATAGRAM_AGAIN_NSEC     (10 * 1000 * 1000LL)  /* first delay before sending again */
+#define DATAGRAM_AGAIN_NSEC_MAX (320 * 1000 * 1000LL) /* longest delay, after doubling */
+#define DATAGRAM_DELAY_NSEC     (2 * 1000 * 1000LL) /* how long news may wait to be sent together */
 
-#define DATAGRAM_BATCH 16  /* datagrams of one system call */
-#define DATAGRAM_SMALL 128 /* bytes that a slot holds itself */
+#define DATAGRAM_BATCH 16  /* datagrams per system call */
+#define DATAGRAM_SMALL 128 /* bytes that fit into a slot */
 
-/* A frame's body at either end. Windows are wide and most frames small, so only
- * large ones take memory of their own, and only while they are there. */
+/* A frame's body at either end. Windows are wide and most frames small, so only a large frame gets
+ * memory of its own, and only while it is in the window. */
 struct datagram_body {
     uint8_t *large; /* owned, or NULL: the body is small */
     alignas(16) uint8_t small[DATAGRAM_SMALL];
@@ -34,7 +35,7 @@ static inline const uint8_t *datagram_body_data(const struct datagram_body *body
     return body->large ? body->large : body->small;
 }
 
-/* Where to write a body of that size; NULL without memory. */
+/* Returns where to write a body of that size; NULL if there is no memory. */
 static inline uint8_t *datagram_body_room(struct datagram_body *body, size_t size)
 {
     body->large = size > DATAGRAM_SMALL ? malloc(size) : NULL;
@@ -50,31 +51,31 @@ static inline void datagram_body_free(struct datagram_body *body)
 struct datagram_core;
 struct datagram_batch;
 
-/* What moves the datagrams: the socket of udp.c, or the relay of routed.c. */
+/* Moves the datagrams: the socket of udp.c, or the relay of routed.c. */
 struct datagram_carrier {
-    void (*send)(struct datagram_batch *batch); /* all of it; what is refused is lost */
-    int (*receive)(struct datagram_core *core); /* returns how many datagrams came */
+    void (*send)(struct datagram_batch *batch); /* sends all; a datagram that is refused is lost */
+    int (*receive)(struct datagram_core *core); /* returns how many datagrams arrived */
     void (*watch)(struct datagram_core *core, bool on);
 };
 
 struct datagram_counts {
     uint64_t datagrams; /* received */
-    uint64_t garbage;   /* that did not parse, or said what cannot be */
-    uint64_t stray;     /* for a pipe we do not have, or not from its peer */
-    uint64_t doubles;   /* frames that had come already */
+    uint64_t garbage;   /* that did not parse, or that contradict the state */
+    uint64_t stray;     /* for an unknown pipe, or not from its peer */
+    uint64_t doubles;   /* frames that had already arrived */
     uint64_t resent;    /* frames sent again */
-    uint64_t refused;   /* datagrams the socket did not take */
+    uint64_t refused;   /* datagrams that the socket did not take */
 };
 
 struct datagram_core {
     struct transport transport;
     const struct datagram_carrier *carrier;
     struct poller *poller;
-    struct poller_timer timer; /* always set; due when the earliest pipe is */
-    bool polled;               /* threads poll: the descriptor is left to them */
+    struct poller_timer timer; /* always set; fires when the earliest pipe is due */
+    bool polled;               /* threads poll, so the descriptor is not watched */
     bool polled_lately;
-    nsec idle_at;        /* when to look whether they still do */
-    uint32_t window;     /* frames of a pipe that the carrier can hold */
+    nsec idle_at;        /* when to check whether threads still poll */
+    uint32_t window;     /* frames per pipe that the carrier can hold */
     struct id_map pipes; /* struct datagram_pipe by its id */
     struct list all;
     struct datagram_counts counts;
@@ -86,25 +87,25 @@ struct datagram_link {
     bool lost;
 };
 
-/* What the two ends have in common. */
+/* The common part of both ends. */
 struct datagram_pipe {
     struct list node;
     struct datagram_link *link;
     struct doorbell *bell; /* borrowed */
-    uint64_t id;           /* datagrams to us carry it */
-    uint64_t peer;         /* datagrams from us carry it; 0 until it is known */
-    nsec due;              /* when the timer calls back; NSEC_NEVER: not */
+    uint64_t id;           /* in datagrams to us */
+    uint64_t peer;         /* in datagrams from us; 0 until it is known */
+    nsec due;              /* when the timer calls late(); NSEC_NEVER: it does not */
     void (*heard)(struct datagram_pipe *pipe, const struct pipe_datagram *datagram);
-    void (*late)(struct datagram_pipe *pipe, nsec now); /* due has been reset */
+    void (*late)(struct datagram_pipe *pipe, nsec now); /* the timer has reset `due` */
 };
 
 MUST_CHECK int datagram_pipe_open(struct datagram_pipe *pipe, struct datagram_link *link,
                                   struct doorbell *bell);
 void datagram_pipe_close(struct datagram_pipe *pipe);
-/* Another number than the random one it got. -EEXIST */
+/* Replaces the random number of the pipe. -EEXIST: the number is in use. */
 MUST_CHECK int datagram_pipe_renumber(struct datagram_pipe *pipe, uint64_t id);
 
-/* A pipe whose two numbers both ends know by themselves. */
+/* For a pipe whose two numbers both ends know without exchanging them. */
 struct datagram_numbers {
     uint64_t own;
     uint64_t peer;
@@ -116,11 +117,10 @@ MUST_CHECK int datagram_inlet_open_numbered(struct transport_link *link, struct 
                                             const struct datagram_numbers *numbers,
                                             struct inlet **inlet);
 
-/* Has late() called at that moment, or earlier if that was wanted before. */
+/* Makes the timer call late() at that moment, or earlier if that was requested before. */
 void datagram_pipe_wake(struct datagram_pipe *pipe, nsec at);
 
-/* Datagrams to one peer for one system call. What the socket refuses is lost, as
- * in the network. */
+/* Datagrams to one peer for one system call. What the socket refuses is lost, as in the network. */
 struct datagram_batch {
     struct datagram_pipe *pipe;
     unsigned count;
@@ -133,20 +133,20 @@ void datagram_batch_add(struct datagram_batch *batch, const struct pipe_datagram
                         const uint8_t *body);
 void datagram_batch_send(struct datagram_batch *batch);
 
-/* The core of a transport: all but what carries its datagrams, which the caller then opens. */
+/* Opens the core of a transport: everything but the carrier, which the caller then opens. */
 MUST_CHECK int datagram_core_open(struct datagram_core *core, const struct transport_ops *ops,
                                   const struct datagram_carrier *carrier,
                                   const struct transport_config *config);
 void datagram_core_close(struct datagram_core *core);
-/* The pipe that a datagram is for, and the datagram read; NULL: none, and it was counted. The
- * carrier looks whether it came from the pipe's peer, and calls heard(). */
+/* Reads a datagram and returns the pipe that it is for; NULL: there is none, and it was counted.
+ * The carrier then checks that it came from the pipe's peer, and calls heard(). */
 struct datagram_pipe *datagram_pipe_of(struct datagram_core *core, const uint8_t *bytes,
                                        size_t size, struct pipe_datagram *datagram);
 
-/* One datagram without a body. */
+/* Sends one datagram without a body. */
 void datagram_send(struct datagram_pipe *pipe, const struct pipe_datagram *datagram);
 
-/* What the ops tables of both have in common. */
+/* What the tables of both transports share. */
 extern const struct pipe_ops datagram_pipe_ops;
 void datagram_link_lost(struct transport_link *link);
 int datagram_link_control(struct transport_link *link, struct control *control);

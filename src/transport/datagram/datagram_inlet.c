@@ -1,14 +1,12 @@
 /* datagram_inlet: the receiver's end of a pipe.
  *
- * Frames wait in a fixed pool of slots, a window of them. The sender may have
- * `window` frames beyond those released, so a slot is always free for a frame
- * that has credit, and those not pulled yet span at most a window of numbers:
- * `order`, indexed by number % window, finds them. Frames are released in any
- * order; what counts is how many.
+ * Frames wait in a fixed pool of `window` slots. The sender may send `window` frames beyond those
+ * released, so there is always a free slot for a frame that has credit. The numbers of the frames
+ * not yet pulled span at most a window, so `order`, indexed by number % window, finds them. Frames
+ * are released in any order; only their number matters.
  *
- * Invariants: pulled <= expected < released + window + 1; the frames below
- * `expected` have all come; free_count == window - frames that came and were
- * not released.
+ * Invariants: pulled <= expected < released + window + 1; all frames below `expected` have arrived;
+ * free_count == window - number of frames that arrived and were not released.
  *
  * Acknowledgements are numbered and kept until the sender confirms them. */
 #include <errno.h>
@@ -20,9 +18,9 @@
 #include "transport/datagram/datagram.h"
 
 enum {
-    ACKS_ON_WAY_MAX = 512, /* unconfirmed ones that are sent; the sender holds 1024 */
-    ACKS_START = 64,       /* a power of two, as all that follow */
-    REPORTS_MAX = 8,       /* datagrams of one go */
+    ACKS_ON_WAY_MAX = 512, /* unconfirmed acknowledgements in flight; the sender holds 1024 */
+    ACKS_START = 64,       /* a power of two; it doubles */
+    REPORTS_MAX = 8,       /* datagrams sent at once */
     NOBODY = 0xffff,
 };
 
@@ -42,17 +40,17 @@ struct datagram_inlet {
     uint32_t window;
     uint32_t free_count;
     uint16_t free_slots[DATAGRAM_WINDOW_MAX];
-    uint16_t order[DATAGRAM_WINDOW_MAX]; /* slots of what was not pulled, by number % window */
-    uint64_t expected;                   /* the first frame that has not come */
+    uint16_t order[DATAGRAM_WINDOW_MAX]; /* slots of frames not yet pulled, by number % window */
+    uint64_t expected;                   /* the first frame that has not arrived */
     uint64_t pulled;                     /* the first frame that was not pulled */
-    uint64_t released;                   /* how many were */
+    uint64_t released;                   /* how many were released */
     uint64_t told_expected;
     uint64_t told_released;
     nsec told_at;
-    nsec tell_at;       /* NSEC_NEVER: nothing new to tell */
+    nsec tell_at;       /* NSEC_NEVER: there is no news */
     struct resend made; /* acknowledgements */
     size_t ack_capacity;
-    struct acknowledgement *acks; /* a ring, by number */
+    struct acknowledgement *acks; /* a ring, indexed by number */
     struct inlet_slot slots[];
 };
 
@@ -108,7 +106,7 @@ static void inlet_tell(struct datagram_inlet *inlet, nsec now)
     }
 }
 
-/* Soon, together with what else happens; or at once, but not too often. */
+/* Reports soon, together with other news; if urgent, at once, but not too often. */
 static void inlet_tell_soon(struct datagram_inlet *inlet, bool urgent)
 {
     nsec now = clock_now();
@@ -121,7 +119,7 @@ static void inlet_tell_soon(struct datagram_inlet *inlet, bool urgent)
     inlet_wake(inlet);
 }
 
-/* News from us: told at once when a quarter of the window has gathered. */
+/* Reports news, at once when it amounts to a quarter of the window. */
 static void inlet_news(struct datagram_inlet *inlet)
 {
     uint64_t quarter = (inlet->window + 3) / 4;
@@ -136,7 +134,7 @@ static void inlet_late(struct datagram_pipe *pipe, nsec now)
 {
     struct datagram_inlet *inlet = container_of(pipe, struct datagram_inlet, pipe);
     if (resend_is_due(&inlet->made, now)) {
-        inlet->made.sent = inlet->made.base; /* all again */
+        inlet->made.sent = inlet->made.base; /* send all again */
         inlet_tell(inlet, now);
     } else if (now >= inlet->tell_at) {
         inlet_tell(inlet, now);
@@ -144,7 +142,7 @@ static void inlet_late(struct datagram_pipe *pipe, nsec now)
     inlet_wake(inlet);
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
 static void acks_confirmed(struct datagram_inlet *inlet, uint64_t confirmed)
 {
@@ -153,7 +151,7 @@ static void acks_confirmed(struct datagram_inlet *inlet, uint64_t confirmed)
         return;
     }
     if (confirmed == inlet->made.base)
-        return; /* most often: the clock need not be read */
+        return; /* the usual case: do not read the clock */
     bool held = inlet->made.next > inlet->made.base + ACKS_ON_WAY_MAX;
     nsec now = clock_now();
     if (resend_confirm(&inlet->made, confirmed, now) && held)
@@ -165,12 +163,12 @@ static void frame_heard(struct datagram_inlet *inlet, const struct datagram_fram
     struct datagram_counts *counts = &inlet->pipe.link->core->counts;
     uint64_t sequence = frame->sequence;
     if (sequence >= inlet->released + inlet->window) {
-        counts->garbage++; /* beyond its credit */
+        counts->garbage++; /* beyond the sender's credit */
         return;
     }
     if (sequence < inlet->expected || inlet->order[sequence % inlet->window] != NOBODY) {
         counts->doubles++;
-        inlet_tell_soon(inlet, true); /* what we told was lost, or is late */
+        inlet_tell_soon(inlet, true); /* our report was lost, or is late */
         return;
     }
     assert(inlet->free_count > 0);
@@ -178,7 +176,7 @@ static void frame_heard(struct datagram_inlet *inlet, const struct datagram_fram
     struct inlet_slot *slot = &inlet->slots[index];
     uint8_t *body = datagram_body_room(&slot->body, frame->size);
     if (!body)
-        return; /* as if lost: it comes again */
+        return; /* as if it was lost: the sender sends it again */
     inlet->free_count--;
     slot->head = frame->head;
     slot->size = frame->size;
@@ -187,7 +185,7 @@ static void frame_heard(struct datagram_inlet *inlet, const struct datagram_fram
         memcpy(body, frame->body, frame->size);
     inlet->order[sequence % inlet->window] = index;
     if (sequence != inlet->expected) {
-        inlet_tell_soon(inlet, true); /* a gap */
+        inlet_tell_soon(inlet, true); /* frames are missing */
         return;
     }
     while (inlet->expected < inlet->pulled + inlet->window &&
@@ -312,7 +310,7 @@ void datagram_release(struct inlet *base, const struct frame *frame)
         inlet_news(inlet);
 }
 
-/* Room for one more; the ring is laid out anew when it grows. */
+/* Makes room for one more; a ring that grows is laid out again. */
 static bool acks_reserve(struct datagram_inlet *inlet)
 {
     size_t count = (size_t)(inlet->made.next - inlet->made.base);

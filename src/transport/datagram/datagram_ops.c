@@ -1,4 +1,4 @@
-/* datagram_ops: both ends of a pipe, as the layer above calls them. */
+/* datagram_ops: the table of pipe operations. */
 #include "transport/datagram/datagram.h"
 
 const struct pipe_ops datagram_pipe_ops = {

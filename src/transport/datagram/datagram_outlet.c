@@ -1,9 +1,9 @@
 /* datagram_outlet: the sender's end of a pipe.
  *
- * A frame (of `frames`, see resend.h) keeps its slot (number % window) from push until the peer
- * has it, to be sent again; it is sent when the peer has answered and there is credit.
- * Invariants: base <= sent <= next <= base + window; once the peer has answered sent <= limit, the
- * number of frames it has room for, all told. */
+ * A frame (of `frames`, see resend.h) keeps its slot (number % window) from push until the peer has
+ * it, so that it can be sent again. It is sent when the peer has answered and there is credit.
+ * Invariants: base <= sent <= next <= base + window; once the peer has answered, sent <= limit, the
+ * total number of frames for which the peer has had room. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "transport/datagram/datagram.h"
 
-enum { ACKS_MAX = 1024 }; /* uncollected ones; the rest stays at the peer */
+enum { ACKS_MAX = 1024 }; /* uncollected acknowledgements; further ones stay at the peer */
 
 struct outlet_slot {
     struct frame_head head;
@@ -26,13 +26,13 @@ struct datagram_outlet {
     uint32_t window;
     uint32_t peer_window; /* 0 until the answer */
     struct resend frames;
-    uint64_t released; /* by the peer, all told */
-    uint64_t selected; /* bit i: it has frame base + 1 + i */
-    bool starved;      /* a push was refused: ring when there is room */
-    nsec ask_at;       /* for credit */
-    nsec confirm_at;   /* acknowledgements that came */
-    nsec gap_at;       /* when a gap was last filled */
-    uint64_t ack_next; /* the number of the acknowledgement that comes next */
+    uint64_t released; /* frames that the peer has released in total */
+    uint64_t selected; /* bit i: the peer has frame base + 1 + i */
+    bool starved;      /* a push was refused: ring the bell when there is room */
+    nsec ask_at;       /* when to ask for credit */
+    nsec confirm_at;   /* when to confirm acknowledgements */
+    nsec gap_at;       /* when missing frames were last sent again */
+    uint64_t ack_next; /* the number of the next acknowledgement */
     uint32_t ack_count;
     uint32_t ack_first;
     struct acknowledgement acks[ACKS_MAX]; /* a ring */
@@ -71,7 +71,7 @@ static void frame_add(struct datagram_outlet *outlet, struct datagram_batch *bat
     datagram_batch_add(batch, &datagram, datagram_body_data(&slot->body));
 }
 
-/* What was not sent yet and has credit. */
+/* Sends the frames that were not sent yet and have credit. */
 static void outlet_transmit(struct datagram_outlet *outlet, nsec now)
 {
     uint64_t limit = outlet->released + outlet->peer_window;
@@ -83,12 +83,12 @@ static void outlet_transmit(struct datagram_outlet *outlet, nsec now)
     while (outlet->frames.sent < end)
         frame_add(outlet, &batch, outlet->frames.sent++);
     datagram_batch_send(&batch);
-    outlet->confirm_at = NSEC_NEVER; /* the frames did it */
+    outlet->confirm_at = NSEC_NEVER; /* the frames carry the confirmation */
     resend_started(&outlet->frames, now);
     outlet_wake(outlet);
 }
 
-/* Frames on the way below `end` that the peer is not known to have; the first of them. */
+/* Sends again the first frames in flight below `end` that the peer is not known to have. */
 static void outlet_resend(struct datagram_outlet *outlet, uint64_t end)
 {
     struct datagram_batch batch;
@@ -131,19 +131,19 @@ static void outlet_late(struct datagram_pipe *pipe, nsec now)
     outlet_wake(outlet);
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
-/* The peer says which frames it has. */
+/* Handles the peer's report of the frames that it has. */
 static void frames_heard(struct datagram_outlet *outlet, const struct datagram_return *back,
                          nsec now)
 {
     if (back->received < outlet->frames.base)
-        return; /* overtaken by a newer one */
+        return; /* a newer report has overtaken this one */
     for (uint64_t sequence = outlet->frames.base; sequence < back->received; sequence++)
         datagram_body_free(&outlet->slots[sequence % outlet->window].body);
     outlet->selected = back->selected;
     (void)resend_confirm(&outlet->frames, back->received, now);
-    /* It has later ones: those between were lost, most likely. */
+    /* The peer has later frames, so those in between were probably lost. */
     if (back->selected && outlet->frames.base < outlet->frames.sent &&
         now - outlet->gap_at > DATAGRAM_DELAY_NSEC) {
         unsigned last = 64 - (unsigned)__builtin_clzll(back->selected);
@@ -153,7 +153,7 @@ static void frames_heard(struct datagram_outlet *outlet, const struct datagram_r
     }
 }
 
-/* Takes those that come next; others were taken before, or come again. */
+/* Takes the acknowledgements that come next; others were taken before, or will be sent again. */
 static bool acks_heard(struct datagram_outlet *outlet, const struct datagram_return *back)
 {
     bool taken = false;

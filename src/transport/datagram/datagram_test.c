@@ -1,6 +1,6 @@
-/* datagram: one end of a pipe, and the test in place of the carrier and of the other end. What the
- * end says is looked at word by word; udp_test.c has both ends and a bad network. Moments that the
- * end waits for are brought by the test (late), so that it need not wait. */
+/* datagram: tests one end of a pipe; the test plays the carrier and the other end. It checks each
+ * datagram that the end sends; udp_test.c has both ends and a bad network. The test supplies the
+ * moments for which the end waits (late), so that it need not wait. */
 #include "transport/datagram/datagram.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static struct {
     struct doorbell bell;
     struct sent sent[SENT_MAX];
     unsigned sent_count, batches;
-    int arrivals; /* what the carrier says has come */
+    int arrivals; /* how many datagrams the carrier reports */
     unsigned watches, lates;
     bool watched;
 } scene;
@@ -100,13 +100,13 @@ static void late_at(nsec now)
     pipe_only()->late(pipe_only(), now);
 }
 
-/* So late that everything is due, also what the last late moment put off. */
+/* So late that everything is due, including what the last call of late() postponed. */
 static void late(void)
 {
     late_at(clock_after(++scene.lates * 60 * NSEC_PER_SEC));
 }
 
-/* The last that was said, and forgets all of it. */
+/* Returns the last datagram that was sent, and forgets all of them. */
 static struct pipe_datagram *said(enum pipe_datagram_kind kind)
 {
     assert_true(scene.sent_count > 0);
@@ -120,7 +120,7 @@ static bool is_rung(void)
 {
     bool rung = !doorbell_is_slept_on(&scene.bell);
     doorbell_clear(&scene.bell);
-    doorbell_arm(&scene.bell); /* for the next */
+    doorbell_arm(&scene.bell); /* for the next check */
     return rung;
 }
 
@@ -168,23 +168,23 @@ static void hear_ask(uint64_t confirmed, bool answer)
 static struct datagram_return asked(void)
 {
     hear_ask(0, true);
-    late(); /* at once, or soon */
+    late(); /* sent at once, or soon */
     return said(DATAGRAM_RETURN)->back;
 }
 
-static void a_receiver_tells_which_frames_it_has(void **state)
+static void a_receiver_reports_which_frames_it_has(void **state)
 {
     struct inlet *inlet = inlet_open();
     struct frame frames[WINDOW];
-    hear_ask(0, true); /* nothing was told for long: it is answered at once */
+    hear_ask(0, true); /* no report for long: it answers at once */
     assert_int_equal(said(DATAGRAM_RETURN)->back.selected, 0);
     assert_int_equal(pipe_only()->due, NSEC_NEVER);
     hear_frame(0);
     assert_true(is_rung());
-    assert_int_equal(scene.sent_count, 0); /* it waits for company ... */
+    assert_int_equal(scene.sent_count, 0); /* it waits for more news ... */
     nsec due = pipe_only()->due;
     assert_true(due < NSEC_NEVER);
-    late_at(due - 1); /* ... until then */
+    late_at(due - 1); /* ... until it is due */
     assert_int_equal(scene.sent_count, 0);
     assert_int_equal(pipe_only()->due, due);
     late_at(due);
@@ -192,12 +192,12 @@ static void a_receiver_tells_which_frames_it_has(void **state)
     hear_frame(2);
     hear_frame(3);
     hear_frame(5);
-    assert_false(is_rung()); /* the next has not come */
+    assert_false(is_rung()); /* the next frame has not arrived */
     struct datagram_return back = asked();
     assert_int_equal(back.received, 1);
     assert_int_equal(back.selected, 0xb); /* 2, 3 and 5 */
     assert_int_equal(back.released, 0);
-    hear_frame(7); /* the last that it has room for */
+    hear_frame(7); /* the last frame that it has room for */
     assert_int_equal(asked().selected, 0x2b);
     hear_frame(8);
     hear_frame(3);
@@ -205,7 +205,7 @@ static void a_receiver_tells_which_frames_it_has(void **state)
     assert_int_equal(scene.core.counts.garbage, 1);
     assert_int_equal(scene.core.counts.doubles, 2);
     assert_int_equal(asked().selected, 0x2b);
-    assert_int_equal(pipe_only()->due, NSEC_NEVER); /* all was told, and nothing is owed */
+    assert_int_equal(pipe_only()->due, NSEC_NEVER); /* everything was reported and confirmed */
 
     hear_frame(1);
     assert_true(is_rung());
@@ -223,11 +223,11 @@ static void a_receiver_tells_which_frames_it_has(void **state)
     scene.sent_count = 0;
     clock_nap(DATAGRAM_DELAY_NSEC);
     datagram_release(inlet, &frames[2]);
-    assert_int_equal(scene.sent_count, 0); /* it waits for company */
+    assert_int_equal(scene.sent_count, 0); /* it waits for more news */
     assert_true(pipe_only()->due < NSEC_NEVER);
     datagram_release(inlet, &frames[0]); /* a quarter of the window */
     assert_int_equal(said(DATAGRAM_RETURN)->back.released, 2);
-    hear_frame(9); /* two were released */
+    hear_frame(9); /* two frames were released */
     hear_frame(10);
     assert_int_equal(scene.core.counts.garbage, 2);
     assert_int_equal(asked().selected, 0x15); /* 5, 7 and 9, behind 4 */
@@ -236,14 +236,14 @@ static void a_receiver_tells_which_frames_it_has(void **state)
     inlet_close(inlet);
 }
 
-/* Nobody pulls: what has come fills the window, and no more is taken for come. */
+/* Without pulls, arrived frames fill the window, and no further frame is accepted. */
 static void a_receiver_is_full_after_a_window(void **state)
 {
     struct inlet *inlet = inlet_open();
     struct frame frame;
     for (uint64_t i = 0; i < WINDOW; i++) {
         hear_frame(i);
-        if (i % 2) /* a quarter of the window: told at once */
+        if (i % 2) /* a quarter of the window: reported at once */
             assert_int_equal(said(DATAGRAM_RETURN)->back.received, i + 1);
         assert_int_equal(scene.sent_count, 0);
     }
@@ -280,7 +280,7 @@ static void a_receiver_repeats_acknowledgements_until_they_are_confirmed(void **
     assert_true(pipe_only()->due < NSEC_NEVER);
     hear_ask(ALL + 1, false);
     assert_int_equal(scene.core.counts.garbage, 1);
-    late(); /* all again */
+    late(); /* sends all again */
     assert_int_equal(scene.sent_count, ON_WAY / DATAGRAM_ACKS_MAX);
     for (unsigned i = 0; i < scene.sent_count; i++) {
         assert_int_equal(scene.sent[i].datagram.back.first, i * DATAGRAM_ACKS_MAX);
@@ -288,7 +288,7 @@ static void a_receiver_repeats_acknowledgements_until_they_are_confirmed(void **
     }
     scene.sent_count = 0;
     assert_true(pipe_only()->due < NSEC_NEVER);
-    hear_ask(ALL - ON_WAY, false); /* makes room for those that waited */
+    hear_ask(ALL - ON_WAY, false); /* makes room for the waiting ones */
     assert_int_equal(datagram_inlet_owes(inlet), ON_WAY);
     assert_int_equal(scene.sent_count, 2);
     assert_int_equal(scene.sent[0].datagram.back.first, ON_WAY);
@@ -298,7 +298,7 @@ static void a_receiver_repeats_acknowledgements_until_they_are_confirmed(void **
     assert_int_equal(scene.sent_count, 0);
     hear(&(struct pipe_datagram){.kind = DATAGRAM_FRAME, /* frames confirm, too */
                                  .frame = {.sequence = WINDOW, .confirmed = ALL}});
-    assert_int_equal(scene.core.counts.garbage, 2); /* though nothing else of it is right */
+    assert_int_equal(scene.core.counts.garbage, 2); /* the frame is beyond its credit */
     assert_int_equal(datagram_inlet_owes(inlet), 0);
     late();
     assert_int_equal(scene.sent_count, 0);
@@ -308,7 +308,7 @@ static void a_receiver_repeats_acknowledgements_until_they_are_confirmed(void **
     inlet_close(inlet);
 }
 
-static void a_receiver_whose_link_is_lost_gives_what_came(void **state)
+static void a_receiver_with_a_lost_link_still_delivers_arrived_frames(void **state)
 {
     struct inlet *inlet = inlet_open();
     struct frame frame;
@@ -383,36 +383,36 @@ static void assert_said_frames(unsigned count, const uint64_t *sequences)
 #define ASSERT_SAID_FRAMES(...)                                                                    \
     assert_said_frames(sizeof(uint64_t[]){__VA_ARGS__} / 8, (uint64_t[]){__VA_ARGS__})
 
-static void a_sender_repeats_what_the_receiver_lacks(void **state)
+static void a_sender_resends_missing_frames(void **state)
 {
     struct outlet *outlet = outlet_open(false);
     struct parcel answer = {0};
     for (uint64_t i = 0; i < 6; i++)
         assert_int_equal(push(outlet, i, i % 2 ? 200 : DATAGRAM_SMALL), 0);
-    assert_int_equal(scene.sent_count, 0); /* to whom? */
+    assert_int_equal(scene.sent_count, 0); /* the peer is not known yet */
     datagram_end_write(&(struct datagram_end){PEER, WINDOW}, &answer);
     assert_int_equal(datagram_outlet_answer(outlet, &answer), 0);
-    assert_int_equal(datagram_outlet_answer(outlet, &answer), -EPROTO); /* once */
+    assert_int_equal(datagram_outlet_answer(outlet, &answer), -EPROTO); /* only once */
     ASSERT_SAID_FRAMES(0, 1, 2, 3, 4, 5);
     assert_true(pipe_only()->due < NSEC_NEVER);
     hear_return(1, 0x5, 0); /* 2 and 4 have overtaken others */
     ASSERT_SAID_FRAMES(1, 3);
     assert_int_equal(scene.core.counts.resent, 2);
-    hear_return(1, 0x5, 0); /* not as often as it is told so */
+    hear_return(1, 0x5, 0); /* a repeated report does not send them again at once */
     assert_int_equal(scene.sent_count, 0);
     late();
     ASSERT_SAID_FRAMES(1, 3, 5);
     assert_true(pipe_only()->due < NSEC_NEVER);
-    hear_return(0, 0, 0); /* overtaken by a newer one */
+    hear_return(0, 0, 0); /* overtaken by a newer report */
     late();
     ASSERT_SAID_FRAMES(1, 3, 5);
-    hear_return(1, 0xd, 0); /* 5 has come, too */
+    hear_return(1, 0xd, 0); /* 5 has arrived, too */
     scene.sent_count = 0;
     late();
     ASSERT_SAID_FRAMES(1, 3);
     assert_int_equal(datagram_outlet_owes(outlet), 5);
     hear_return(7, 0, 0); /* never sent */
-    hear_return(6, 0, 7); /* released what it does not have */
+    hear_return(6, 0, 7); /* released more than it received */
     hear(&(struct pipe_datagram){.kind = DATAGRAM_ASK});
     assert_int_equal(scene.core.counts.garbage, 3);
     assert_int_equal(datagram_outlet_owes(outlet), 5);
@@ -421,7 +421,7 @@ static void a_sender_repeats_what_the_receiver_lacks(void **state)
     late();
     assert_int_equal(scene.sent_count, 0);
     assert_int_equal(pipe_only()->due, NSEC_NEVER);
-    assert_false(is_rung()); /* nobody waited */
+    assert_false(is_rung()); /* no sender waited */
     outlet_close(outlet);
 }
 
@@ -433,7 +433,7 @@ static void a_sender_stays_within_its_credit_and_asks_for_more(void **state)
         assert_int_equal(push(outlet, i, 10), 0);
     }
     scene.sent_count = 0;
-    hear_return(WINDOW, 0, 0); /* all have come, and none was released */
+    hear_return(WINDOW, 0, 0); /* all have arrived, and none was released */
     late();
     assert_int_equal(pipe_only()->due, NSEC_NEVER);
     assert_false(datagram_room(outlet, 1));
@@ -443,7 +443,7 @@ static void a_sender_stays_within_its_credit_and_asks_for_more(void **state)
     late_at(pipe_only()->due);
     struct datagram_ask ask = said(DATAGRAM_ASK)->ask;
     assert_int_equal(ask.answer, 1);
-    assert_true(pipe_only()->due < NSEC_NEVER); /* and again */
+    assert_true(pipe_only()->due < NSEC_NEVER); /* it asks again */
     late();
     (void)said(DATAGRAM_ASK);
     hear_return(WINDOW, 0, 1);
@@ -451,12 +451,12 @@ static void a_sender_stays_within_its_credit_and_asks_for_more(void **state)
     assert_true(datagram_room(outlet, FRAME_BODY_MAX));
     assert_false(datagram_room(outlet, FRAME_BODY_MAX + 1));
     late();
-    assert_int_equal(scene.sent_count, 0); /* it knows */
+    assert_int_equal(scene.sent_count, 0); /* it knows its credit */
     assert_int_equal(push(outlet, 8, FRAME_BODY_MAX + 1), -EMSGSIZE);
     assert_int_equal(push(outlet, 8, FRAME_BODY_MAX), 0);
     ASSERT_SAID_FRAMES(8);
     assert_int_equal(push(outlet, 9, 1), -EAGAIN);
-    hear_return(WINDOW, 0, 0); /* an old one takes nothing back */
+    hear_return(WINDOW, 0, 0); /* an old report takes no credit back */
     hear_return(WINDOW + 1, 0, 3);
     assert_true(is_rung());
     assert_int_equal(push(outlet, 9, 1), 0);
@@ -473,14 +473,14 @@ static struct outlet *outlet_filled(unsigned count)
     return outlet;
 }
 
-/* What was pushed before the answer goes as far as the receiver has room, and no further than we
- * have. */
-static void a_sender_fits_itself_to_its_receiver(void **state)
+/* Frames pushed before the answer are sent as far as the receiver has room; a push is refused when
+ * our own window is full. */
+static void a_sender_adapts_to_the_window_of_its_receiver(void **state)
 {
     struct parcel answer = {0};
     struct outlet *outlet = outlet_filled(WINDOW);
     assert_int_equal(push(outlet, WINDOW, 10), -EAGAIN);
-    assert_int_equal(pipe_only()->due, NSEC_NEVER); /* nobody can be asked yet */
+    assert_int_equal(pipe_only()->due, NSEC_NEVER); /* there is no peer to ask yet */
     datagram_end_write(&(struct datagram_end){PEER, 3}, &answer);
     assert_int_equal(datagram_outlet_answer(outlet, &answer), 0);
     ASSERT_SAID_FRAMES(0, 1, 2);
@@ -502,7 +502,7 @@ static void a_sender_fits_itself_to_its_receiver(void **state)
     outlet_close(outlet);
 }
 
-/* More than one call of the carrier takes. */
+/* More frames than one call of the carrier takes. */
 static void many_frames_go_in_batches(void **state)
 {
     enum { MANY = 2 * DATAGRAM_BATCH + 1 };
@@ -539,13 +539,13 @@ static void a_sender_takes_acknowledgements_in_order_and_confirms_them(void **st
     struct acknowledgement acks[MOST + 1];
     struct outlet *outlet = outlet_open(true);
     assert_int_equal(datagram_collect(outlet, acks, 1), 0);
-    hear_acks(1, 3); /* one is missing before them */
+    hear_acks(1, 3); /* the one before them is missing */
     assert_false(is_rung());
     assert_int_equal(datagram_collect(outlet, acks, 1), 0);
     hear_acks(0, 2);
     assert_true(is_rung());
-    assert_true(pipe_only()->due < NSEC_NEVER); /* to confirm them */
-    hear_acks(1, 3);                            /* the first of them has come */
+    assert_true(pipe_only()->due < NSEC_NEVER); /* in order to confirm them */
+    hear_acks(1, 3);                            /* the first of them is already here */
     assert_true(is_rung());
     hear_acks(1, 3);
     assert_false(is_rung());
@@ -557,7 +557,7 @@ static void a_sender_takes_acknowledgements_in_order_and_confirms_them(void **st
     assert_int_equal(pipe_only()->due, NSEC_NEVER);
     hear_acks(4, 1);
     assert_int_equal(push(outlet, 0, 10), 0);
-    assert_int_equal(said(DATAGRAM_FRAME)->frame.confirmed, 5); /* the frame says it, too */
+    assert_int_equal(said(DATAGRAM_FRAME)->frame.confirmed, 5); /* the frame confirms, too */
     hear_return(1, 0, 1);
     late();
     assert_int_equal(scene.sent_count, 0);
@@ -573,7 +573,7 @@ static void a_sender_takes_acknowledgements_in_order_and_confirms_them(void **st
     hear_acks(MOST, 1);
     datagram_link_lost(&scene.link.link);
     assert_int_equal(datagram_collect(outlet, acks, 0), 0);
-    assert_int_equal(datagram_collect(outlet, acks, 5), 1); /* what came can be taken */
+    assert_int_equal(datagram_collect(outlet, acks, 5), 1); /* what has arrived can be taken */
     assert_int_equal(datagram_collect(outlet, acks, 5), -EPIPE);
     assert_int_equal(push(outlet, 1, 10), -EPIPE);
     assert_false(datagram_room(outlet, 1));
@@ -634,14 +634,14 @@ static void numbers_of_pipes_are_used_once(void **state)
     outlet_close(outlet);
 }
 
-/* Threads that poll have the carrier to themselves, until they sleep or stay away. */
-static void the_poller_watches_while_nobody_polls(void **state)
+/* Threads that poll have the carrier to themselves, until they sleep or stop polling. */
+static void the_poller_watches_while_no_thread_polls(void **state)
 {
     struct transport *transport = &scene.core.transport;
     scene_open();
     scene.arrivals = 3;
     assert_int_equal(datagram_arm(transport), 3);
-    assert_int_equal(scene.watches, 0); /* as it did before */
+    assert_int_equal(scene.watches, 0); /* it was watched before */
     assert_int_equal(datagram_progress(transport), 3);
     assert_int_equal(datagram_progress(transport), 3);
     assert_int_equal(scene.watches, 1);
@@ -659,8 +659,8 @@ static void the_poller_watches_while_nobody_polls(void **state)
     scene_close();
 }
 
-/* The timer calls those that are due, and them alone, and is set for the next. */
-static void the_timer_calls_who_is_late(void **state)
+/* The timer calls exactly the pipes that are due, and is set for the next. */
+static void the_timer_calls_the_pipes_that_are_due(void **state)
 {
     struct outlet *first = outlet_open(true), *second;
     struct parcel offer = {0}, answer = {0};
@@ -683,7 +683,7 @@ static void the_timer_calls_who_is_late(void **state)
                     container_of(scene.core.all.previous, struct datagram_pipe, node)->due};
     assert_true(dues[0] < NSEC_FAR && dues[1] < NSEC_FAR);
     assert_int_equal(scene.core.timer.at, dues[0] < dues[1] ? dues[0] : dues[1]);
-    assert_int_equal(scene.watches, 0); /* nobody polled: the poller watches as before */
+    assert_int_equal(scene.watches, 0); /* no thread polled: the poller watches as before */
     pipe_only()->due = before + 3600 * NSEC_PER_SEC; /* the earlier one, also if none is due */
     container_of(scene.core.all.previous, struct datagram_pipe, node)->due = NSEC_NEVER;
     assert_int_equal(poller_set(scene.poller, &scene.core.timer, 0), 0);
@@ -697,11 +697,11 @@ static void the_timer_calls_who_is_late(void **state)
     outlet_close(first);
 }
 
-static void nothing_is_left_of_what_was_closed(void **state)
+static void closed_pipes_leave_no_memory(void **state)
 {
     size_t used = 0;
     for (unsigned i = 0; i < 200; i++) {
-        if (i == 100) /* by now the heap has what it keeps for the next time */
+        if (i == 100) /* by now the heap holds what it keeps for reuse */
             used = mallinfo2().uordblks;
         struct outlet *outlet = outlet_open(true);
         for (uint64_t frame = 0; frame < WINDOW; frame++)
@@ -724,13 +724,13 @@ static void nothing_is_left_of_what_was_closed(void **state)
     assert_int_equal(mallinfo2().uordblks, used);
 }
 
-TEST_MAIN(TEST(a_receiver_tells_which_frames_it_has), TEST(a_receiver_is_full_after_a_window),
+TEST_MAIN(TEST(a_receiver_reports_which_frames_it_has), TEST(a_receiver_is_full_after_a_window),
           TEST(a_receiver_repeats_acknowledgements_until_they_are_confirmed),
-          TEST(a_sender_fits_itself_to_its_receiver), TEST(many_frames_go_in_batches),
-          TEST(a_receiver_whose_link_is_lost_gives_what_came),
-          TEST(a_sender_repeats_what_the_receiver_lacks),
+          TEST(a_sender_adapts_to_the_window_of_its_receiver), TEST(many_frames_go_in_batches),
+          TEST(a_receiver_with_a_lost_link_still_delivers_arrived_frames),
+          TEST(a_sender_resends_missing_frames),
           TEST(a_sender_stays_within_its_credit_and_asks_for_more),
           TEST(a_sender_takes_acknowledgements_in_order_and_confirms_them),
           TEST(datagrams_find_their_pipe_or_are_counted), TEST(numbers_of_pipes_are_used_once),
-          TEST(the_poller_watches_while_nobody_polls), TEST(the_timer_calls_who_is_late),
-          TEST(nothing_is_left_of_what_was_closed))
+          TEST(the_poller_watches_while_no_thread_polls),
+          TEST(the_timer_calls_the_pipes_that_are_due), TEST(closed_pipes_leave_no_memory))

@@ -8,7 +8,7 @@
 
 #define DATAGRAM_MAGIC 0x7755 /* "wU" */
 
-static_assert(DATAGRAM_FRAME_SIZE == 52, "12 of all, 16 of the pipe, 24 of the frame");
+static_assert(DATAGRAM_FRAME_SIZE == 52, "12 common, 16 for the pipe, 24 for the frame");
 
 static void frame_write(const struct datagram_frame *frame, struct writer *out)
 {

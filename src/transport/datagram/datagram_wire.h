@@ -1,6 +1,6 @@
 #pragma once
-/* datagram_wire: the three datagrams of the udp transport and the parcel that opens
- * a pipe, byte by byte. Pure; docs/protocol.md has them in tables. */
+/* datagram_wire: the format of the three datagrams and of the parcel that opens a pipe. Pure;
+ * docs/protocol.md describes them in tables. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,34 +12,34 @@
 #define DATAGRAM_HEAD_SIZE 12
 #define DATAGRAM_FRAME_SIZE                                                                        \
     (DATAGRAM_HEAD_SIZE + 16 + sizeof(struct frame_head)) /* before the body */
-#define DATAGRAM_RETURN_SIZE (DATAGRAM_HEAD_SIZE + 34)    /* before the acks */
+#define DATAGRAM_RETURN_SIZE (DATAGRAM_HEAD_SIZE + 34)    /* before the acknowledgements */
 #define DATAGRAM_ASK_SIZE    (DATAGRAM_HEAD_SIZE + 9)
 #define DATAGRAM_ACKS_MAX    64
 #define DATAGRAM_WINDOW_MAX  512
-#define DATAGRAM_SELECTED    64 /* frames that `selected` tells of */
+#define DATAGRAM_SELECTED    64 /* how many frames `selected` describes */
 #define PIPE_DATAGRAM_MAX    (DATAGRAM_FRAME_SIZE + FRAME_BODY_MAX)
 
 static_assert(DATAGRAM_RETURN_SIZE + 16 * DATAGRAM_ACKS_MAX <= PIPE_DATAGRAM_MAX,
-              "one buffer fits all");
+              "one buffer fits every kind");
 
 enum pipe_datagram_kind {
     DATAGRAM_FRAME = 1, /* outlet to inlet: a frame */
     DATAGRAM_RETURN,    /* inlet to outlet: what arrived, what was released, acknowledgements */
-    DATAGRAM_ASK,       /* outlet to inlet: acknowledgements have come; say where you are */
+    DATAGRAM_ASK,       /* outlet to inlet: which acknowledgements arrived; may ask for a RETURN */
 };
 
 struct datagram_frame {
     uint64_t sequence;  /* of the frame, from 0 */
-    uint64_t confirmed; /* acknowledgements that have come: all below this number */
+    uint64_t confirmed; /* all acknowledgements below this number have arrived */
     struct frame_head head;
     uint32_t size;
-    const uint8_t *body; /* in the datagram */
+    const uint8_t *body; /* inside the datagram */
 };
 
 struct datagram_return {
-    uint64_t received; /* all frames below this number have come */
-    uint64_t selected; /* bit i: so has frame received + 1 + i */
-    uint64_t released; /* how many were released: credit */
+    uint64_t received; /* all frames below this number have arrived */
+    uint64_t selected; /* bit i: frame received + 1 + i has arrived, too */
+    uint64_t released; /* how many frames were released: credit */
     uint64_t first;    /* the number of the first acknowledgement below */
     uint16_t count;
     struct acknowledgement acks[DATAGRAM_ACKS_MAX];
@@ -47,12 +47,12 @@ struct datagram_return {
 
 struct datagram_ask {
     uint64_t confirmed;
-    uint8_t answer; /* wants a DATAGRAM_RETURN */
+    uint8_t answer; /* whether the sender wants a DATAGRAM_RETURN */
 };
 
 struct pipe_datagram {
     enum pipe_datagram_kind kind;
-    uint64_t pipe; /* the receiver's number of it */
+    uint64_t pipe; /* the number that the receiver gave the pipe */
     union {
         struct datagram_frame frame;
         struct datagram_return back;
@@ -60,17 +60,17 @@ struct pipe_datagram {
     };
 };
 
-/* Writes all but a frame's body, which follows it. Returns the size. */
+/* Writes everything but a frame's body, which follows. Returns the size. */
 size_t pipe_datagram_write(const struct pipe_datagram *datagram, uint8_t *out, size_t size);
 
-/* An end of a pipe, as it is told to the other before there are datagrams. */
+/* Describes one end of a pipe to the other end, before the first datagram. */
 struct datagram_end {
-    uint64_t pipe;   /* the teller's number of it */
-    uint16_t window; /* frames that it takes, 1 .. DATAGRAM_WINDOW_MAX */
+    uint64_t pipe;   /* the number that the sender of this parcel gave the pipe */
+    uint16_t window; /* frames that it accepts, 1 .. DATAGRAM_WINDOW_MAX */
 };
 
 void datagram_end_write(const struct datagram_end *end, struct parcel *out);
 
-/* -EPROTO: not ours. */
+/* -EPROTO: invalid. */
 MUST_CHECK int datagram_end_read(struct datagram_end *end, const struct parcel *in);
 MUST_CHECK int pipe_datagram_read(struct pipe_datagram *datagram, const uint8_t *in, size_t size);

@@ -1,6 +1,6 @@
 #include "transport/datagram/resend.h"
 
-#define TRIES_MAX 8 /* that are told apart: by then any delay is the largest */
+#define TRIES_MAX 8 /* by then any delay has reached the maximum */
 
 void resend_init(struct resend *resend, nsec first, nsec most)
 {
@@ -25,7 +25,7 @@ bool resend_confirm(struct resend *resend, uint64_t confirmed, nsec now)
         return false;
     resend->base = confirmed;
     if (resend->sent < confirmed)
-        resend->sent = confirmed; /* it was sent before it was to be sent again */
+        resend->sent = confirmed; /* confirmed before it was sent again */
     resend->tries = 0;
     resend->at = resend->base == resend->sent ? NSEC_NEVER : resend_again(resend, now);
     return true;

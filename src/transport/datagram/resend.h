@@ -1,18 +1,17 @@
 #pragma once
-/* resend: numbered things that go over a carrier which may lose them, and when they are sent again.
- * Pure.
+/* resend: when to send numbered items again over a carrier that may lose them. Pure.
  *
  *      base        sent        next
  *   ....|-----------|-----------|
- *  confirmed  on the way   to be sent
+ *  confirmed   in flight    to be sent
  *
- * What is not confirmed is sent again after `first`, then ever more slowly up to `most`.
+ * Unconfirmed items are sent again after `first`, then ever more slowly, up to `most`.
  *
- * Three things are sent so: the segments of a stream (routed/stream.h), and the frames and the
- * acknowledgements of a pipe (datagram.h). They differ in what is sent again: of segments and of
- * acknowledgements all, since their receiver takes only the next one, which suits what is rare and
- * small; of frames those that the receiver says it does not have, since it keeps what comes out of
- * order. So each owner keeps its things and its credit itself. */
+ * It serves the segments of a stream (routed/stream.h), and the frames and the acknowledgements of
+ * a pipe (datagram.h). They differ in what is sent again. Of segments and acknowledgements all are
+ * sent again, because their receiver accepts only the next one; this suits small and rare items. Of
+ * frames only those that the receiver reports missing are sent again, because it keeps frames that
+ * arrive out of order. So each owner stores its items and its credit itself. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,24 +19,24 @@
 #include "transport/clock.h"
 
 struct resend {
-    uint64_t base;  /* the first that is not confirmed */
-    uint64_t sent;  /* the first that is to be sent (again) */
-    uint64_t next;  /* the number of the next to be made */
-    nsec at;        /* when what is on the way is sent again; NSEC_NEVER: nothing is */
-    unsigned tries; /* in vain since one was last confirmed */
+    uint64_t base;  /* the first unconfirmed item */
+    uint64_t sent;  /* the first item to be sent (again) */
+    uint64_t next;  /* the number of the next new item */
+    nsec at;        /* when items in flight are sent again; NSEC_NEVER: none are */
+    unsigned tries; /* futile tries since the last confirmation */
     nsec first, most;
 };
 
 void resend_init(struct resend *resend, nsec first, nsec most);
 
-/* When to try again, after so many tries in vain. */
+/* When to try again, given the number of futile tries. */
 nsec resend_again(const struct resend *resend, nsec now);
 
-/* Something was sent. */
+/* Call it after sending an item. */
 void resend_started(struct resend *resend, nsec now);
 
-/* All below that number have come. False: that is nothing new, or more than was made. */
+/* All items below that number have arrived. False: nothing new, or more than exist. */
 bool resend_confirm(struct resend *resend, uint64_t confirmed, nsec now);
 
-/* True, once: what is on the way is to be sent again now. */
+/* True, once: items in flight have to be sent again now. */
 bool resend_is_due(struct resend *resend, nsec now);

@@ -17,24 +17,24 @@ static void delays_double_up_to_the_largest(void **state)
         now += delays[i];
         assert_false(resend_is_due(&resend, now - 1));
         assert_true(resend_is_due(&resend, now));
-        assert_false(resend_is_due(&resend, now)); /* once */
+        assert_false(resend_is_due(&resend, now)); /* only once */
     }
-    for (resend.tries = 60; resend.tries < 70; resend.tries++) /* beyond the width of a number */
+    for (resend.tries = 60; resend.tries < 70; resend.tries++) /* beyond the width of an integer */
         assert_int_equal(resend_again(&resend, now), now + MOST);
 }
 
-static void what_is_sent_meanwhile_does_not_put_it_off(void **state)
+static void later_items_do_not_delay_a_resend(void **state)
 {
     struct resend resend;
     resend_init(&resend, FIRST, MOST);
-    assert_false(resend_is_due(&resend, NSEC_NEVER - 1)); /* nothing is on the way */
+    assert_false(resend_is_due(&resend, NSEC_NEVER - 1)); /* nothing is in flight */
     resend.next = resend.sent = 2;
     resend_started(&resend, 5);
     resend_started(&resend, 9);
     assert_int_equal(resend.at, 15);
 }
 
-static void a_confirmation_begins_anew(void **state)
+static void a_confirmation_resets_the_delay(void **state)
 {
     struct resend resend;
     resend_init(&resend, FIRST, MOST);
@@ -43,13 +43,13 @@ static void a_confirmation_begins_anew(void **state)
     resend_started(&resend, 0);
     assert_true(resend_confirm(&resend, 1, 7));
     assert_int_equal(resend.tries, 0);
-    assert_int_equal(resend.at, 17); /* the rest is on the way still */
+    assert_int_equal(resend.at, 17); /* the rest is still in flight */
     assert_true(resend_confirm(&resend, 4, 8));
     assert_int_equal(resend.base, 4);
     assert_int_equal(resend.at, NSEC_NEVER);
 }
 
-static void nothing_new_and_nonsense_change_nothing(void **state)
+static void stale_and_invalid_confirmations_change_nothing(void **state)
 {
     struct resend resend, before;
     resend_init(&resend, FIRST, MOST);
@@ -60,12 +60,13 @@ static void nothing_new_and_nonsense_change_nothing(void **state)
     before = resend;
     assert_false(resend_confirm(&resend, 5, 3));
     assert_false(resend_confirm(&resend, 1, 3));
-    assert_false(resend_confirm(&resend, 10, 3)); /* never made */
+    assert_false(resend_confirm(&resend, 10, 3)); /* does not exist */
     assert_memory_equal(&resend, &before, sizeof resend);
 }
 
-/* All was to be sent again from the first on, and then the word came that some had come. */
-static void what_came_is_not_sent_again(void **state)
+/* All items were to be sent again from the first on; then a confirmation for some of them
+ * arrived. */
+static void confirmed_items_are_not_sent_again(void **state)
 {
     struct resend resend;
     resend_init(&resend, FIRST, MOST);
@@ -73,9 +74,10 @@ static void what_came_is_not_sent_again(void **state)
     resend.sent = resend.base;
     assert_true(resend_confirm(&resend, 3, 1));
     assert_int_equal(resend.sent, 3);
-    assert_int_equal(resend.at, NSEC_NEVER); /* the fourth has not been sent again yet */
+    assert_int_equal(resend.at, NSEC_NEVER); /* the fourth was not sent again yet */
 }
 
-TEST_MAIN(TEST(delays_double_up_to_the_largest), TEST(what_is_sent_meanwhile_does_not_put_it_off),
-          TEST(a_confirmation_begins_anew), TEST(nothing_new_and_nonsense_change_nothing),
-          TEST(what_came_is_not_sent_again))
+TEST_MAIN(TEST(delays_double_up_to_the_largest), TEST(later_items_do_not_delay_a_resend),
+          TEST(a_confirmation_resets_the_delay),
+          TEST(stale_and_invalid_confirmations_change_nothing),
+          TEST(confirmed_items_are_not_sent_again))

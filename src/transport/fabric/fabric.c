@@ -1,29 +1,27 @@
 /* fabric: messages and remote memory over libfabric.
  *
- * A context has one reliable-datagram endpoint, whatever the number of peers.
- * A link is an address in the endpoint's address vector. A pipe is a random id
- * at either end, written into each message, by which the receiver finds the
- * service it is for; the endpoint's receive buffers are shared by all pipes.
+ * A context has one reliable-datagram endpoint for all peers. A link is an address in the
+ * endpoint's address vector. A pipe has a random id at either end, which is written into each
+ * message and by which the receiver finds the service; all pipes share the endpoint's receive
+ * buffers.
  *
- * Credit: a sender has as many frames under way in a pipe as the receiver has
- * set buffers aside for it. Released frames give credit back, a quarter of the
- * window at a time. Frames pushed before the peer has answered wait here, since
- * the peer's id of the pipe comes with the answer.
+ * Credit: a sender has at most as many frames in flight in a pipe as the receiver has reserved
+ * buffers for it. Released frames return credit, a quarter of the window at a time. Frames pushed
+ * before the peer has answered wait here, because the peer's id of the pipe comes with the answer.
  *
- * The fabric is reliable or dead: a message that fails, or a gap in a pipe's
- * sequence, breaks the link and cuts the lifeline. Whatever the provider does
- * not take now (-FI_EAGAIN) waits in order in its link, so nobody above sees it.
+ * The fabric is either reliable or dead: a message that fails, or a gap in a pipe's sequence,
+ * breaks the link and cuts the lifeline. What the provider does not take now (-FI_EAGAIN) waits in
+ * order in its link, so the layers above never see that.
  *
- * Invariants: a buffer is in exactly one state, and in the list of that state;
- * everything handed to the provider stays allocated until it comes back or the
- * endpoint is closed; the callbacks of transfers run only inside progress() and
- * the losing of a link.
+ * Invariants: a buffer is in exactly one state, and in the list of that state; everything handed to
+ * the provider stays allocated until it is returned or the endpoint is closed; the callbacks of
+ * transfers run only inside progress() and while a link is being lost.
  *
  * Each file calls only those named before it: fabric_library.c loads libfabric, fabric_provider.c
- * opens and closes the endpoint, fabric_timer.c has somebody look again, fabric_buffer.c has the
- * buffers, fabric_link.c sending, fabric_pipe.c frames and acknowledgements, fabric_memory.c
- * one-sided access, fabric_progress.c the completions and who polls for them, fabric_link_open.c
- * peers that come and go. fabric_wire.h is the format. */
+ * opens and closes the endpoint, fabric_timer.c schedules the next poll, fabric_buffer.c has the
+ * buffers, fabric_link.c sends, fabric_pipe.c has frames and acknowledgements, fabric_memory.c
+ * one-sided access, fabric_progress.c polls for completions, fabric_link_open.c opens and loses
+ * links. fabric_wire.h is the format. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +34,7 @@ static void fabric_close(struct transport *transport)
 {
     struct fabric *fabric = container_of(transport, struct fabric, transport);
     fabric_watch_close(fabric);
-    fabric_provider_close(fabric); /* after this nothing is the provider's any more */
+    fabric_provider_close(fabric); /* after this the provider holds nothing any more */
     fabric_jobs_fini(fabric);
     fabric_links_fini(fabric);
     fabric_buffers_fini(fabric);
@@ -79,8 +77,8 @@ static int fabric_open(struct transport **out, const struct transport_config *co
     return 0;
 }
 
-/* The provider's name, a zero, and the endpoint's name: peers of another
- * provider are out of reach. */
+/* The provider's name, a zero, and the endpoint's name. Peers with another provider are
+ * unreachable. */
 static int fabric_describe(struct transport *transport, uint8_t *out, size_t size)
 {
     struct fabric *fabric = container_of(transport, struct fabric, transport);

@@ -1,9 +1,8 @@
 /* fabric_buffer: memory that messages are sent from and received into.
  *
- * All buffers are alike and made in slabs, which are registered if the provider
- * wants that, and freed with the endpoint. How many are set aside for receiving
- * is a sum over the pipes: each inlet's window, and some for the returns to each
- * outlet. */
+ * All buffers are alike. They are allocated in slabs, which are registered if the provider requires
+ * that, and freed with the endpoint. The number reserved for receiving is a sum over the pipes:
+ * each inlet's window, and some for the returns to each outlet. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -57,7 +56,7 @@ struct fabric_buffer *fabric_buffer_take(struct fabric *fabric)
     return buffer;
 }
 
-/* The last one given is the first one taken: its memory is warm. */
+/* The buffer given last is taken first, because its memory is warm. */
 void fabric_buffer_give(struct fabric *fabric, struct fabric_buffer *buffer)
 {
     buffer->state = BUFFER_FREE;
@@ -83,7 +82,7 @@ void fabric_buffers_fini(struct fabric *fabric)
 
 /* ---- receiving ---- */
 
-/* What the endpoint does not take now is kept for later. */
+/* A buffer that the endpoint does not take now is kept for later. */
 static void receive_post(struct fabric *fabric, struct fabric_buffer *buffer)
 {
     buffer->operation.kind = FABRIC_RECEIVE;
@@ -114,7 +113,7 @@ int fabric_receives_grow(struct fabric *fabric, unsigned count)
     return 0;
 }
 
-/* Those posted cannot be taken back: they go when something came in. */
+/* Posted buffers cannot be taken back: they are freed after something was received into them. */
 void fabric_receives_shrink(struct fabric *fabric, unsigned count)
 {
     assert(fabric->receive_goal >= count);

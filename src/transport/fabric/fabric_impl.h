@@ -1,5 +1,5 @@
 #pragma once
-/* fabric_impl: what the files of the fabric transport share, the lowest first. See fabric.c. */
+/* fabric_impl: what the files of the fabric transport share, lowest layer first. See fabric.c. */
 
 #include "base/list.h" /* before libfabric's, which then leaves container_of alone */
 
@@ -17,15 +17,15 @@
 #include "transport/transport.h"
 
 #define FABRIC_ADDRESS_MAX    128                  /* of an endpoint's name */
-#define FABRIC_WINDOW_MAX     64                   /* frames on their way in one pipe */
-#define FABRIC_WINDOW_MIN     16                   /* and before the peer has answered */
-#define FABRIC_SLAB_BUFFERS   32                   /* buffers are made so many at a time */
+#define FABRIC_WINDOW_MAX     64                   /* frames in flight in one pipe */
+#define FABRIC_WINDOW_MIN     16                   /* the same before the peer has answered */
+#define FABRIC_SLAB_BUFFERS   32                   /* buffers are allocated so many at a time */
 #define FABRIC_BUFFER_SIZE    9024                 /* FABRIC_MESSAGE_MAX, in whole cache lines */
-#define FABRIC_RECEIVES_EXTRA 8                    /* for returns, which take no credit */
-#define FABRIC_PIECE_SIZE     (1024 * 1024)        /* of a one-sided access */
-#define FABRIC_PIECES_MAX     4                    /* of one transfer at once */
-#define FABRIC_REST_NSEC      (1000 * 1000LL)      /* of the keeper while somebody polls */
-#define FABRIC_DRAIN_NSEC     (20 * 1000 * 1000LL) /* for transfers of a lost link to come back */
+#define FABRIC_RECEIVES_EXTRA 8                    /* for returns, which need no credit */
+#define FABRIC_PIECE_SIZE     (1024 * 1024)        /* piece size of a one-sided access */
+#define FABRIC_PIECES_MAX     4                    /* pieces of one transfer at once */
+#define FABRIC_REST_NSEC      (1000 * 1000LL)      /* pause of the keeper while a thread polls */
+#define FABRIC_DRAIN_NSEC     (20 * 1000 * 1000LL) /* wait for transfers of a lost link */
 #define FABRIC_NAP_NSEC_MAX   (8 * 1000 * 1000LL)  /* between polls without a descriptor */
 
 static_assert(FABRIC_BUFFER_SIZE >= FABRIC_MESSAGE_MAX, "a frame is received in one buffer");
@@ -34,9 +34,8 @@ static_assert(FABRIC_BUFFER_SIZE % 64 == 0, "bodies are aligned");
 struct fabric;
 struct fabric_link;
 
-/* What the provider gives back when it is done with something. It is the
- * provider's while that is under way, and so outlives links: it lies in a
- * buffer or a job, and these are freed with the endpoint. */
+/* What the provider returns when it is done with something. The provider uses it meanwhile, so it
+ * outlives links: it is part of a buffer or a job, and these are freed with the endpoint. */
 struct fabric_operation {
     struct fi_context2 context; /* first: completions point here */
     enum { FABRIC_RECEIVE, FABRIC_SEND, FABRIC_TRANSFER } kind;
@@ -44,36 +43,36 @@ struct fabric_operation {
 
 enum fabric_buffer_state {
     BUFFER_FREE,
-    BUFFER_IDLE,   /* to be posted, when the endpoint takes it */
-    BUFFER_POSTED, /* the provider's, to receive into */
-    BUFFER_QUEUED, /* a frame that nobody pulled yet */
+    BUFFER_IDLE,   /* to be posted when the endpoint takes it */
+    BUFFER_POSTED, /* held by the provider, to receive into */
+    BUFFER_QUEUED, /* a frame that was not pulled yet */
     BUFFER_HELD,   /* a frame that was pulled and not released */
     BUFFER_UNSENT, /* waits in its link, or for the pipe's answer in its outlet */
-    BUFFER_SENT,   /* the provider's, to send */
+    BUFFER_SENT,   /* held by the provider, to send */
 };
 
 struct fabric_buffer {
     struct fabric_operation operation;
     enum fabric_buffer_state state;
     struct list node;           /* in the list of its state */
-    uint32_t index;             /* of all buffers: a frame's cookie */
+    uint32_t index;             /* among all buffers: a frame's cookie */
     uint32_t size;              /* of the message in it */
     uint8_t *bytes;             /* FABRIC_BUFFER_SIZE of them */
     void *descriptor;           /* of the memory, for the provider */
-    struct fabric_link *link;   /* being sent on */
-    struct fabric_inlet *inlet; /* the frame's; or whose return can still be added to */
+    struct fabric_link *link;   /* on which it is sent */
+    struct fabric_inlet *inlet; /* the frame's inlet; or the inlet whose unsent return it is */
 };
 
 struct fabric_slab {
     struct fabric_buffer buffers[FABRIC_SLAB_BUFFERS];
     uint8_t *bytes;
-    struct fid_mr *mr; /* if the provider wants local memory registered */
+    struct fid_mr *mr; /* if the provider requires local memory to be registered */
 };
 
-/* What inlets and outlets have in common. */
+/* The common part of inlets and outlets. */
 struct fabric_pipe {
-    uint64_t id;      /* ours: the peer writes it into its messages */
-    uint64_t peer_id; /* the peer's */
+    uint64_t id;      /* our id, which the peer writes into its messages */
+    uint64_t peer_id; /* the peer's id */
     bool is_inlet;
     bool ringing; /* in fabric->ringing */
     struct fabric_link *link;
@@ -87,13 +86,13 @@ struct fabric_outlet {
     struct outlet outlet;
     struct fabric_pipe pipe;
     bool answered;
-    bool starved;    /* somebody was told -EAGAIN since the last ring */
+    bool starved;    /* a push was refused since the last ring */
     uint32_t window; /* FABRIC_WINDOW_MIN until answered */
     uint32_t credit;
     struct list unanswered;                /* frames pushed before the answer */
-    uint64_t pushed_count;                 /* frames; at least acknowledged_count */
-    uint64_t acknowledged_count;           /* acknowledgements that came */
-    struct acknowledgement *acks;          /* owned; a ring of those to collect */
+    uint64_t pushed_count;                 /* at least acknowledged_count */
+    uint64_t acknowledged_count;           /* acknowledgements that arrived */
+    struct acknowledgement *acks;          /* owned; a ring of uncollected ones */
     size_t ack_first, ack_count, ack_mask; /* mask: capacity - 1 */
 };
 
@@ -101,24 +100,24 @@ struct fabric_inlet {
     struct inlet inlet;
     struct fabric_pipe pipe;
     uint32_t window;
-    uint32_t taken; /* frames here that the sender has no credit for again */
+    uint32_t taken; /* frames for which the sender has no credit back */
     uint32_t owed;  /* of these: released, credit not returned yet */
     struct list queue;
-    struct fabric_buffer *open_return; /* an unsent return, which can take more */
+    struct fabric_buffer *open_return; /* an unsent return, to which more can be added */
 };
 
-/* One peer. It stays, closed, until everything under way came back. */
+/* One peer. A closed link stays until everything in flight was returned. */
 struct fabric_link {
     struct transport_link link;
     struct fabric *fabric;
     struct lifeline *line; /* NULL once lost */
     fi_addr_t address;
     bool closed;
-    bool broken; /* nothing goes any more */
+    bool broken; /* nothing is sent any more */
     unsigned sends_under_way;
     struct list node;    /* in fabric->links */
     struct list unsent;  /* buffers that the endpoint did not take yet, in order */
-    struct list jobs;    /* with pieces under way, or more of them than the endpoint took */
+    struct list jobs;    /* with pieces in flight, or more than the endpoint took */
     struct list waiting; /* small writes that the endpoint did not take yet, in order */
 };
 
@@ -127,17 +126,17 @@ struct fabric_piece {
     struct fabric_job *job; /* NULL: free */
 };
 
-/* A transfer under way, cut into pieces. */
+/* A transfer in progress, cut into pieces. */
 struct fabric_job {
     struct list node; /* in a list of its link, or of the fabric */
     struct fabric_link *link;
-    struct transfer *transfer; /* the caller's; NULL once it was told */
+    struct transfer *transfer; /* the caller's; NULL once done() was called */
     bool writes;
-    bool light;   /* as its transfer says */
-    bool ordered; /* a write of one piece, which none that was started later overtakes */
+    bool light;   /* from its transfer */
+    bool ordered; /* a write of one piece, which no later one overtakes */
     int status;
-    uint8_t *local;   /* of the next piece */
-    uint64_t address; /* the same, over there */
+    uint8_t *local;   /* the next piece */
+    uint64_t address; /* the next piece at the peer */
     uint64_t key;
     size_t left; /* not yet handed to the provider */
     void *descriptor;
@@ -163,7 +162,7 @@ struct fabric {
     struct fid_av *av;
     struct fid_cq *cq;
     struct fid_ep *endpoint;
-    bool delivers; /* the provider knows FI_DELIVERY_COMPLETE */
+    bool delivers; /* the provider supports FI_DELIVERY_COMPLETE */
     uint8_t address[FABRIC_ADDRESS_MAX];
     size_t address_size;
     uint32_t window; /* of our inlets */
@@ -172,37 +171,37 @@ struct fabric {
     size_t slab_count, slab_capacity;
     struct list free_buffers;
     struct list idle_buffers; /* receives that the endpoint did not take */
-    unsigned receive_count;   /* buffers there for receiving, wherever they are now */
-    unsigned receive_goal;    /* how many there should be: a sum over pipes */
-    struct list links;        /* closed ones included */
+    unsigned receive_count;   /* buffers for receiving, wherever they are now */
+    unsigned receive_goal;    /* how many there should be: a sum over the pipes */
+    struct list links;        /* includes closed links */
     struct list free_jobs;
-    struct list untold_jobs; /* ended while a link was drained */
+    struct list untold_jobs; /* ended while a link was drained; done() not called yet */
     bool draining;
     struct id_map pipes;    /* id: struct fabric_pipe */
-    struct list ringing;    /* pipes whose bell is to be rung */
-    unsigned depth;         /* of progress: callbacks may call us */
-    bool stalled;           /* something waits for the endpoint to take it */
-    uint64_t garbage_count; /* messages that made no sense */
-    uint64_t stray_count;   /* messages for pipes that are not there (any more) */
+    struct list ringing;    /* pipes whose bell must be rung */
+    unsigned depth;         /* nesting of progress: callbacks may call us */
+    bool stalled;           /* something waits until the endpoint takes it */
+    uint64_t garbage_count; /* invalid messages */
+    uint64_t stray_count;   /* messages for unknown or closed pipes */
     uint64_t error_count;   /* completions with an error */
 
     struct poller_watch *watch; /* NULL: the provider has no descriptor */
     struct poller_timer timer;
     int fd;                /* that descriptor, or -1 */
     bool armed;            /* the descriptor is watched */
-    unsigned false_alarms; /* of the descriptor, in a row */
+    unsigned false_alarms; /* of the descriptor, consecutive */
     nsec nap;
-    unsigned polls; /* by threads of the program, since it was armed */
-    nsec polled_at; /* about */
+    unsigned polls; /* by threads of the program, since the descriptor was armed */
+    nsec polled_at; /* approximately */
 };
 
 /* fabric_provider.c */
 MUST_CHECK int fabric_provider_open(struct fabric *fabric, const struct transport_config *config,
                                     struct why *why);
 void fabric_provider_close(struct fabric *fabric);
-void fabric_clean(void); /* the shm provider's files of processes that are gone */
+void fabric_clean(void); /* removes the shm provider's files of dead processes */
 bool fabric_wants(const struct fabric *fabric, int mr_mode);
-/* A provider's error as one of ours. */
+/* Converts a provider's error into one of ours. */
 int fabric_error(long error);
 MUST_CHECK int fabric_mr_open(struct fabric *fabric, void *base, size_t size, uint64_t access,
                               struct fid_mr **mr);
@@ -210,7 +209,7 @@ MUST_CHECK int fabric_mr_open(struct fabric *fabric, void *base, size_t size, ui
 /* fabric_timer.c */
 void fabric_timer_set(struct fabric *fabric, nsec delay);
 void fabric_timer_set_by(struct fabric *fabric, nsec delay); /* unless it fires earlier */
-/* Something was refused with -FI_EAGAIN: have the keeper poll again soon. */
+/* Something was refused with -FI_EAGAIN: makes the keeper poll again soon. */
 void fabric_stall(struct fabric *fabric);
 
 /* fabric_buffer.c */
@@ -218,30 +217,30 @@ struct fabric_buffer *fabric_buffer_take(struct fabric *fabric);
 void fabric_buffer_give(struct fabric *fabric, struct fabric_buffer *buffer);
 struct fabric_buffer *fabric_buffer_at(struct fabric *fabric, uint32_t index);
 void fabric_buffers_fini(struct fabric *fabric);
-/* More or fewer buffers to receive into. -ENOMEM */
+/* Reserves more or fewer buffers for receiving. -ENOMEM */
 MUST_CHECK int fabric_receives_grow(struct fabric *fabric, unsigned count);
 void fabric_receives_shrink(struct fabric *fabric, unsigned count);
-/* A buffer that was received into is posted again, or freed if there are enough. */
+/* Posts a buffer again after something was received into it, or frees it if there are enough. */
 void fabric_receive_again(struct fabric *fabric, struct fabric_buffer *buffer);
 void fabric_receives_flush(struct fabric *fabric);
 
 /* fabric_link.c */
-/* Nothing goes any more over this link; cuts its line. */
+/* Stops sending over this link, and cuts its line. */
 void fabric_link_break(struct fabric_link *link, int reason);
-/* Takes over the buffer: sent now, or when the endpoint takes it. */
+/* Takes over the buffer, and sends it now or when the endpoint takes it. */
 void fabric_link_send(struct fabric_link *link, struct fabric_buffer *buffer);
 void fabric_link_sent(struct fabric_buffer *buffer, int status);
 void fabric_link_flush(struct fabric_link *link);
 void fabric_link_drop_unsent(struct fabric_link *link);
-/* Messages of any of its pipes that have not left; none if nothing goes any more. */
+/* How many messages of all its pipes have not left; 0 for a broken link. */
 size_t fabric_link_owes(const struct fabric_link *link);
-/* Frees closed links that nothing is under way for. */
+/* Frees closed links for which nothing is in flight. */
 void fabric_links_reap(struct fabric *fabric);
 void fabric_links_fini(struct fabric *fabric);
 
 /* fabric_pipe.c */
 extern const struct pipe_ops fabric_pipe_ops;
-/* A message came in. */
+/* Handles a received message. */
 void fabric_received(struct fabric *fabric, struct fabric_buffer *buffer, size_t size);
 
 /* fabric_memory.c */
@@ -249,11 +248,11 @@ extern const struct memory_ops fabric_memory_ops;
 /* A piece of a transfer is done. */
 void fabric_transferred(struct fabric_piece *piece, int status);
 void fabric_jobs_flush(struct fabric_link *link);
-/* All transfers of the link fail; true if the provider still has some. */
+/* Fails all transfers of the link; true if the provider still holds some. */
 bool fabric_jobs_fail(struct fabric_link *link);
-/* Tells those of the link (NULL: any) that ended while a link was drained. */
+/* Calls done() for transfers of the link (NULL: any) that ended while a link was drained. */
 void fabric_jobs_tell(struct fabric *fabric, struct fabric_link *link);
-/* Tells the rest. */
+/* Calls done() for the rest. */
 void fabric_jobs_abandon(struct fabric_link *link);
 void fabric_jobs_fini(struct fabric *fabric);
 

@@ -1,10 +1,9 @@
 /* fabric_library: see the header.
  *
- * libfabric changes its structs by adding to their ends, and versions the functions that make
- * them. We ask for the versions that came with the fields we use (1.9 has them all): later ones
- * keep them, for programs that were linked long ago, and the structs that they make are no
- * shorter. That holds whatever headers we were compiled with, since we never make or copy a
- * struct fi_info ourselves. */
+ * libfabric extends its structs only at their ends, and versions the functions that create them. We
+ * request the versions that introduced the fields we use (1.9 has them all). Later libraries keep
+ * these versions for old programs, and the structs that they create are no shorter. This holds for
+ * any headers we were compiled with, because we never create or copy a struct fi_info ourselves. */
 #include "transport/fabric/fabric_library.h"
 
 #include <dlfcn.h>
@@ -31,22 +30,23 @@ static const struct {
     {"fi_strerror", "FABRIC_1.0", offsetof(struct fabric_library, strerror)},
 };
 enum { FUNCTION_COUNT = sizeof functions / sizeof *functions };
-static_assert(FUNCTION_COUNT * sizeof(void *) == sizeof(struct fabric_library), "all are found");
+static_assert(FUNCTION_COUNT * sizeof(void *) == sizeof(struct fabric_library), "all are listed");
 
-/* What libinfinipath, which libfabric brings along on some machines, catches as it is loaded: it
- * would make of Ctrl-C, and of an assertion that fails, an exit with 1. */
+/* The signals that libinfinipath, which libfabric loads on some machines, catches when it is
+ * loaded: it would turn Ctrl-C, and a failed assertion, into an exit with 1. */
 static const int caught[] = {SIGABRT, SIGBUS, SIGILL, SIGINT, SIGSEGV, SIGTERM};
 enum { CAUGHT_COUNT = sizeof caught / sizeof *caught };
 
-/* All written once, by library_load; pthread_once carries them to every thread. */
+/* Written once, by library_load, under pthread_once. */
 static struct fabric_library library;
 static bool library_loaded;
-static char library_reason[200]; /* why it was not */
+static char library_reason[200]; /* why loading failed */
 
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
-/* The program's signals are after this what they were before. Those from outside wait meanwhile,
- * if this is its only thread. (A handler that another thread sets at this very moment is lost.) */
+/* Restores the program's signal handlers after loading. Signals from outside wait meanwhile, if
+ * this is the program's only thread. (A handler that another thread sets at this moment is
+ * lost.) */
 static void *library_open(void)
 {
     struct sigaction before[CAUGHT_COUNT];
@@ -84,6 +84,6 @@ const struct fabric_library *fabric_library_get(struct why *why)
     assert(result == 0);
     if (library_loaded)
         return &library;
-    why_set(why, "fabric: %s; it is in Debian's package libfabric1", library_reason);
+    why_set(why, "fabric: %s; install libfabric (Debian package libfabric1)", library_reason);
     return NULL;
 }

@@ -1,9 +1,8 @@
-/* fabric_link: sending to a peer, in order.
+/* fabric_link: sends to a peer, in order.
  *
- * A link that is closed stays in the list until all its sends and transfers
- * came back from the provider: their completions point into buffers and jobs
- * that know the link. Then its address is taken out of the address vector,
- * which lets the provider close the connection. */
+ * A closed link stays in the list until the provider has returned all its sends and transfers,
+ * because their completions point into buffers and jobs that refer to the link. Then its address is
+ * removed from the address vector, which lets the provider close the connection. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -32,7 +31,7 @@ void fabric_link_break(struct fabric_link *link, int reason)
         lifeline_cut(link->line, reason);
 }
 
-/* True if the provider has it now, or it is lost with the link. */
+/* True if the provider has taken it, or it is lost with the link. */
 static bool link_try(struct fabric_link *link, struct fabric_buffer *buffer)
 {
     struct fabric *fabric = link->fabric;
@@ -105,7 +104,7 @@ size_t fabric_link_owes(const struct fabric_link *link)
 void fabric_links_reap(struct fabric *fabric)
 {
     if (fabric->depth)
-        return; /* the loop we are called from still has links in hand */
+        return; /* a caller is iterating over the links */
     list_each(&fabric->links, node)
     {
         struct fabric_link *link = container_of(node, struct fabric_link, node);

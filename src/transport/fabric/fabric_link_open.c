@@ -1,4 +1,4 @@
-/* fabric_link_open: how a link to a peer begins, and how it is lost. */
+/* fabric_link_open: opens a link to a peer, and handles its loss. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ static bool address_is_loopback(const struct fabric *fabric, const uint8_t *addr
     return false;
 }
 
-/* The peer's endpoint from its description, copied and padded with zeroes so
- * that the provider finds what its format says. -EHOSTUNREACH: not for us. */
+/* Copies the peer's endpoint from its description, padded with zeros so that the provider finds
+ * what its format requires. -EHOSTUNREACH: this transport cannot reach the peer. */
 static int description_read(const struct fabric *fabric, const struct context_address *peer,
                             const uint8_t *description, size_t size,
                             uint8_t out[FABRIC_ADDRESS_MAX + 1])
@@ -80,11 +80,10 @@ int fabric_link_open(struct transport *transport, struct lifeline *line,
     return 0;
 }
 
-/* The caller's memory is his again when he was told, but a peer that lives may
- * still be answering a read, and no provider lets us stop that. So we give the
- * answers a moment to come in. They come at once from a peer that lives, and a
- * dead one's connection fails at once; only from a peer that stands still, or
- * across a network that went silent, may bytes come later. */
+/* Once done() was called the caller may reuse its memory, but a live peer may still be answering a
+ * read, and no provider lets us stop that. So we wait a moment for the answers. They arrive at once
+ * from a live peer, and a dead peer's connection fails at once; bytes may arrive later only from a
+ * hung peer, or across a network that went silent. */
 static void link_drain(struct fabric_link *link)
 {
     struct fabric *fabric = link->fabric;
@@ -117,5 +116,5 @@ void fabric_link_close(struct transport_link *base)
 
 int fabric_link_control(struct transport_link *link, struct control *control)
 {
-    return -EPROTO; /* we send none */
+    return -EPROTO; /* we send no control messages */
 }

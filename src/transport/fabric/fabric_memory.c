@@ -1,20 +1,20 @@
-/* fabric_memory: regions of ours that peers may reach, and reaching theirs.
+/* fabric_memory: regions of ours that peers may access, and access to theirs.
  *
- * A region is registered when it is first shared or used, once for each set of
- * rights asked for, so that who may read it cannot write it, under a random key
- * if the provider lets us choose. Where registering locks memory (verbs) a region
- * that is used and shared counts twice; one registration with all rights would
- * let whoever may read a message write over its neighbours.
+ * A region is registered when it is first shared or used, once for each set of rights requested, so
+ * that a peer that may read it cannot write it, under a random key if the provider lets us choose.
+ * Where registration locks memory (verbs), a region that is both used and shared counts twice; a
+ * single registration with all rights would let a peer that may read a message overwrite the memory
+ * around it.
  *
- * A transfer is cut into pieces, a few at a time, so that messages to the same
- * peer get between them. A piece that fails fails the transfer; it is reported
- * when the last piece is back, or when the link is lost.
+ * A transfer is cut into pieces, of which a few are in flight at a time, so that messages to the
+ * same peer get between them. A piece that fails fails the transfer, which is reported when the
+ * last piece is back, or when the link is lost.
  *
- * Small writes are handed to the provider in the order they were started, and the
- * provider was asked to place them in that order: while one of them waits to be
- * taken, so do all after it. Larger transfers and reads go between them. (The
- * quickest way for a few bytes, fi_inject_write, is not taken: when its connection
- * breaks, rxm of libfabric 1.17 looks up the completion that it has none of, and crashes.) */
+ * Small writes are handed to the provider in the order in which they were started, and the provider
+ * was asked to place them in that order: while one of them waits to be taken, so do all after it.
+ * Larger transfers and reads go between them. (The fastest way for a few bytes, fi_inject_write, is
+ * not used: when its connection breaks, rxm of libfabric 1.17 looks up a completion that does not
+ * exist, and crashes.) */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 #include "base/check.h"
 #include "transport/fabric/fabric_impl.h"
 
-/* The registration for these rights, made when it is first asked for. */
+/* Returns the registration for these rights, made at the first request. */
 static int region_mr(struct fabric_region *region, uint32_t rights, struct fid_mr **out)
 {
     static const uint64_t access[4] = {
@@ -115,8 +115,8 @@ static void job_tell(struct fabric_job *job)
         transfer->done(transfer, status);
 }
 
-/* All pieces are back: the caller is told, unless he knows, and not from inside
- * the losing of another link. */
+/* All pieces are back: calls done(), unless it was called already, and not while another link is
+ * being lost. */
 static void job_end(struct fabric_job *job)
 {
     struct fabric *fabric = job->link->fabric;
@@ -127,7 +127,7 @@ static void job_end(struct fabric_job *job)
     }
     list_remove(&job->node);
     list_append(&fabric->untold_jobs, &job->node);
-    fabric_stall(fabric); /* has somebody look */
+    fabric_stall(fabric); /* so that done() is called soon */
 }
 
 static ssize_t piece_post(struct fabric_job *job, struct fabric_piece *piece, size_t size)
@@ -158,7 +158,7 @@ static size_t piece_size_max(const struct fabric *fabric)
     return most < FABRIC_PIECE_SIZE ? most : FABRIC_PIECE_SIZE;
 }
 
-/* Hands the provider as much as it takes. */
+/* Hands the provider as many pieces as it takes. */
 static void job_pump(struct fabric_job *job)
 {
     size_t piece_max = piece_size_max(job->link->fabric);
@@ -190,7 +190,7 @@ static bool job_is_over(const struct fabric_job *job)
     return !job->under_way && (!job->left || job->status);
 }
 
-/* Where it belongs after a try to post it. */
+/* Puts the job into the list where it belongs after an attempt to post it. */
 static void job_enlist(struct fabric_job *job)
 {
     struct fabric_link *link = job->link;
@@ -198,7 +198,7 @@ static void job_enlist(struct fabric_job *job)
     list_append(waits ? &link->waiting : &link->jobs, &job->node);
 }
 
-/* 1: nothing to move; 0: under way. */
+/* Returns 1: nothing to move; 0: in progress; or an error. */
 static int job_start(struct fabric_link *link, const struct remote_memory *remote, uint64_t offset,
                      uint8_t *local, size_t size, struct region *base, bool writes,
                      struct transfer *transfer)
@@ -271,7 +271,7 @@ void fabric_transferred(struct fabric_piece *piece, int status)
         job_end(job);
 }
 
-/* One job that is over, or NULL; pumps those before it. */
+/* Pumps the jobs in turn; returns the first that is over, or NULL. */
 static struct fabric_job *jobs_pump(struct fabric_link *link)
 {
     list_each(&link->jobs, node)
@@ -285,8 +285,8 @@ static struct fabric_job *jobs_pump(struct fabric_link *link)
     return NULL;
 }
 
-/* Small writes that waited, in order, until one has to wait on; that, or one that is
- * refused, ends it. */
+/* Posts waiting small writes in order, until one has to wait on. One that is refused has ended, and
+ * does not block those after it. */
 static void waiting_pump(struct fabric_link *link)
 {
     while (!list_is_empty(&link->waiting)) {
@@ -300,7 +300,7 @@ static void waiting_pump(struct fabric_link *link)
     }
 }
 
-/* The callback may do anything to the lists, so we begin again after each. */
+/* A callback may change the lists, so the search starts again after each. */
 void fabric_jobs_flush(struct fabric_link *link)
 {
     struct fabric_job *job;
@@ -340,7 +340,7 @@ void fabric_jobs_tell(struct fabric *fabric, struct fabric_link *link)
         job_tell(job);
 }
 
-/* Those the provider still has stay, with nobody to tell. */
+/* Jobs that the provider still holds stay, without a transfer. */
 void fabric_jobs_abandon(struct fabric_link *link)
 {
     struct fabric_job *job;

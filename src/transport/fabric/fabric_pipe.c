@@ -1,8 +1,8 @@
-/* fabric_pipe: frames one way, credit and acknowledgements the other.
+/* fabric_pipe: frames in one direction, credit and acknowledgements in the other.
  *
- * What a peer sends is checked against what it may: frames within the window,
- * credit within the window, acknowledgements no more than frames, everything
- * in sequence. A peer that breaks one of these is cut off. */
+ * What a peer sends is checked against what it may send: frames within the window, credit within
+ * the window, no more acknowledgements than frames, everything in sequence. A peer that violates
+ * one of these is cut off. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "transport/fabric/fabric_impl.h"
 
-enum { ACKS_FIRST = 64 }; /* room of an outlet's ring to begin with */
+enum { ACKS_FIRST = 64 }; /* initial room of an outlet's ring */
 
 static int pipe_open(struct fabric_pipe *pipe, struct fabric_link *link, struct doorbell *bell,
                      bool is_inlet)
@@ -34,7 +34,7 @@ static void pipe_close(struct fabric_pipe *pipe)
     id_map_take(&pipe->link->fabric->pipes, pipe->id);
 }
 
-/* The pipe has something for its service: its bell rings at the end of the step. */
+/* The pipe has something for its service: its bell is rung at the end of the step. */
 static void pipe_ring(struct fabric_pipe *pipe)
 {
     list_remove(&pipe->ring_node);
@@ -228,7 +228,7 @@ static bool ack_keep(struct fabric_outlet *outlet, const uint8_t *bytes)
     return true;
 }
 
-/* Negative: the link is to be cut. */
+/* Negative: the caller cuts the link. */
 static int return_received(struct fabric_outlet *outlet, const struct fabric_message *message,
                            const uint8_t *acks)
 {
@@ -288,7 +288,7 @@ failed:
     return result;
 }
 
-/* Frames that were pulled and not released are ours again, too. */
+/* Also takes back frames that were pulled and not released. */
 static void fabric_inlet_close(struct inlet *base)
 {
     struct fabric_inlet *inlet = container_of(base, struct fabric_inlet, inlet);
@@ -326,7 +326,7 @@ static int fabric_pull(struct inlet *base, struct frame *out, unsigned max)
     return (int)count;
 }
 
-/* A return with all credit owed, not yet sent. */
+/* Begins a return with all credit that is due; it is not sent yet. */
 static void return_begin(struct fabric_inlet *inlet, struct fabric_buffer *buffer)
 {
     struct fabric_message message = {
@@ -342,7 +342,7 @@ static void return_begin(struct fabric_inlet *inlet, struct fabric_buffer *buffe
     inlet->owed = 0;
 }
 
-/* Adds to a return what came since, and an acknowledgement if there is one. */
+/* Adds to a return the credit released since, and an acknowledgement if there is one. */
 static void return_add(struct fabric_inlet *inlet, struct fabric_buffer *buffer,
                        const struct acknowledgement *ack)
 {
@@ -402,7 +402,7 @@ static int fabric_acknowledge(struct inlet *base, uint64_t token, int64_t status
     if (!message)
         return -ENOMEM;
     if (open)
-        open->inlet = NULL; /* full */
+        open->inlet = NULL; /* it is full */
     return_begin(inlet, message);
     return_add(inlet, message, &ack);
     return_send(inlet, message);
@@ -414,9 +414,10 @@ static size_t fabric_inlet_owes(struct inlet *base)
     return fabric_link_owes(container_of(base, struct fabric_inlet, inlet)->pipe.link);
 }
 
-/* ---- what comes in ---- */
+/* ---- receiving ---- */
 
-/* Negative: the link is to be cut. The buffer is kept if its state says so. */
+/* Negative: the caller cuts the link. If the buffer's state has changed, the pipe keeps the
+ * buffer. */
 static int message_take(struct fabric_pipe *pipe, const struct fabric_message *message,
                         struct fabric_buffer *buffer)
 {

@@ -1,18 +1,17 @@
 /* fabric_progress: completions, and which thread polls for them.
  *
- * Nothing moves unless somebody reads the completion queue: a thread of the
- * program that waits by polling, or the keeper, which sleeps on the queue's
- * descriptor. They must not both wake for each message: once a thread polls
- * repeatedly, the descriptor is not watched any more, and the keeper polls on
- * a timer until the polling has ended. A thread about to sleep calls arm().
+ * Nothing moves unless a thread reads the completion queue: a thread of the program that waits by
+ * polling, or the keeper, which sleeps on the queue's descriptor. They must not both wake up for
+ * each message: once a thread polls repeatedly, the descriptor is not watched any more, and the
+ * keeper polls on a timer until the polling has ended. A thread that is about to sleep calls arm().
  *
- * The keeper also polls on the timer while something waits for the provider to
- * take it, and always if the provider has no descriptor.
+ * The keeper also polls on the timer while something waits for the provider to take it, and always
+ * if the provider has no descriptor.
  *
- * What a peer writes into our memory is placed by such a poll, too, and nothing
- * tells of it. So whoever sleeps until a peer has written (struct transport's bells)
- * is woken by every look of the keeper, which looks only when there is cause; and
- * soon after a look of another thread, which may have placed what he waits for. */
+ * What a peer writes into our memory is placed by such a poll, too, and no event reports it. So a
+ * thread that sleeps until a peer has written (struct transport's bells) is woken after every poll
+ * of the keeper, which polls only when there is a reason; and soon after a poll of another thread,
+ * which may have placed what it waits for. */
 #include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -22,9 +21,9 @@
 
 enum {
     BATCH_SIZE = 16,
-    BATCHES_MAX = 8,  /* of one call: its caller has other things to poll */
+    BATCHES_MAX = 8,  /* per call: the caller has other things to poll */
     POLLS_MAX = 32,   /* by the program, until the keeper rests */
-    SETTLES_MAX = 16, /* looks of the keeper in a row */
+    SETTLES_MAX = 16, /* consecutive polls of the keeper */
     FALSE_ALARMS_MAX = 256,
 };
 
@@ -35,9 +34,9 @@ static void bells_ring(struct fabric *fabric)
         doorbell_ring(container_of(node, struct fabric_pipe, ring_node)->bell);
 }
 
-/* ---- who waits for what peers write ---- */
+/* ---- threads that wait for what peers write ---- */
 
-/* Does a thread other than this one? */
+/* Does another thread sleep on one of the bells? */
 static bool writes_are_awaited(const struct fabric *fabric)
 {
     if (!fabric->transport.bells)
@@ -58,7 +57,7 @@ static void writes_ring(struct fabric *fabric)
         doorbell_ring(container_of(node, struct doorbell, polled));
 }
 
-/* Has something come that nobody has looked at? */
+/* Has something arrived that was not polled yet? */
 static bool descriptor_is_readable(const struct fabric *fabric)
 {
     struct pollfd descriptor = {.fd = fabric->fd, .events = POLLIN};
@@ -95,8 +94,8 @@ static int error_take(struct fabric *fabric)
     if (fi_cq_readerr(fabric->cq, &entry, 0) != 1)
         return 0;
     fabric->error_count++;
-    /* Some providers report a failed connection without saying whose: what was
-     * under way on it fails by itself, or with the lifeline. */
+    /* Some providers report a failed connection without naming it: operations in flight on it fail
+     * by themselves, or with the lifeline. */
     if (entry.op_context) {
         int status = fabric_error(entry.err);
         operation_done(fabric, entry.op_context, 0,
@@ -105,7 +104,7 @@ static int error_take(struct fabric *fabric)
     return 1;
 }
 
-/* Tries again what was refused. */
+/* Retries what was refused. */
 static void stalled_flush(struct fabric *fabric)
 {
     fabric->stalled = false;
@@ -118,7 +117,7 @@ static void stalled_flush(struct fabric *fabric)
     }
 }
 
-/* Handles what was read; `count` is what the read returned. */
+/* Handles what was read; `count` is the result of the read. */
 static int batch_take(struct fabric *fabric, const struct fi_cq_msg_entry *entries, ssize_t count)
 {
     if (count == -FI_EAVAIL)
@@ -161,14 +160,14 @@ static void watch_set(struct fabric *fabric, bool armed)
     fabric->armed = armed;
 }
 
-/* True if the provider says that its descriptor will tell. */
+/* True if the provider promises that its descriptor will become readable. */
 static bool may_sleep(struct fabric *fabric)
 {
     struct fid *fids[1] = {&fabric->cq->fid};
     return fi_trywait(fabric->fabric, fids, 1) == 0;
 }
 
-/* The keeper leaves the queue to whoever polls it. */
+/* The keeper leaves the queue to the threads that poll it. */
 static void watch_rest(struct fabric *fabric)
 {
     watch_set(fabric, false);
@@ -207,8 +206,8 @@ static void keeper_poll(struct fabric *fabric)
     writes_ring(fabric);
 }
 
-/* The net provider's descriptor stays readable for good once something came:
- * after so many false alarms the timer polls instead. */
+/* Once something has arrived, the net provider's descriptor stays readable for ever: after so many
+ * false alarms the timer polls instead. */
 static void watch_ready(void *owner, uint32_t events)
 {
     struct fabric *fabric = owner;
@@ -236,8 +235,8 @@ int fabric_progress(struct transport *transport)
     int happened = fabric_poll(fabric);
     fabric_links_reap(fabric);
     if (writes_are_awaited(fabric))
-        fabric_timer_set_by(fabric,
-                            FABRIC_REST_NSEC); /* not at once: we may be called again and again */
+        /* Not at once, because we may be called again and again. */
+        fabric_timer_set_by(fabric, FABRIC_REST_NSEC);
     return happened;
 }
 
@@ -247,18 +246,18 @@ int fabric_arm(struct transport *transport)
     int happened = 0;
     fabric->polled_at = 0;
     fabric->polls = 0;
-    if (!fabric->watch) { /* the timer is all there is: poll often while a thread waits */
+    if (!fabric->watch) { /* only the timer polls: poll often while a thread waits */
         fabric->nap = FABRIC_REST_NSEC;
         fabric_timer_set_by(fabric, FABRIC_REST_NSEC);
         return fabric_poll(fabric);
     }
-    /* Not by the timer: two that wait for writes would wake each other for ever. */
+    /* Not by the timer, because two threads that wait for writes would wake each other for ever. */
     bool ring = writes_are_awaited(fabric) && descriptor_is_readable(fabric);
     for (unsigned i = 0; i < SETTLES_MAX && !may_sleep(fabric); i++)
         happened += fabric_poll(fabric);
     watch_set(fabric, true);
-    /* What came while nobody watched the descriptor may never make it readable: the keeper polls
-     * until the provider says that the descriptor will tell. */
+    /* What arrived while the descriptor was not watched may never make it readable: the keeper
+     * polls until the provider promises that it will. */
     if (!may_sleep(fabric))
         fabric_timer_set_by(fabric, 0);
     if (ring)

@@ -1,11 +1,10 @@
-/* fabric_provider: choosing among libfabric's providers, and opening one.
+/* fabric_provider: chooses one of libfabric's providers and opens it.
  *
- * We ask for what the transport needs and no more: messages in order, remote
- * reads and writes, and writes in the order they were made (without asking for
- * that, the shm provider takes a path that does not even check keys). We accept
- * whatever the provider wants to know of memory, and do what it asks for. All
- * calls are made under one lock, so the provider needs none of its own; and we
- * make the progress ourselves, so it needs no threads. */
+ * We request only what the transport needs: messages in order, remote reads and writes, and writes
+ * in the order in which they were made (unless we request that, the shm provider takes a path that
+ * does not even check keys). We accept any memory registration mode that the provider requires, and
+ * do what it needs. All calls are made under one lock, so the provider needs none of its own; and
+ * we drive its progress ourselves, so it needs no threads. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -23,20 +22,20 @@
     (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
 #define FABRIC_CQ_SIZE 4096
 
-enum { KEY_TRIES = 4 }; /* a random key may be taken; not four times */
+enum { KEY_TRIES = 4 }; /* one random key may be taken already, but not four */
 
-/* How a person names a provider, and how libfabric does. */
+/* The name that a person uses for a provider, and libfabric's name. */
 struct provider {
     const char *word;
     const char *name;
     bool networked; /* bound to an IP address */
-    bool loopback;  /* to 127.0.0.1 when no address was given; else where it likes */
-    bool adapter;   /* the adapter writes into memory by itself; the others' software does it */
+    bool loopback;  /* to 127.0.0.1 if no address is given */
+    bool adapter;   /* the adapter itself writes into memory; with the others, software does */
 };
 
-/* In the order they are tried when none was named: hardware first. `net` is
- * quicker than `tcp` in libfabric 1.17 but went into it in 1.18; `shm` is there
- * to be compared with, and left out. */
+/* In the order in which they are tried if none is named: hardware first. `net` is faster than `tcp`
+ * in libfabric 1.17 but was merged into it in 1.18; `shm` exists for comparison, and is not
+ * tried. */
 static const struct provider providers[] = {
     {"efa", "efa", false, false, false},       {"verbs", "verbs;ofi_rxm", true, false, true},
     {"tcp", "tcp;ofi_rxm", true, true, false}, {"net", "net", true, true, false},
@@ -90,14 +89,13 @@ static struct fi_info *hints_make(const struct fabric_library *library,
     return hints;
 }
 
-/* ---- what the shm provider leaves behind ---- */
+/* ---- files of the shm provider ---- */
 
 #define SHM_FOLDER "/dev/shm"
 #define SHM_PREFIX "weft-fabric."
 
-/* The provider makes a file for each endpoint, which a killed process leaves.
- * So we give our endpoints a name that says whose they are, and remove those of
- * processes that are gone. */
+/* The provider makes a file for each endpoint, which a killed process leaves behind. So we put our
+ * process number into the name of our endpoints, and remove those of dead processes. */
 void fabric_clean(void)
 {
     DIR *folder = opendir(SHM_FOLDER);
@@ -108,7 +106,7 @@ void fabric_clean(void)
         int pid;
         if (sscanf(entry->d_name, SHM_PREFIX "%d.", &pid) == 1 && pid > 0 && kill(pid, 0) != 0 &&
             errno == ESRCH)
-            (void)unlinkat(dirfd(folder), entry->d_name, 0); /* refused if it is another user's */
+            (void)unlinkat(dirfd(folder), entry->d_name, 0); /* fails for another user's file */
     }
     closedir(folder);
 }
@@ -126,7 +124,7 @@ static int shm_name(struct fi_info *info)
 
 /* ---- choosing ---- */
 
-/* The first offer of exactly this provider, or NULL; the caller's to free. */
+/* Returns the first offer of exactly this provider, or NULL; the caller frees it. */
 static struct fi_info *provider_find(const struct fabric_library *library,
                                      const struct provider *provider, const char *address,
                                      uint64_t flags)
@@ -148,11 +146,11 @@ static struct fi_info *provider_find(const struct fabric_library *library,
     return found;
 }
 
-/* libfabric takes these from the environment alone, at its first call; whoever
- * set them already knows better. Its cache of registrations makes all of them
- * with all rights, so that on verbs who may read could write. And with receive
- * buffers of each connection's own, rxm posts one to a connection that is gone
- * when a peer leaves at a bad moment, and crashes; shared ones stay. */
+/* libfabric reads these settings only from the environment, at its first call; we do not override
+ * what the user has set. Its registration cache registers everything with all rights, so that on
+ * verbs a peer that may read could write. And with separate receive buffers per connection, rxm
+ * posts one to a closed connection when a peer leaves at a bad moment, and crashes; shared ones
+ * stay. */
 static void settings_make(const char *provider)
 {
     if (provider && strcmp(provider, "verbs") != 0)
@@ -176,16 +174,16 @@ static int provider_choose(struct fabric *fabric, const struct transport_config 
     }
     if (!known)
         return why_fail(why, -EINVAL,
-                        "fabric: \"%s\" is no provider: use tcp, net, shm, verbs or efa",
+                        "fabric: unknown provider \"%s\": use tcp, net, shm, verbs or efa",
                         config->provider);
     if (!fabric->info)
-        return why_fail(why, -ENODEV, "fabric: no provider \"%s\" here%s%s; fi_info -l lists them",
+        return why_fail(why, -ENODEV, "fabric: no provider \"%s\" here%s%s; run fi_info -l",
                         config->provider ? config->provider : "tcp",
                         config->address ? " with address " : "",
                         config->address ? config->address : "");
-    /* With it a write is done when the target has the bytes. Without it (verbs)
-     * a write is done when they reached the target's adapter, and whatever
-     * message we send afterwards is received after them. */
+    /* With it a write is done when the target has the bytes. Without it (verbs) a write is done
+     * when they have reached the target's adapter, and any message that we send afterwards is
+     * received after them. */
     struct fi_info *delivering =
         provider_find(fabric->library, chosen, config->address, FI_DELIVERY_COMPLETE);
     fabric->delivers = delivering != NULL;
@@ -205,7 +203,7 @@ static int queue_open(struct fabric *fabric)
         .wait_obj = FI_WAIT_FD,
     };
     int result = fi_cq_open(fabric->domain, &attr, &fabric->cq, NULL);
-    if (result) { /* shm and efa have nothing to wait for: a timer looks */
+    if (result) { /* shm and efa have no descriptor: a timer polls */
         attr.wait_obj = FI_WAIT_NONE;
         result = fi_cq_open(fabric->domain, &attr, &fabric->cq, NULL);
     }

@@ -9,15 +9,15 @@
 #include "base/test.h"
 #include "transport/wake/thread.h"
 
-/* libfabric loses a few connections that were never made. */
+/* libfabric leaks a few connections that were never made. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libfabric.so\n";
 }
 
-/* A context linked to itself: both ends of one pipe, and nothing on the wire
- * but what a test forges. */
+/* A context linked to itself: both ends of one pipe, and no messages but those that a test
+ * forges. */
 struct bench {
     struct lock lock;
     struct poller *poller;
@@ -74,7 +74,7 @@ static bool is_broken(const struct bench *bench)
     return container_of(bench->link, struct fabric_link, link)->broken;
 }
 
-/* As if the provider had received these bytes. */
+/* Acts as if the provider had received these bytes. */
 static void receive(struct bench *bench, const void *bytes, size_t size)
 {
     struct fabric_buffer *buffer = fabric_buffer_take(bench->fabric);
@@ -134,7 +134,7 @@ static void only_exact_messages_are_read(void **state)
     assert_false(fabric_message_read(&got, bytes, FABRIC_HEADER_SIZE));
 }
 
-static void nonsense_is_counted_and_changes_nothing(void **state)
+static void invalid_messages_are_counted_and_change_nothing(void **state)
 {
     struct bench bench;
     bench_open(&bench);
@@ -161,7 +161,7 @@ static void nonsense_is_counted_and_changes_nothing(void **state)
     struct frame frame;
     assert_int_equal(transport_fabric.pipes->pull(bench.inlet, &frame, 1), 1);
     assert_int_equal(frame.size, 5);
-    bench_close(&bench); /* takes the frame back */
+    bench_close(&bench); /* closing takes the frame back */
 }
 
 static void a_gap_in_the_sequence_breaks_the_link(void **state)
@@ -176,7 +176,7 @@ static void a_gap_in_the_sequence_breaks_the_link(void **state)
     assert_true(is_broken(&bench));
     struct frame frame;
     assert_int_equal(transport_fabric.pipes->pull(bench.inlet, &frame, 1),
-                     1); /* what came before */
+                     1); /* what arrived before */
     transport_fabric.pipes->release(bench.inlet, &frame);
     assert_int_equal(transport_fabric.pipes->pull(bench.inlet, &frame, 1), 0);
     assert_int_equal(transport_fabric.pipes->acknowledge(bench.inlet, 1, 0), -EPIPE);
@@ -200,7 +200,7 @@ static void more_frames_than_the_window_break_the_link(void **state)
     bench_close(&bench);
 }
 
-static void a_return_gives_no_more_than_was_taken(void **state)
+static void a_return_that_gives_too_much_breaks_the_link(void **state)
 {
     struct frame_head head = {0};
     for (unsigned i = 0; i < 4; i++) {
@@ -218,8 +218,8 @@ static void a_return_gives_no_more_than_was_taken(void **state)
     }
 }
 
-/* A bell for a sender that was refused, and for no other: it would look and find nothing new. */
-static void credit_rings_for_who_waits_for_it(void **state)
+/* The bell rings only for a sender that was refused: any other would look and find nothing new. */
+static void credit_rings_only_for_a_refused_sender(void **state)
 {
     struct bench bench;
     struct frame_head head = {0};
@@ -229,7 +229,7 @@ static void credit_rings_for_who_waits_for_it(void **state)
     doorbell_arm(&bench.bell);
     assert_int_equal(transport_fabric.pipes->push(bench.outlet, &head, NULL, 0), 0);
     assert_int_equal(transport_fabric.pipes->outlet_answer(bench.outlet, &bench.answer), 0);
-    assert_true(doorbell_is_slept_on(&bench.bell)); /* nobody was refused */
+    assert_true(doorbell_is_slept_on(&bench.bell)); /* no push was refused */
     struct fabric_message message = return_wire(&bench, 1, 0);
     receive_message(&bench, &message);
     assert_true(list_is_empty(ringing));
@@ -260,8 +260,8 @@ static void await_owing(struct bench *bench, size_t owed)
     }
 }
 
-/* The provider says when a message has gone; until then the buffer is its own. */
-static void what_was_sent_is_owed_until_it_has_gone(void **state)
+/* The provider reports when a message has left; until then the provider holds the buffer. */
+static void a_frame_counts_as_owed_until_it_has_left(void **state)
 {
     struct bench bench;
     struct frame_head head = {.token = 5};
@@ -282,8 +282,8 @@ static void what_was_sent_is_owed_until_it_has_gone(void **state)
     bench_close(&bench);
 }
 
-/* The other context ends while words are under way: the provider says so by an error. */
-static void a_peer_that_is_gone_breaks_the_link(void **state)
+/* The other context ends while messages are in flight: the provider reports an error. */
+static void a_lost_peer_breaks_the_link(void **state)
 {
     struct bench bench, other;
     struct transport_link *link;
@@ -312,7 +312,7 @@ static void a_peer_that_is_gone_breaks_the_link(void **state)
         (void)!transport_fabric.pipes->push(outlet, &head, NULL, 0);
         transport_fabric.progress(bench.transport);
     }
-    assert_false(is_broken(&bench)); /* the other link is as it was */
+    assert_false(is_broken(&bench)); /* the other link is unchanged */
     transport_fabric.pipes->outlet_close(outlet);
     transport_fabric.link_close(link);
     bench_close(&bench);
@@ -324,7 +324,7 @@ static bool is_listed(const struct list *list, const struct list *wanted)
     return false;
 }
 
-/* Whoever is called from inside of a poll may close a link that the poll has in hand. */
+/* A callback that runs inside a poll may close a link that the poll still uses. */
 static void a_link_closed_during_a_poll_is_freed_after_it(void **state)
 {
     struct bench bench, other;
@@ -348,8 +348,8 @@ static void a_link_closed_during_a_poll_is_freed_after_it(void **state)
     bench_close(&bench);
 }
 
-/* What the provider refused is tried again by a poll, but not while a link is being drained. */
-static void a_poll_that_drains_tries_nothing_again(void **state)
+/* A poll retries what the provider refused, but not while a link is being drained. */
+static void a_poll_that_drains_retries_nothing(void **state)
 {
     struct bench bench;
     bench_open(&bench);
@@ -375,7 +375,7 @@ static void note_outcome(struct transfer *transfer, int status)
     outcome->status = status;
 }
 
-/* A transfer under way, of which so many pieces have not come back. The context frees it. */
+/* A transfer in progress, with this many pieces in flight. The context frees it. */
 static struct fabric_job *job_forge(struct bench *bench, struct outcome *outcome, unsigned pieces)
 {
     struct fabric_link *link = container_of(bench->link, struct fabric_link, link);
@@ -392,7 +392,7 @@ static struct fabric_job *job_forge(struct bench *bench, struct outcome *outcome
     return job;
 }
 
-/* Two pieces come back; the first failure is what the caller is told, when both are there. */
+/* Two pieces come back; when both are back, the caller gets the first failure. */
 static int outcome_of(int first, int second, bool *broken)
 {
     struct bench bench;
@@ -408,13 +408,13 @@ static int outcome_of(int first, int second, bool *broken)
     return outcome.status;
 }
 
-static void a_transfer_fails_with_its_first_piece_that_does(void **state)
+static void a_transfer_reports_the_failure_of_its_first_failed_piece(void **state)
 {
     bool broken;
     assert_int_equal(outcome_of(0, 0, &broken), 0);
     assert_false(broken);
     assert_int_equal(outcome_of(-EACCES, 0, &broken), -EACCES);
-    assert_false(broken); /* that memory is not for us; the way is fine */
+    assert_false(broken); /* access was denied, but the connection works */
     assert_int_equal(outcome_of(0, -EACCES, &broken), -EACCES);
     assert_int_equal(outcome_of(-EACCES, -EIO, &broken), -EACCES);
     assert_true(broken);
@@ -422,7 +422,7 @@ static void a_transfer_fails_with_its_first_piece_that_does(void **state)
     assert_true(broken);
 }
 
-/* What never comes back is waited for a moment, not for ever; then its caller is told. */
+/* A lost link waits only a moment for pieces that never come back; then done() is called. */
 static void a_lost_link_does_not_wait_for_ever(void **state)
 {
     struct bench bench;
@@ -433,12 +433,12 @@ static void a_lost_link_does_not_wait_for_ever(void **state)
     assert_int_equal(outcome.told, 1);
     assert_int_equal(outcome.status, -EPIPE);
     assert_false(bench.fabric->draining);
-    fabric_transferred(&job->pieces[0], 0); /* now it comes */
+    fabric_transferred(&job->pieces[0], 0); /* now it comes back */
     assert_int_equal(outcome.told, 1);
     bench_close(&bench);
 }
 
-/* Who waits for a frame is woken at the end of the poll that took it. */
+/* A thread that waits for a frame is woken at the end of the poll that received it. */
 static void a_frame_rings_the_bell_of_its_service(void **state)
 {
     struct bench bench;
@@ -452,7 +452,7 @@ static void a_frame_rings_the_bell_of_its_service(void **state)
     bench_close(&bench);
 }
 
-static void parcels_of_nonsense_are_refused(void **state)
+static void invalid_parcels_are_refused(void **state)
 {
     struct bench bench;
     bench_open(&bench);
@@ -463,7 +463,7 @@ static void parcels_of_nonsense_are_refused(void **state)
     parcel = bench.answer;
     parcel.bytes[8] = 1; /* a huge window */
     assert_int_equal(transport_fabric.pipes->outlet_answer(bench.outlet, &parcel), -EPROTO);
-    memset(parcel.bytes + 8, 0, 4); /* none */
+    memset(parcel.bytes + 8, 0, 4); /* an empty window */
     assert_int_equal(transport_fabric.pipes->outlet_answer(bench.outlet, &parcel), -EPROTO);
     parcel = bench.answer;
     assert_int_equal(transport_fabric.pipes->outlet_answer(bench.outlet, &parcel), 0);
@@ -479,9 +479,9 @@ static void parcels_of_nonsense_are_refused(void **state)
     bench_close(&bench);
 }
 
-static void only_peers_of_the_same_kind_are_linked(void **state)
+static void only_peers_with_the_same_provider_are_linked(void **state)
 {
-    struct bench bench, other; /* of a context that is linked already the provider refuses more */
+    struct bench bench, other; /* the provider refuses to link an already linked context */
     bench_open(&bench);
     bench_open(&other);
     uint8_t card[200] = {0};
@@ -497,7 +497,7 @@ static void only_peers_of_the_same_kind_are_linked(void **state)
                                                 (size_t)size, &link),
                      -EHOSTUNREACH);
     card[0] = 't';
-    bench.address.host[0] ^= 1; /* the same loopback address, on another host */
+    bench.address.host[0] ^= 1; /* this loopback address, on another host */
     assert_int_equal(transport_fabric.link_open(bench.transport, NULL, &bench.address, card,
                                                 (size_t)size, &link),
                      -EHOSTUNREACH);
@@ -510,7 +510,7 @@ static void only_peers_of_the_same_kind_are_linked(void **state)
     bench_close(&bench);
 }
 
-static void regions_share_what_lies_in_them(void **state)
+static void regions_share_only_their_own_memory(void **state)
 {
     struct bench bench;
     bench_open(&bench);
@@ -523,7 +523,7 @@ static void regions_share_what_lies_in_them(void **state)
                      0);
     assert_int_equal(transport_fabric.memory->share(bench.link, region, memory + 20, 10, 3, &other),
                      0);
-    assert_true(one.key != other.key); /* who may read may not write */
+    assert_true(one.key != other.key); /* a reader may not write */
     assert_int_equal(transport_fabric.memory->share(bench.link, region, memory + 9, 1, 1, &one),
                      -ERANGE);
     assert_int_equal(transport_fabric.memory->share(bench.link, region, memory + 10, 81, 1, &one),
@@ -557,7 +557,7 @@ struct writer_of_words {
     struct region *region;
     struct remote_memory memory;
     unsigned started, done, last;
-    unsigned light; /* of so many writes all but one */
+    unsigned light; /* all but one of this many writes */
     uint64_t words[WRITES + 1];
     struct writing writings[WRITES + 1];
 };
@@ -576,14 +576,14 @@ static void write_next(struct writer_of_words *writer)
     assert_int_equal(result, 0);
 }
 
-/* The provider has room again; but what waits for it comes first. */
+/* The provider has room again, but writes that already wait go first. */
 static void note_done(struct transfer *transfer, int status)
 {
     struct writing *writing = container_of(transfer, struct writing, transfer);
     struct writer_of_words *writer = writing->writer;
     writing->status = status;
     writer->done++;
-    if (status == 0 && !writer->light) /* as they were posted, so they come back */
+    if (status == 0 && !writer->light) /* they complete in the order in which they were posted */
         assert_ptr_equal(writing, &writer->writings[writer->done]);
     if (writer->started < writer->last)
         write_next(writer);
@@ -604,8 +604,8 @@ static void writer_open(struct writer_of_words *writer, struct bench *bench, voi
         0);
 }
 
-/* All of them go to one word; whoever looks sees it only grow. The first ones are
- * refused, since there is no connection yet, and so is what no queue has room for. */
+/* All writes go to one word, and each look at it sees it only grow. The first writes are refused
+ * because there is no connection yet; later ones are refused when the queue is full. */
 static void write_in_order(unsigned light)
 {
     static struct writer_of_words writer;
@@ -642,13 +642,13 @@ static void small_writes_are_placed_in_order(void **state)
     write_in_order(0);
 }
 
-static void so_are_light_ones_between_others(void **state)
+static void light_writes_between_others_are_placed_in_order(void **state)
 {
     write_in_order(3);
 }
 
-/* Those that wait are told when the link ends, each once. */
-static void writes_that_wait_end_with_the_link(void **state)
+/* Waiting writes end with the link, each exactly once. */
+static void waiting_writes_end_with_the_link(void **state)
 {
     static struct writer_of_words writer;
     static uint64_t target;
@@ -673,7 +673,7 @@ static void writes_that_wait_end_with_the_link(void **state)
     bench_close(&bench);
 }
 
-/* ---- who waits for what peers write ---- */
+/* ---- threads that wait for what peers write ---- */
 
 static void *say_that_we_sleep(void *bell)
 {
@@ -681,8 +681,8 @@ static void *say_that_we_sleep(void *bell)
     return NULL;
 }
 
-/* A look of any thread may have placed what somebody sleeps for. */
-static void looks_of_others_wake_whoever_waits_for_writes(void **state)
+/* A poll of any thread may have placed what a sleeping thread waits for. */
+static void polls_of_other_threads_wake_those_that_wait_for_writes(void **state)
 {
     struct bench bench;
     struct doorbell bell;
@@ -693,11 +693,11 @@ static void looks_of_others_wake_whoever_waits_for_writes(void **state)
     bench.transport->bells = &bells;
     assert_int_equal(doorbell_open(&bell), 0);
     list_append(&bells, &bell.polled);
-    while (poller_step(bench.poller, clock_after(5 * 1000 * 1000)) > 0) /* its first looks */
+    while (poller_step(bench.poller, clock_after(5 * 1000 * 1000)) > 0) /* its first polls */
         ;
     assert_int_equal(bench.fabric->timer.at, NSEC_NEVER);
     transport_fabric.progress(bench.transport);
-    assert_int_equal(bench.fabric->timer.at, NSEC_NEVER); /* nobody sleeps */
+    assert_int_equal(bench.fabric->timer.at, NSEC_NEVER); /* no thread sleeps */
     assert_int_equal(thread_start(&sleeper, "sleep", say_that_we_sleep, &bell), 0);
     thread_join(&sleeper);
     assert_true(doorbell_is_slept_on(&bell));
@@ -715,15 +715,16 @@ static int never_sleeps(struct fid_fabric *fabric, struct fid **fids, int count)
     return -FI_EAGAIN;
 }
 
-/* While the provider says that its descriptor will not tell, the poller must look by itself. */
-static void who_arms_a_busy_provider_is_polled_for(void **state)
+/* While the provider does not promise that its descriptor will become readable, the poller must
+ * poll. */
+static void a_busy_provider_is_polled_after_arm(void **state)
 {
     struct bench bench;
     bench_open(&bench);
-    while (poller_step(bench.poller, clock_after(5 * 1000 * 1000)) > 0) /* its first looks */
+    while (poller_step(bench.poller, clock_after(5 * 1000 * 1000)) > 0) /* its first polls */
         ;
     transport_fabric.arm(bench.transport);
-    assert_int_equal(bench.fabric->timer.at, NSEC_NEVER); /* the descriptor tells */
+    assert_int_equal(bench.fabric->timer.at, NSEC_NEVER); /* the descriptor suffices */
     struct fi_ops_fabric *before = bench.fabric->fabric->ops, busy = *before;
     busy.trywait = never_sleeps;
     bench.fabric->fabric->ops = &busy;
@@ -733,7 +734,7 @@ static void who_arms_a_busy_provider_is_polled_for(void **state)
     bench_close(&bench);
 }
 
-static void a_provider_that_is_not_there_is_named(void **state)
+static void a_missing_provider_is_named(void **state)
 {
     struct lock lock = {0};
     struct poller *poller;
@@ -742,33 +743,35 @@ static void a_provider_that_is_not_there_is_named(void **state)
     struct transport_config config = {.poller = poller, .provider = "carrier-pigeon"};
     struct why why = {""};
     assert_int_equal(transport_fabric.open(&transport, &config, &why), -EINVAL);
-    assert_non_null(strstr(why.text, "\"carrier-pigeon\" is no provider"));
+    assert_non_null(strstr(why.text, "unknown provider \"carrier-pigeon\""));
     config =
         (struct transport_config){.poller = poller, .provider = "tcp", .address = "203.0.113.77"};
     assert_int_equal(transport_fabric.open(&transport, &config, &why), -EADDRNOTAVAIL);
     assert_non_null(strstr(why.text, "tcp;ofi_rxm at 203.0.113.77: "));
     config = (struct transport_config){.poller = poller, .provider = "efa"};
     int result = transport_fabric.open(&transport, &config, &why);
-    if (result == 0) { /* on a machine that has one */
+    if (result == 0) { /* the machine has one */
         transport_fabric.close(transport);
     } else {
         assert_int_equal(result, -ENODEV);
-        assert_non_null(strstr(why.text, "no provider \"efa\" here; fi_info -l lists them"));
+        assert_non_null(strstr(why.text, "no provider \"efa\" here; run fi_info -l"));
     }
     poller_close(poller);
 }
 
-TEST_MAIN(TEST(only_exact_messages_are_read), TEST(nonsense_is_counted_and_changes_nothing),
+TEST_MAIN(TEST(only_exact_messages_are_read), TEST(invalid_messages_are_counted_and_change_nothing),
           TEST(a_gap_in_the_sequence_breaks_the_link),
           TEST(more_frames_than_the_window_break_the_link),
-          TEST(a_return_gives_no_more_than_was_taken), TEST(credit_rings_for_who_waits_for_it),
-          TEST(what_was_sent_is_owed_until_it_has_gone), TEST(a_peer_that_is_gone_breaks_the_link),
+          TEST(a_return_that_gives_too_much_breaks_the_link),
+          TEST(credit_rings_only_for_a_refused_sender),
+          TEST(a_frame_counts_as_owed_until_it_has_left), TEST(a_lost_peer_breaks_the_link),
           TEST(a_link_closed_during_a_poll_is_freed_after_it),
-          TEST(a_poll_that_drains_tries_nothing_again),
-          TEST(a_transfer_fails_with_its_first_piece_that_does),
+          TEST(a_poll_that_drains_retries_nothing),
+          TEST(a_transfer_reports_the_failure_of_its_first_failed_piece),
           TEST(a_lost_link_does_not_wait_for_ever), TEST(a_frame_rings_the_bell_of_its_service),
-          TEST(parcels_of_nonsense_are_refused), TEST(only_peers_of_the_same_kind_are_linked),
-          TEST(regions_share_what_lies_in_them), TEST(small_writes_are_placed_in_order),
-          TEST(so_are_light_ones_between_others), TEST(writes_that_wait_end_with_the_link),
-          TEST(looks_of_others_wake_whoever_waits_for_writes),
-          TEST(who_arms_a_busy_provider_is_polled_for), TEST(a_provider_that_is_not_there_is_named))
+          TEST(invalid_parcels_are_refused), TEST(only_peers_with_the_same_provider_are_linked),
+          TEST(regions_share_only_their_own_memory), TEST(small_writes_are_placed_in_order),
+          TEST(light_writes_between_others_are_placed_in_order),
+          TEST(waiting_writes_end_with_the_link),
+          TEST(polls_of_other_threads_wake_those_that_wait_for_writes),
+          TEST(a_busy_provider_is_polled_after_arm), TEST(a_missing_provider_is_named))

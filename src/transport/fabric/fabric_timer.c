@@ -1,10 +1,10 @@
-/* fabric_timer: has the keeper (fabric_progress.c) poll again after a while. */
+/* fabric_timer: makes the keeper (fabric_progress.c) poll again after a delay. */
 #include "transport/fabric/fabric_impl.h"
 
 void fabric_timer_set(struct fabric *fabric, nsec delay)
 {
-    /* It has room from its first setting on; if that fails, the keeper looks
-     * only when the descriptor says so. */
+    /* The timer has its room from the first setting on. If that setting failed, the keeper polls
+     * only when the descriptor is readable. */
     (void)!poller_set(fabric->poller, &fabric->timer, clock_after(delay));
 }
 

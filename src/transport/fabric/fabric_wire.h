@@ -1,15 +1,15 @@
 #pragma once
-/* fabric_wire: what two fabric transports say to each other.
+/* fabric_wire: the messages between two fabric transports.
  *
  * Every message begins with the same header, in network order:
- *   u64 pipe      the receiver's own id of the pipe: random, so hard to guess
+ *   u64 pipe      the receiver's id of the pipe: random, so hard to guess
  *   u32 sequence  counts the messages of the pipe in this direction: a gap means loss
  *   u16 kind      a frame, or a return
  *   u16 count     of acknowledgements that follow, in a return
- *   u32 credit    frames more that may be sent, in a return
+ *   u32 credit    number of further frames that may be sent, in a return
  *   u32 size      of the body, in a frame
- * A frame goes on with its head and its body, a return with acknowledgements
- * (u64 token, u64 status). Nothing follows: a message has exactly that size. */
+ * In a frame its head and its body follow, in a return the acknowledgements (u64 token, u64
+ * status). A message has exactly that size. */
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
-/* context_address: this boot of this machine. Two processes with the same kernel have
- * the same answer even in two containers; whether they can meet there is
- * decided by the folder, when they try. */
+/* context_address: identifies this boot of this machine. Two processes on the same kernel get the
+ * same answer even in two containers. Whether they can connect on this host depends on the domain's
+ * folder, which they find out when they try. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "transport/lifeline/lifeline.h"
 #include "wire/relay.h"
 
-static uint8_t host_here[16]; /* written once, by host_find; pthread_once carries it */
+static uint8_t host_here[16]; /* written once, by host_find, under pthread_once */
 static pthread_once_t host_once = PTHREAD_ONCE_INIT;
 
 static unsigned hex_value(char digit)
@@ -21,8 +21,8 @@ static unsigned hex_value(char digit)
                                          : (unsigned)(tolower((unsigned char)digit) - 'a' + 10);
 }
 
-/* Without the file all hosts would be one: the Unix socket is then tried in
- * vain before TCP, and nothing worse. */
+/* Without the file all hosts look like one. The only consequence is a futile attempt on the Unix
+ * socket before TCP. */
 static void host_find(void)
 {
     char text[64];

@@ -1,4 +1,4 @@
-/* lifeline: the hello, and what comes after it.
+/* lifeline: the hello, and what follows it.
  *
  *     connects                                        listens
  *     CONNECTING                                      GREETING
@@ -8,12 +8,12 @@
  *     PROVING
  *     UP          -------- proof ------------------->  UP
  *
- * A proof covers all bytes of both greetings, so that neither side can have
- * been told another card, context or challenge than the other one sent.
- * Whoever refuses says why in one message, best effort, and cuts.
+ * A proof covers all bytes of both greetings, so no one in between can have changed the card,
+ * context or challenge that either side received. A side that refuses sends the reason in one
+ * message, best effort, and cuts the line.
  *
- * A line that is cut is not freed here: somebody further up the stack may hold
- * it. The reaper (lifeline_cut.c) does that from the poller. */
+ * A line that is cut is not freed here, because a caller further up the stack may still use it. The
+ * reaper (lifeline_cut.c) frees it from the poller. */
 #include "transport/lifeline/lifeline.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@
 #include "transport/lifeline/lifeline_impl.h"
 
 enum {
-    READ_MAX = 64,    /* messages of one readiness, so that one line cannot starve the rest */
+    READ_MAX = 64,    /* messages handled per event, so that one line cannot starve the others */
     DRAIN_MAX = 4096, /* more than a socket's buffer holds */
 };
 
@@ -48,7 +48,7 @@ static enum hello_role peer_role(const struct lifeline *line)
     return line->outgoing ? HELLO_LISTENS : HELLO_CONNECTS;
 }
 
-/* ---- what the hello says ---- */
+/* ---- sending the hello ---- */
 
 static int greeting_send(struct lifeline *line)
 {
@@ -74,7 +74,7 @@ static int proof_send(struct lifeline *line)
     return lifeline_put(line, &head, proof, NULL);
 }
 
-/* We do not like what the peer said: tell it, count it, cut it. */
+/* Refuses what the peer sent: sends the reason, counts it, and cuts the line. */
 static void lifeline_refuse(struct lifeline *line, int reason)
 {
     if (line->state < LIFELINE_UP) {
@@ -98,7 +98,7 @@ void lifeline_greet(struct lifeline *line)
         lifeline_cut(line, result);
 }
 
-/* ---- what the hello hears ---- */
+/* ---- receiving the hello ---- */
 
 static int greeting_check(const struct lifeline *line, const struct lifeline_hello *hello)
 {
@@ -110,7 +110,7 @@ static int greeting_check(const struct lifeline *line, const struct lifeline_hel
     if (line->local && !context_address_is_here(&hello->address))
         return -EPROTO;
     if (line->outgoing && hello->address.context != line->to.context)
-        return -ECONNREFUSED; /* somebody else has got that port */
+        return -ECONNREFUSED; /* another process has that port now */
     return 0;
 }
 
@@ -192,7 +192,7 @@ static void hello_heard(struct lifeline *line, const struct control *control)
 
 /* ---- receiving ---- */
 
-/* Handles at most `max` messages; how many, or -EPIPE if the line went down. */
+/* Handles at most `max` messages; returns how many, or -EPIPE if the line is down. */
 static int lifeline_read(struct lifeline *line, int max)
 {
     struct lifelines *lines = line->lines;
@@ -301,7 +301,7 @@ uint64_t lifeline_number(const struct lifeline *line)
 {
     struct reader one = reader_make(line->digests[0], HELLO_DIGEST);
     struct reader other = reader_make(line->digests[1], HELLO_DIGEST);
-    return read_u64(&one) ^ read_u64(&other); /* of the two greetings, with their challenges */
+    return read_u64(&one) ^ read_u64(&other); /* the greetings contain the challenges */
 }
 
 void lifeline_set_data(struct lifeline *line, void *data)

@@ -1,8 +1,8 @@
 /* lifeline_cut: the end of a line.
  *
- * A line is in one of two lists: live, or doomed. Cutting moves it to the
- * doomed and closes its socket at once; the reaper, a timer and so never below
- * anybody's stack, tells the owner and frees it. */
+ * A line is in one of two lists: live or doomed. Cutting moves it to the doomed list and closes its
+ * socket at once. The reaper, a timer callback and therefore never called below a user of the line,
+ * calls down() and frees it. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -75,7 +75,7 @@ void lifeline_cut(struct lifeline *line, int reason)
     *lines->doomed_end = line;
     lines->doomed_end = &line->next;
     int result = poller_set(lines->poller, &lines->reaper, 0);
-    assert(result == 0); /* it was set already */
+    assert(result == 0); /* the timer was set already */
 }
 
 void lifelines_reap(void *owner)

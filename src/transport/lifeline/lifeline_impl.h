@@ -1,5 +1,5 @@
 #pragma once
-/* lifeline_impl: one connection as its files see it, the lowest first.
+/* lifeline_impl: one connection, as the files of this folder see it, lowest layer first.
  *   lifeline_cut.c    the end of a line
  *   lifeline_queue.c  bytes and descriptors through the socket
  *   lifeline.c        the hello, receiving, and the calls
@@ -12,19 +12,19 @@
 
 enum lifeline_state {
     LIFELINE_CONNECTING,
-    LIFELINE_GREETING, /* waits for the peer's greeting */
-    LIFELINE_PROVING,  /* waits for its proof */
+    LIFELINE_GREETING, /* waiting for the peer's greeting */
+    LIFELINE_PROVING,  /* waiting for the peer's proof */
     LIFELINE_UP,
-    LIFELINE_DOWN, /* cut; down() and free() follow from the reaper */
+    LIFELINE_DOWN, /* cut; the reaper will call down() and free() */
 };
 
-/* What the socket did not take. */
+/* A message, or the rest of one, that the socket did not take. */
 struct lifeline_parcel {
     struct lifeline_parcel *next;
     size_t size;
-    size_t sent; /* of a stream */
+    size_t sent; /* bytes already sent; streams only */
     unsigned fd_count;
-    int fds[CONTROL_FD_MAX]; /* duplicates */
+    int fds[CONTROL_FD_MAX]; /* owned duplicates */
     uint8_t bytes[];
 };
 
@@ -35,18 +35,18 @@ struct lifeline {
     enum lifeline_state state;
     bool outgoing;
     bool local; /* a Unix socket */
-    bool known; /* to the owner, who is therefore told of its end */
+    bool known; /* the owner knows the line, so down() will be called for it */
     bool reading;
-    bool out_wanted; /* EPOLLOUT is watched for */
+    bool out_wanted; /* we watch for EPOLLOUT */
     bool reset_seen;
     int fd;
     int pid;
-    int reason; /* of being down */
+    int reason; /* why the line is down */
     struct poller_watch *watch;
-    struct poller_timer timer; /* of the hello, or of another try to connect */
+    struct poller_timer timer; /* for the hello, or for the next try to connect */
     nsec deadline;             /* of the hello */
     void *data;
-    struct context_address to;    /* where we connect to */
+    struct context_address to;    /* the address to connect to */
     struct lifeline_hello *hello; /* the peer's, until up */
     uint8_t digests[2][HELLO_DIGEST];
     struct lifeline_parcel *queue;
@@ -54,7 +54,7 @@ struct lifeline {
     size_t queued_size;
     unsigned queued_fds;
     size_t input_size;
-    uint8_t input[LIFELINE_FRAME_MAX]; /* of a stream */
+    uint8_t input[LIFELINE_FRAME_MAX]; /* of a stream: bytes received so far */
 };
 
 struct lifelines {
@@ -70,37 +70,38 @@ struct lifelines {
     bool keyed;
     uint8_t key[LIFELINE_KEY_SIZE];
     nsec hello_nsec;
-    int lock_fd; /* of context.HEX */
+    int lock_fd; /* holds the lock of context.HEX */
     int unix_fd;
     int tcp_fd;
     struct poller_watch *unix_watch;
     struct poller_watch *tcp_watch;
-    struct poller_timer reaper; /* always set, so that setting it to now cannot fail */
-    struct poller_timer rest;   /* after accept() had no descriptor left; always set, too */
+    struct poller_timer reaper; /* always set, so that setting it to the present cannot fail */
+    struct poller_timer rest;   /* pauses accept() when descriptors run out; always set, too */
     struct lifeline *live;
     struct lifeline *doomed;
     struct lifeline **doomed_end;
-    unsigned greeting_count; /* incoming ones that are not up */
+    unsigned greeting_count; /* incoming lines that are not up */
     struct lifelines_counts counts;
 };
 
 /* lifeline.c */
 void lifeline_ready(void *owner, uint32_t events);
-void lifeline_greet(struct lifeline *line); /* connected: say who we are */
+void lifeline_greet(struct lifeline *line); /* call it once connected: sends our greeting */
 
 /* lifeline_queue.c */
 /* Sends or queues one message. */
 MUST_CHECK int lifeline_put(struct lifeline *line, const struct control_head *head,
                             const uint8_t *body, const int *fds);
 void lifeline_flush(struct lifeline *line); /* may cut the line */
-/* 1 a message, 0 none now, or why there will be no more. Its descriptors are ours. */
+/* Returns 1 and a message, 0 if there is none now, or why there will be no more. The caller owns
+ * the message's descriptors. */
 MUST_CHECK int lifeline_get(struct lifeline *line, struct control *control);
 void control_close_fds(struct control *control);
 
 /* lifeline_cut.c; lifeline_cut() is in lifeline.h */
-void lifeline_shut(struct lifeline *line); /* its socket, timer and queue */
+void lifeline_shut(struct lifeline *line); /* closes its socket, timer and queue */
 void lifeline_free(struct lifeline *line);
-void lifelines_reap(void *owner); /* the timer of doomed lines */
+void lifelines_reap(void *owner); /* timer callback: frees the doomed lines */
 void lifeline_queue_clear(struct lifeline *line);
 void lifeline_parcel_free(struct lifeline_parcel *parcel);
 void lifeline_fds_close(int *fds, unsigned count);

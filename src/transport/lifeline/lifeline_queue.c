@@ -1,12 +1,12 @@
-/* lifeline_queue: messages through the socket, whole.
+/* lifeline_queue: moves whole messages through the socket.
  *
- * A Unix socket of sequenced packets keeps messages apart and carries
- * descriptors; a TCP stream is cut into messages by the size in their head.
- * What the socket does not take now waits, descriptors duplicated, and the
- * socket is watched for room only while something waits.
+ * A Unix socket of sequenced packets preserves message boundaries and carries descriptors; in a TCP
+ * stream the size in each head separates the messages. A message that the socket does not take now
+ * is queued with duplicates of its descriptors, and we watch the socket for room only while
+ * something is queued.
  *
- * A descriptor that arrives is ours from the moment the kernel installs it:
- * every way out of lifeline_get either hands it over or closes it. */
+ * A received descriptor is ours from the moment the kernel installs it: every path out of
+ * lifeline_get either hands it over or closes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@
 
 enum { QUEUED_FDS_MAX = 128, FLUSH_MAX = 256 };
 
-#define FLUSH_AGAIN_NSEC (2 * 1000 * 1000LL) /* when too many descriptors are under way */
+#define FLUSH_AGAIN_NSEC (2 * 1000 * 1000LL) /* delay when too many descriptors are in flight */
 
-union fd_room { /* aligned for the header */
+union fd_room { /* a union for the header's alignment */
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int) * CONTROL_FD_MAX)];
 };
@@ -62,7 +62,7 @@ static ssize_t socket_put(struct lifeline *line, const struct iovec *pieces, uns
         return 0;
     case ECONNRESET:
         return -EPIPE;
-    case ETOOMANYREFS: /* too many descriptors of ours are under way, all sockets together */
+    case ETOOMANYREFS: /* too many descriptors of ours are in flight on all sockets together */
         return -ENOBUFS;
     default:
         return -errno;
@@ -75,7 +75,7 @@ static void watch_for_room(struct lifeline *line, bool wanted)
         return;
     uint32_t events = EPOLLIN | EPOLLRDHUP | (wanted ? EPOLLOUT : 0u);
     int result = poller_change(line->lines->poller, line->watch, events);
-    assert(result == 0); /* it is in the set: nothing has to be allocated */
+    assert(result == 0); /* the descriptor is in the set: nothing has to be allocated */
     line->out_wanted = wanted;
 }
 
@@ -132,12 +132,12 @@ int lifeline_put(struct lifeline *line, const struct control_head *head, const u
             return 0;
     }
     int result = queue_add(line, pieces, (size_t)sent, fds, head->fd_count);
-    if (result && sent) /* half a message is out: the stream is of no use any more */
+    if (result && sent) /* half a message was sent: the stream is useless now */
         lifeline_cut(line, result);
     return result;
 }
 
-/* 1 when the first parcel is out, 0 when the socket is full, or an error. */
+/* Returns 1 when the first parcel is sent, 0 when the socket is full, or an error. */
 static int queue_send_first(struct lifeline *line)
 {
     struct lifeline_parcel *parcel = line->queue;
@@ -162,12 +162,12 @@ void lifeline_flush(struct lifeline *line)
     int result = 1;
     for (int i = 0; i < FLUSH_MAX && line->queue && result == 1; i++)
         result = queue_send_first(line);
-    if (result == -ENOBUFS) { /* not for lack of room: EPOLLOUT would come at once */
+    if (result == -ENOBUFS) { /* the socket has room, so EPOLLOUT would come at once */
         watch_for_room(line, false);
         result = poller_set(line->lines->poller, &line->timer, clock_after(FLUSH_AGAIN_NSEC));
     }
     if (result == -EPIPE)
-        lifeline_queue_clear(line); /* the peer is gone; reading finds out, after its last words */
+        lifeline_queue_clear(line); /* the peer is gone; reading notices, after its last messages */
     else if (result < 0)
         lifeline_cut(line, result);
     if (line->watch && !line->queue)
@@ -176,7 +176,7 @@ void lifeline_flush(struct lifeline *line)
 
 /* ---- in ---- */
 
-/* All descriptors that came, at most as many as fit; the surplus is closed. */
+/* Collects the received descriptors, at most as many as fit; closes the rest. */
 static void fds_collect(struct msghdr *message, struct control *control)
 {
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header;
@@ -195,8 +195,8 @@ static void fds_collect(struct msghdr *message, struct control *control)
     }
 }
 
-/* A Unix peer that dies with unread messages makes one read fail; what it sent
- * is still there to be read after that. */
+/* A Unix peer that dies with unread messages makes one read fail; what it sent can still be read
+ * after that. */
 static ssize_t socket_get(struct lifeline *line, struct msghdr *message)
 {
     for (;;) {
@@ -230,7 +230,7 @@ static int packet_get(struct lifeline *line, struct control *control)
     fds_collect(&message, control);
     int result = 1;
     if (got == 0)
-        result = -EPIPE; /* its end; an empty packet, which we never send, looks the same */
+        result = -EPIPE; /* the peer closed; an empty packet, which we never send, looks the same */
     else if (got < CONTROL_HEAD_SIZE || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ||
              control_head_read(&head, bytes) || head.size != got - CONTROL_HEAD_SIZE ||
              head.fd_count != control->fd_count)
@@ -244,7 +244,7 @@ static int packet_get(struct lifeline *line, struct control *control)
     return 1;
 }
 
-/* 1 and the message if the stream's buffer holds a whole one. */
+/* Returns 1 and the message if the stream's buffer contains a whole one. */
 static int stream_take(struct lifeline *line, struct control *control)
 {
     struct control_head head;
@@ -269,7 +269,7 @@ static int stream_get(struct lifeline *line, struct control *control)
         int result = stream_take(line, control);
         if (result)
             return result;
-        assert(line->input_size < sizeof line->input); /* else it held a whole one */
+        assert(line->input_size < sizeof line->input); /* else it contained a whole message */
         struct iovec piece = {line->input + line->input_size,
                               sizeof line->input - line->input_size};
         struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};

@@ -20,9 +20,9 @@
 #include "transport/socket.h"
 #include "wire/relay.h"
 
-#define PATIENCE (10 * NSEC_PER_SEC) /* of a test that would fail */
+#define PATIENCE (10 * NSEC_PER_SEC) /* how long a failing test waits */
 
-/* A context of a test: what it hears is noted. */
+/* A context of a test; it records its events. */
 struct hub {
     struct lock lock;
     struct poller *poller;
@@ -31,14 +31,14 @@ struct hub {
     int ups;
     int downs;
     int reason;   /* of the last down */
-    int controls; /* in order: their first four bytes count */
+    int controls; /* counts messages; the first four bytes of each are its number */
     bool disordered;
-    bool keep;        /* descriptors */
-    bool echo;        /* every message goes back */
-    int cut_at;       /* cuts the line at that many messages */
-    int kept_fds[64]; /* kept ones */
+    bool keep;  /* keeps descriptors */
+    bool echo;  /* sends every message back */
+    int cut_at; /* cuts the line after that many messages */
+    int kept_fds[64];
     int kept_count;
-    struct lifeline *line; /* the last that came up */
+    struct lifeline *line; /* the last line that came up */
     struct context_address peer;
     char card[LIFELINE_CARD_MAX + 1];
 };
@@ -134,7 +134,7 @@ static void hub_close(struct hub *hub)
     free(hub);
 }
 
-/* Steps both until the counter reaches the value. */
+/* Steps both contexts until the counter reaches the value. */
 static void step_until(struct hub *one, struct hub *other, const int *counter, int value)
 {
     nsec deadline = clock_after(PATIENCE);
@@ -164,7 +164,7 @@ static void connect_both(struct hub *one, struct hub *other, bool tcp)
     struct context_address to = other->address;
     struct lifeline *line;
     if (tcp)
-        memset(to.host, 0xee, sizeof to.host); /* "another host": not by Unix socket */
+        memset(to.host, 0xee, sizeof to.host); /* looks like another host: not by Unix socket */
     assert_int_equal(lifeline_connect(one->lines, &to, &line), 0);
     assert_int_equal(send_number(line, 0, 4), -ENOTCONN); /* not before it is up */
     step_until(one, other, &one->ups, 1);
@@ -172,7 +172,7 @@ static void connect_both(struct hub *one, struct hub *other, bool tcp)
     assert_ptr_equal(one->line, line);
 }
 
-static void a_hello_tells_each_who_the_other_is(void **state)
+static void a_hello_identifies_both_contexts(void **state)
 {
     for (int tcp = 0; tcp < 2; tcp++) {
         struct hub *one = hub_open(&(struct hub_wish){.address = tcp ? "127.0.0.1" : NULL});
@@ -189,7 +189,7 @@ static void a_hello_tells_each_who_the_other_is(void **state)
 
         struct lifeline *line = one->line;
         lifeline_cut(line, -ECANCELED);
-        assert_int_equal(one->downs, 0); /* later */
+        assert_int_equal(one->downs, 0); /* down() comes later */
         assert_int_equal(send_number(line, 0, 4), -EPIPE);
         step_until(one, other, &one->downs, 1);
         step_until(one, other, &other->downs, 1);
@@ -224,7 +224,7 @@ static void bursts_arrive_whole_and_in_order(void **state)
         assert_false(other->disordered);
         assert_int_equal(lifeline_queued(one->line), 0);
         if (!tcp)
-            assert_true(refused > 0); /* TCP's buffers may take it all */
+            assert_true(refused > 0); /* TCP's buffers may take everything */
         assert_int_equal(lifelines_garbage(other->lines), 0);
         hub_close(one);
         hub_close(other);
@@ -243,7 +243,8 @@ static void descriptors_arrive_and_do_not_leak(void **state)
     assert_int_equal(pipe(ends), 0);
     for (int i = 0; i < CONTROL_FD_MAX; i++)
         control.fds[i] = ends[1];
-    /* Not taken: closed. Enough of them that most wait in the queue. */
+    /* Descriptors that the callback does not keep are closed. Enough of them that most wait in the
+     * queue. */
     int sent = 0;
     for (; lifeline_queued(one->line) < 10 * CONTROL_BODY_MAX && sent < 2000; sent++) {
         uint32_t number = (uint32_t)sent;
@@ -254,7 +255,7 @@ static void descriptors_arrive_and_do_not_leak(void **state)
     assert_true(lifeline_queued(one->line) > 0);
     step_until(one, other, &other->controls, sent);
     assert_int_equal(scratch_descriptors(), with + 2);
-    /* Taken: they are the pipe. */
+    /* Kept descriptors refer to the pipe. */
     other->keep = true;
     uint32_t number = (uint32_t)sent;
     memcpy(control.body, &number, sizeof number);
@@ -266,7 +267,7 @@ static void descriptors_arrive_and_do_not_leak(void **state)
     char byte = 'x';
     assert_int_equal(write(other->kept_fds[3], &byte, 1), 1);
     assert_int_equal(read(ends[0], &byte, 1), 1);
-    /* Under way when everything ends. */
+    /* Some descriptors are in flight when everything closes. */
     for (int i = 0; i < 20; i++)
         assert_int_equal(lifeline_send(one->line, &control), 0);
     close(ends[0]);
@@ -288,7 +289,7 @@ static void over_tcp_descriptors_are_refused(void **state)
     hub_close(other);
 }
 
-/* The child sends a burst, says so through a pipe, and waits to be killed. */
+/* The child sends a burst, signals that through a pipe, and waits to be killed. */
 static pid_t child_start(const struct context_address *to, uint32_t burst, int *sent_fd)
 {
     int ready[2];
@@ -316,7 +317,7 @@ static pid_t child_start(const struct context_address *to, uint32_t burst, int *
     return child;
 }
 
-static void a_killed_peer_is_noticed_after_its_last_words(void **state)
+static void a_killed_peer_is_noticed_after_its_last_messages(void **state)
 {
     enum { BURST = 100 };
     for (int tcp = 0; tcp < 2; tcp++) {
@@ -331,16 +332,16 @@ static void a_killed_peer_is_noticed_after_its_last_words(void **state)
         assert_int_equal(lifeline_pid(hub->line), tcp ? 0 : child);
         assert_int_equal(read(sent_fd, &byte, 1), 1);
         close(sent_fd);
-        if (!tcp) /* it dies with something unread, which makes our next read fail once */
+        if (!tcp) /* the child dies with unread data, which makes our next read fail once */
             assert_int_equal(send_number(hub->line, 0, 64), 0);
-        assert_true(hub->controls < BURST); /* the rest is unread at its death */
+        assert_true(hub->controls < BURST); /* the rest is unread when the child dies */
         assert_int_equal(kill(child, SIGKILL), 0);
         assert_int_equal(waitpid(child, NULL, 0), child);
         step_until(hub, NULL, &hub->downs, 1);
         assert_int_equal(hub->reason, -EPIPE);
         assert_int_equal(hub->controls, BURST);
         assert_false(hub->disordered);
-        assert_true(domain_clean(here.folder) == 2); /* what the child left */
+        assert_true(domain_clean(here.folder) == 2); /* the child's files */
         hub_close(hub);
     }
 }
@@ -359,7 +360,7 @@ static void draining_handles_what_has_arrived(void **state)
     for (uint32_t i = 100; i < 105; i++)
         assert_int_equal(send_number(one->line, i, 8), 0);
     struct lifeline *line = other->line;
-    assert_int_equal(lifeline_drain(line), -EPIPE); /* cut inside a callback: no more of it */
+    assert_int_equal(lifeline_drain(line), -EPIPE); /* cut in a callback: handles no more */
     assert_int_equal(other->controls, 103);
     assert_int_equal(lifeline_drain(line), -EPIPE);
     assert_int_equal(other->downs, 0);
@@ -383,7 +384,7 @@ static void answers_may_be_sent_from_a_callback(void **state)
     hub_close(other);
 }
 
-static void only_who_knows_the_secret_comes_up(void **state)
+static void only_contexts_with_the_same_secret_come_up(void **state)
 {
     uint8_t right[LIFELINE_KEY_SIZE] = {1}, wrong[LIFELINE_KEY_SIZE] = {2};
     const uint8_t *keys[][2] = {{right, wrong}, {NULL, right}, {right, NULL}};
@@ -415,7 +416,7 @@ static void only_who_knows_the_secret_comes_up(void **state)
     }
 }
 
-static void nobody_there_is_told_as_such(void **state)
+static void an_absent_peer_is_reported(void **state)
 {
     struct hub *one = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
     struct hub *other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
@@ -434,7 +435,7 @@ static void nobody_there_is_told_as_such(void **state)
         step_until(one, NULL, &one->downs, i + 1);
         assert_int_equal(one->reason, reasons[i]);
     }
-    /* Somebody else's port: not the context we meant. */
+    /* The port belongs to another context than the one we asked for. */
     other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
     gone.port = other->address.port;
     assert_int_equal(lifeline_connect(one->lines, &gone, &line), 0);
@@ -444,7 +445,7 @@ static void nobody_there_is_told_as_such(void **state)
     hub_close(one);
 }
 
-static void what_is_wrong_with_an_address_is_told(void **state)
+static void invalid_addresses_are_reported(void **state)
 {
     char path[256];
     struct hub *hub = hub_open(&(struct hub_wish){0});
@@ -468,12 +469,12 @@ static void what_is_wrong_with_an_address_is_told(void **state)
     config.context = hub->address.context;
     assert_int_equal(lifelines_open(&lines, &config, &address, &why), -EBUSY);
     assert_non_null(strstr(why.text, "cannot lock"));
-    assert_int_equal(scratch_descriptors(), descriptors); /* and nothing is left */
+    assert_int_equal(scratch_descriptors(), descriptors); /* nothing leaks */
     hub_close(hub);
 }
 
-/* A line that cannot begin for want of descriptors says so, and so does one by TCP. */
-static void without_descriptors_no_line_begins(void **state)
+/* A connection that fails for lack of descriptors is reported, by Unix socket and by TCP. */
+static void without_descriptors_connecting_fails(void **state)
 {
     struct hub *one = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
     struct hub *other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
@@ -488,18 +489,18 @@ static void without_descriptors_no_line_begins(void **state)
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
         step_until(one, NULL, &one->downs, i + 1);
         assert_int_equal(one->reason, -EMFILE);
-        memset(to.host, 0xee, sizeof to.host); /* "another host" */
+        memset(to.host, 0xee, sizeof to.host); /* looks like another host */
     }
     hub_close(one);
     hub_close(other);
 }
 
-/* Lines that were up, that began, and that ended leave no memory behind. */
-static void nothing_is_left_of_lines(void **state)
+/* Lines that were up, that were starting, and that had ended leave no memory behind. */
+static void closed_lines_leave_no_memory(void **state)
 {
     size_t used = 0;
     for (unsigned i = 0; i < 60; i++) {
-        if (i == 30) /* by now the heap has what it keeps for the next time */
+        if (i == 30) /* by now the heap holds what it keeps for reuse */
             used = mallinfo2().uordblks;
         struct hub *one = hub_open(&(struct hub_wish){0});
         struct hub *other = hub_open(&(struct hub_wish){0});
@@ -517,7 +518,7 @@ static void nothing_is_left_of_lines(void **state)
     assert_int_equal(mallinfo2().uordblks, used);
 }
 
-/* On this host, but in another folder: by TCP. */
+/* Two contexts on this host, but in different folders, connect by TCP. */
 static void without_a_common_folder_tcp_is_tried(void **state)
 {
     struct hub *one = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
@@ -551,7 +552,7 @@ static int raw_connect(const struct hub *hub, bool tcp)
     return fd;
 }
 
-/* Has the hub closed its end? What it said before is read and dropped. */
+/* Has the hub closed its end? Reads and drops what the hub sent before. */
 static bool raw_closed(int fd)
 {
     char buffer[2048];
@@ -573,7 +574,7 @@ static size_t raw_hello(uint8_t *out, const struct hub *hub, uint16_t version, u
     return CONTROL_HEAD_SIZE + size;
 }
 
-static void nonsense_is_cut_and_counted(void **state)
+static void invalid_hellos_are_cut_and_counted(void **state)
 {
     unsigned before = scratch_descriptors();
     for (int tcp = 0; tcp < 2; tcp++) {
@@ -587,27 +588,27 @@ static void nonsense_is_cut_and_counted(void **state)
                 entropy_fill(bytes, size = 300);
             else if (kind == 1)
                 raw_hello(bytes, hub, LIFELINE_VERSION + 1, 0);
-            else if (kind == 2) { /* more than a message holds */
+            else if (kind == 2) { /* larger than a message may be */
                 bytes[4] = 0xff;
                 bytes[5] = 0xff;
             } else if (kind == 3) /* a proof before the greeting */
                 control_head_write(bytes, &head), size = CONTROL_HEAD_SIZE + HELLO_DIGEST;
-            else if (kind == 4) /* nobody's context */
+            else if (kind == 4) /* context 0 */
                 memset(bytes + CONTROL_HEAD_SIZE + 8, 0, 8);
-            else if (kind == 5) /* a card longer than the rest */
+            else if (kind == 5) /* the card is longer than the rest */
                 bytes[CONTROL_HEAD_SIZE + HELLO_FIXED_SIZE - 1] = 9;
-            else if (kind == 6) /* descriptors announced that do not come */
+            else if (kind == 6) /* announces descriptors that do not come */
                 bytes[6] = 1;
-            else if (kind == 7) { /* a card that is all there, and too long */
+            else if (kind == 7) { /* a complete card that is too long */
                 head = (struct control_head){.kind = HELLO_GREETING, .size = HELLO_SIZE_MAX + 1};
                 control_head_write(bytes, &head);
                 bytes[CONTROL_HEAD_SIZE + HELLO_FIXED_SIZE - 2] = (LIFELINE_CARD_MAX + 1) >> 8;
                 bytes[CONTROL_HEAD_SIZE + HELLO_FIXED_SIZE - 1] = (LIFELINE_CARD_MAX + 1) & 0xff;
                 size = CONTROL_HEAD_SIZE + HELLO_SIZE_MAX + 1;
-            } else if (kind == 8) { /* it connects, and says that it listens */
+            } else if (kind == 8) { /* connects, but claims to listen */
                 struct lifeline_hello hello = {.role = HELLO_LISTENS, .address = hub->address};
                 greeting_write(&hello, bytes + CONTROL_HEAD_SIZE);
-            } else if (kind == 9) { /* through this host's socket, of another host */
+            } else if (kind == 9) { /* claims another host, through this host's socket */
                 struct lifeline_hello hello = {.role = HELLO_CONNECTS, .address = hub->address};
                 hello.address.host[0] ^= 1;
                 greeting_write(&hello, bytes + CONTROL_HEAD_SIZE);
@@ -659,7 +660,7 @@ static void surplus_descriptors_are_closed(void **state)
     hub_close(hub);
 }
 
-static void silence_and_half_messages_time_out(void **state)
+static void silent_and_incomplete_hellos_time_out(void **state)
 {
     struct lifelines_counts counts = {0};
     struct hub *hub =
@@ -699,7 +700,7 @@ static void a_flood_of_hellos_is_bounded(void **state)
         close(fds[i]);
     }
     assert_int_equal(closed, 20);
-    /* When they are gone there is room again. */
+    /* When they are closed there is room again. */
     step_some(hub);
     struct hub *other = hub_open(&(struct hub_wish){0});
     connect_both(other, hub, false);
@@ -709,7 +710,7 @@ static void a_flood_of_hellos_is_bounded(void **state)
 
 static void a_full_backlog_is_tried_again(void **state)
 {
-    enum { MANY = 200 }; /* more than the backlog holds */
+    enum { MANY = 200 }; /* more than the backlog takes */
     struct hub *one = hub_open(&(struct hub_wish){0});
     struct hub *other = hub_open(&(struct hub_wish){0});
     struct lifeline *line;
@@ -752,22 +753,22 @@ static void addresses_are_written_as_a_person_reads_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(addresses_are_written_as_a_person_reads_them),
-                                       TEST(a_hello_tells_each_who_the_other_is),
+                                       TEST(a_hello_identifies_both_contexts),
                                        TEST(bursts_arrive_whole_and_in_order),
                                        TEST(descriptors_arrive_and_do_not_leak),
                                        TEST(over_tcp_descriptors_are_refused),
-                                       TEST(a_killed_peer_is_noticed_after_its_last_words),
+                                       TEST(a_killed_peer_is_noticed_after_its_last_messages),
                                        TEST(draining_handles_what_has_arrived),
                                        TEST(answers_may_be_sent_from_a_callback),
-                                       TEST(only_who_knows_the_secret_comes_up),
-                                       TEST(nobody_there_is_told_as_such),
-                                       TEST(what_is_wrong_with_an_address_is_told),
-                                       TEST(without_descriptors_no_line_begins),
-                                       TEST(nothing_is_left_of_lines),
+                                       TEST(only_contexts_with_the_same_secret_come_up),
+                                       TEST(an_absent_peer_is_reported),
+                                       TEST(invalid_addresses_are_reported),
+                                       TEST(without_descriptors_connecting_fails),
+                                       TEST(closed_lines_leave_no_memory),
                                        TEST(without_a_common_folder_tcp_is_tried),
-                                       TEST(nonsense_is_cut_and_counted),
+                                       TEST(invalid_hellos_are_cut_and_counted),
                                        TEST(surplus_descriptors_are_closed),
-                                       TEST(silence_and_half_messages_time_out),
+                                       TEST(silent_and_incomplete_hellos_time_out),
                                        TEST(a_flood_of_hellos_is_bounded),
                                        TEST(a_full_backlog_is_tried_again)};
     return cmocka_run_group_tests(tests, begin, end);

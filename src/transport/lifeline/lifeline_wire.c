@@ -12,9 +12,9 @@
 
 enum { HELLO_FLAG_KEYED = 1, FAMILY_NONE = 0, FAMILY_FABRIC = 1, FAMILY_4 = 4, FAMILY_6 = 6 };
 
-static_assert(HELLO_SIZE_MAX <= CONTROL_BODY_MAX, "a hello is a message");
-static_assert(crypto_generichash_KEYBYTES == LIFELINE_KEY_SIZE, "the key is libsodium's");
-static_assert(crypto_generichash_BYTES == HELLO_DIGEST, "and so is the hash");
+static_assert(HELLO_SIZE_MAX <= CONTROL_BODY_MAX, "a hello fits into a message");
+static_assert(crypto_generichash_KEYBYTES == LIFELINE_KEY_SIZE, "the key has libsodium's size");
+static_assert(crypto_generichash_BYTES == HELLO_DIGEST, "the hash has libsodium's size");
 
 void control_head_write(uint8_t out[CONTROL_HEAD_SIZE], const struct control_head *head)
 {
@@ -85,7 +85,7 @@ int greeting_read(struct lifeline_hello *hello, const uint8_t *in, size_t size)
         return -EPROTO;
     uint16_t version = read_u16(&from);
     if (!from.failed && version != LIFELINE_VERSION)
-        return -EPROTONOSUPPORT; /* the rest may be anything */
+        return -EPROTONOSUPPORT; /* the rest may have another format */
     uint8_t flags = read_u8(&from);
     uint8_t role = read_u8(&from);
     hello->keyed = flags & HELLO_FLAG_KEYED;

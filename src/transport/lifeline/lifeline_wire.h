@@ -1,7 +1,6 @@
 #pragma once
-/* lifeline_wire: what travels on a lifeline, byte by byte, and the proof of
- * knowing the secret. Pure: no sockets, no state; docs/protocol.md has it in
- * tables. */
+/* lifeline_wire: the format of what travels on a lifeline, and the proof of knowing the secret.
+ * Pure: no sockets, no state. docs/protocol.md describes the format in tables. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +19,7 @@
 #define LIFELINE_KEY_SIZE  32
 #define LIFELINE_FRAME_MAX (CONTROL_HEAD_SIZE + CONTROL_BODY_MAX)
 
-/* Before every message; a stream needs its size, a packet must agree with it. */
+/* Precedes every message. A stream needs its size; the size of a packet must agree with it. */
 struct control_head {
     uint16_t kind;
     uint16_t size; /* of the body */
@@ -28,14 +27,14 @@ struct control_head {
 };
 
 void control_head_write(uint8_t out[CONTROL_HEAD_SIZE], const struct control_head *head);
-/* -EPROTO: not ours, or more than we take. */
+/* -EPROTO: not a valid head, or larger than we accept. */
 MUST_CHECK int control_head_read(struct control_head *head, const uint8_t in[CONTROL_HEAD_SIZE]);
 
-/* The kinds before a line is up. */
+/* The kinds of messages before a line is up. */
 enum hello_kind {
     HELLO_GREETING = 1,
     HELLO_PROOF,
-    HELLO_REFUSAL, /* the same in all versions: u16 reason */
+    HELLO_REFUSAL, /* u16 reason; the same in all versions */
 };
 
 enum hello_role { HELLO_CONNECTS = 1, HELLO_LISTENS };
@@ -51,24 +50,24 @@ struct lifeline_hello {
 
 /* Returns the size. */
 size_t greeting_write(const struct lifeline_hello *hello, uint8_t out[HELLO_SIZE_MAX]);
-/* -EPROTO nonsense, -EPROTONOSUPPORT another version. */
+/* -EPROTO: invalid; -EPROTONOSUPPORT: another version. */
 MUST_CHECK int greeting_read(struct lifeline_hello *hello, const uint8_t *in, size_t size);
 
 void hello_digest(uint8_t out[HELLO_DIGEST], const uint8_t *bytes, size_t size);
 
-/* What `prover` shows: a hash, keyed with the secret's key (NULL: with zeros),
- * of its role and of all that both said, challenges and contexts among it. An
- * echo of the other's proof is wrong because of the role. */
+/* The proof that `prover` sends: a hash, keyed with the secret's key (NULL: with zeros), of its
+ * role and of both greetings, including challenges and contexts. A peer that echoes our own proof
+ * fails, because the role differs. */
 void hello_proof(uint8_t out[HELLO_DIGEST], const uint8_t *key, enum hello_role prover,
                  const uint8_t connector[HELLO_DIGEST], const uint8_t listener[HELLO_DIGEST]);
 bool hello_proof_equal(const uint8_t one[HELLO_DIGEST], const uint8_t other[HELLO_DIGEST]);
 
-/* Why one refuses the other. Numbers that travel, and the errors they stand for. */
+/* Why one side refuses the other. These numbers travel; each corresponds to an error. */
 enum hello_refusal {
     REFUSAL_NONSENSE = 1, /* -EPROTO */
     REFUSAL_VERSION,      /* -EPROTONOSUPPORT */
     REFUSAL_KEY,          /* -EKEYREJECTED */
-    REFUSAL_OTHER,        /* -ECONNREFUSED: not the context that was meant, or too busy */
+    REFUSAL_OTHER,        /* -ECONNREFUSED: not the requested context, or too busy */
 };
 
 uint16_t refusal_of_error(int error);

@@ -1,8 +1,7 @@
-/* lifelines: all connections of a context: its two listening sockets, and those
- * that begin.
+/* lifelines: all connections of a context: its two listening sockets, and the start of each line.
  *
- * Invariant: greeting_count is the number of live incoming lines that are not
- * up; it stays within LIFELINE_GREETING_MAX. */
+ * Invariant: greeting_count is the number of live incoming lines that are not up; it never exceeds
+ * LIFELINE_GREETING_MAX. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <sodium.h>
@@ -24,17 +23,17 @@
 
 enum {
     BACKLOG = 128,
-    ACCEPT_MAX = 16, /* of one readiness */
+    ACCEPT_MAX = 16, /* per event */
     TCP_IDLE_SEC = 2,
     TCP_PROBES = 4,
     TCP_TIMEOUT_MSEC = 6000,
 };
 
 #define HELLO_NSEC (5 * NSEC_PER_SEC)
-#define RETRY_NSEC (2 * 1000 * 1000LL)   /* the peer's backlog is full */
-#define REST_NSEC  (100 * 1000 * 1000LL) /* no descriptor to accept with */
+#define RETRY_NSEC (2 * 1000 * 1000LL)   /* retry when the peer's backlog is full */
+#define REST_NSEC  (100 * 1000 * 1000LL) /* pause when no descriptor is left for accept() */
 
-/* ---- one line's beginning ---- */
+/* ---- a new line ---- */
 
 static void lifeline_late(void *owner);
 
@@ -72,7 +71,7 @@ static int unix_address(const struct lifelines *lines, uint64_t context, struct 
     return size < (int)sizeof out->sun_path ? 0 : -ENAMETOOLONG;
 }
 
-/* The kernel says who is there. Another user has no business here; root has
+/* The kernel says which user the peer is. Only the same user may connect, and root, who controls
  * the whole machine anyway. */
 static int unix_check_peer(struct lifeline *line)
 {
@@ -89,7 +88,7 @@ static int unix_check_peer(struct lifeline *line)
 static void tcp_settle(int fd)
 {
     int on = 1, idle = TCP_IDLE_SEC, probes = TCP_PROBES, timeout = TCP_TIMEOUT_MSEC;
-    /* Each only sharpens what works without it. */
+    /* The connection works without each of these options, so failures are ignored. */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
@@ -98,19 +97,19 @@ static void tcp_settle(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof timeout);
 }
 
-/* Takes over the descriptor as the line's. */
+/* Takes over the descriptor for the line. */
 static int line_watch(struct lifeline *line, int fd, uint32_t events)
 {
     line->fd = fd;
     return poller_add(line->lines->poller, fd, events, lifeline_ready, line, &line->watch);
 }
 
-/* 0 connected, -EINPROGRESS to be tried again, or why not. */
+/* Returns 0 when connected, -EINPROGRESS to try again later, or an error. */
 static int unix_connect(struct lifeline *line)
 {
     struct sockaddr_un address;
     int result = unix_address(line->lines, line->to.context, &address);
-    assert(result == 0); /* as long as our own, which we listen on */
+    assert(result == 0); /* our own path, on which we listen, is as long */
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
@@ -124,7 +123,7 @@ static int unix_connect(struct lifeline *line)
     return result ? result : unix_check_peer(line);
 }
 
-/* 0: connecting. */
+/* Returns 0 when the connection is in progress. */
 static int tcp_connect(struct lifeline *line)
 {
     struct socket_address address;
@@ -144,7 +143,7 @@ static int tcp_connect(struct lifeline *line)
     return line_watch(line, fd, EPOLLOUT);
 }
 
-/* Through our server's node. To this file a line of the fabric is a stream as any other. */
+/* Connects through our server's node. For this file such a line is a stream like any other. */
 static int fabric_connect(struct lifeline *line)
 {
     struct attachment *attachment = line->lines->attachment;
@@ -169,7 +168,7 @@ static void line_begin(struct lifeline *line)
         nsec again = clock_after(RETRY_NSEC);
         result = poller_set(line->lines->poller, &line->timer,
                             again < line->deadline ? again : line->deadline);
-        assert(result == 0); /* it was set already, or is being called */
+        assert(result == 0); /* the timer was set already, or is firing now */
         return;
     }
     if (result == 0) {
@@ -208,7 +207,7 @@ bool lifelines_reach(const struct lifelines *lines, const struct context_address
            attachment_is_up(lines->attachment);
 }
 
-/* The line's timer: another try, room for descriptors, or too late. */
+/* The line's timer fired: try to connect again, flush the queue, or time out. */
 static void lifeline_late(void *owner)
 {
     struct lifeline *line = owner;
@@ -251,8 +250,8 @@ static void line_accept(struct lifelines *lines, int fd, bool local)
         lifeline_cut(line, result);
 }
 
-/* Stops or resumes listening: without a descriptor to accept with the socket
- * stays readable, and we would spin. */
+/* Stops or resumes listening. Without a descriptor for accept() the listening socket stays
+ * readable, and we would spin. */
 static void lifelines_listen(struct lifelines *lines, bool on)
 {
     uint32_t events = on ? EPOLLIN : 0;
@@ -305,7 +304,8 @@ static void fabric_accepted(void *owner, int fd)
     line_accept(owner, fd, false);
 }
 
-/* Where we can be reached from elsewhere: by IP if we have an address, else by the fabric. */
+/* Sets the address at which other hosts reach us: the IP address if we have one, else the
+ * fabric. */
 static void fabric_listen(struct lifelines *lines)
 {
     struct relay_address address = attachment_address(lines->attachment);
@@ -323,7 +323,7 @@ void lifelines_renew(struct lifelines *lines, struct context_address *address)
     for (struct lifeline *line = lines->live, *next; line; line = next) {
         next = line->next;
         if (line->state != LIFELINE_UP)
-            lifeline_cut(line, -EPIPE); /* it may have said what is not true any more */
+            lifeline_cut(line, -EPIPE); /* it may have sent our old address */
     }
 }
 
@@ -343,8 +343,8 @@ static int unix_listen(struct lifelines *lines, struct why *why)
                         strerror(-lines->lock_fd));
     int result = unix_address(lines, lines->address.context, &address);
     if (result)
-        return why_fail(why, result, "the folder %s has too long a path", lines->folder);
-    (void)unlink(address.sun_path); /* of a dead one with our number: we hold its lock */
+        return why_fail(why, result, "the path of %s is too long for a socket", lines->folder);
+    (void)unlink(address.sun_path); /* left by a dead context with our number: we hold its lock */
     lines->unix_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (lines->unix_fd < 0 || bind(lines->unix_fd, (struct sockaddr *)&address, sizeof address) ||
         listen(lines->unix_fd, BACKLOG))
@@ -411,7 +411,7 @@ int lifelines_open(struct lifelines **out, const struct lifelines_config *config
     int result = 0;
     if (snprintf(lines->folder, sizeof lines->folder, "%s", config->folder) >=
         (int)sizeof lines->folder)
-        result = why_fail(why, -ENAMETOOLONG, "the folder %s has too long a path", config->folder);
+        result = why_fail(why, -ENAMETOOLONG, "the path of folder %s is too long", config->folder);
     if (!result && (poller_set(lines->poller, &lines->reaper, NSEC_FAR) ||
                     poller_set(lines->poller, &lines->rest, NSEC_FAR)))
         result = why_fail(why, -ENOMEM, "not enough memory");
@@ -437,8 +437,9 @@ static void socket_end(struct poller *poller, struct poller_watch *watch, int fd
         close(fd);
 }
 
-/* The socket's name goes before its owner's file, and that before the lock. If the folder was
- * removed under us both names may be another's by now, with the same number. */
+/* Removes the socket's name before its context's file, and that before the lock. If the folder was
+ * removed while we used it, both names may belong to another context with the same number by now;
+ * then they stay. */
 static void names_remove(struct lifelines *lines)
 {
     struct sockaddr_un address;

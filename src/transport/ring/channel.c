@@ -1,8 +1,8 @@
-/* channel: the memory is two pages of bells, the program's and the node's, then the ring from the
- * program to the node, then the one back. A message's kind travels in the frame's head.
+/* channel: the memory consists of two bells, the program's and the node's, then the ring from the
+ * program to the node, then the ring back. A message's kind travels in the frame's head.
  *
- * Nobody waits for room: a message that finds none is refused, and whoever said it says it again or
- * does not. So credit rings no bell. */
+ * No sender waits for room: a message that finds none is refused, and the caller decides whether to
+ * send it again. Therefore released frames ring no bell. */
 #include "transport/ring/channel.h"
 
 #include <errno.h>
@@ -18,10 +18,10 @@
 #include "transport/wake/doorbell.h"
 
 enum {
-    BELL_SPACE = 128,   /* two lines: who rings does not disturb who is rung by the other bell */
-    BYTES = 512 * 1024, /* a window of frames for one peer, and another on its way */
-    SLOTS_MAX = 1024,   /* that a node gives room to ... */
-    BYTES_MAX = 1024 * 1024 /* ... for one program */
+    BELL_SPACE = 128,   /* two cache lines, so that ringing one bell does not disturb the other */
+    BYTES = 512 * 1024, /* a window of frames for one peer, and a second window in flight */
+    SLOTS_MAX = 1024,   /* the largest channel that a node accepts ... */
+    BYTES_MAX = 1024 * 1024 /* ... from one program */
 };
 static_assert(CHANNEL_MESSAGE_MAX == FRAME_BODY_MAX, "a message is a frame");
 static_assert(BELL_SPACE >= DOORBELL_PLACED_SIZE, "a bell has room");
@@ -30,7 +30,7 @@ struct channel {
     struct memfile file;
     struct ring_shape shape;
     int socket;   /* borrowed */
-    bool is_node; /* else the program's end */
+    bool is_node; /* else this is the program's end */
     struct doorbell bell;
     struct ringer ringer;
     struct ring_sender out;
@@ -42,7 +42,7 @@ static size_t channel_size(const struct ring_shape *shape)
     return 2 * BELL_SPACE + 2 * ring_size(shape);
 }
 
-/* Of a file that is mapped. */
+/* Starts the rings and our bell in memory that is mapped. */
 static int channel_begin(struct channel *channel)
 {
     uint8_t *base = channel->file.base, *rings = base + 2 * BELL_SPACE;
@@ -53,7 +53,7 @@ static int channel_begin(struct channel *channel)
     return result ? result : ring_receiver_init(&channel->in, rings + back, &channel->shape);
 }
 
-/* The peer has opened its bell by now: what the page says of it holds. */
+/* The peer has opened its bell by now, so what its page says is valid. */
 void channel_agree(struct channel *channel)
 {
     uint8_t *base = channel->file.base;
@@ -128,7 +128,7 @@ void channel_close(struct channel *channel)
     free(channel);
 }
 
-/* ---- the descriptor on its way ---- */
+/* ---- handing the descriptor over ---- */
 
 union file_room {
     struct cmsghdr align;
@@ -153,7 +153,7 @@ int channel_offer(const struct channel *channel)
     return sendmsg(channel->socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* There is room for one: the system closes what comes beyond. */
+/* There is room for one descriptor: the system closes any others. */
 ssize_t channel_recv(int socket, void *bytes, size_t size, int *file)
 {
     union file_room room;
@@ -185,7 +185,7 @@ int channel_say(struct channel *channel, uint16_t kind, const struct iovec *piec
 int channel_take(struct channel *channel, struct channel_message *out, void *bytes)
 {
     struct frame frame;
-    bool credit; /* nobody waits for it */
+    bool credit; /* no sender waits for it */
     int count = ring_pull(&channel->in, &frame, 1, &credit);
     if (count <= 0)
         return count;

@@ -1,4 +1,4 @@
-/* channel: two ends in one process, and a program's end that writes nonsense. */
+/* channel: tests two ends in one process, and a program that writes invalid data. */
 #include "transport/ring/channel.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static int say(struct channel *channel, uint16_t kind, uint32_t size)
     return channel_say(channel, kind, &piece, 1);
 }
 
-static void messages_come_in_order_both_ways(void **state)
+static void messages_arrive_in_order_in_both_directions(void **state)
 {
     struct pair pair;
     struct channel_message message;
@@ -75,7 +75,7 @@ static void messages_come_in_order_both_ways(void **state)
     pair_close(&pair);
 }
 
-/* A full one refuses; what it took is there, and then it takes again. */
+/* A full channel refuses messages; what it accepted can be taken, and then it accepts again. */
 static void a_full_channel_refuses(void **state)
 {
     struct pair pair;
@@ -101,7 +101,7 @@ static bool is_rung(int socket)
     return size == 1;
 }
 
-/* One packet for who sleeps, none for who does not. */
+/* One packet for a peer that sleeps, none for a peer that does not. */
 static void only_sleepers_are_rung(void **state)
 {
     struct pair pair;
@@ -145,8 +145,8 @@ static void bad_memory_is_refused(void **state)
     assert_int_equal(refusal(open("/dev/null", O_RDWR | O_CLOEXEC), 512, 1 << 19), -EPROTO);
 }
 
-/* Whatever stands in the memory, the node's end stays within it, and says so if it is nonsense. */
-static void nonsense_breaks_only_the_channel(void **state)
+/* Whatever is in the memory, the node's end stays within it, and reports invalid data. */
+static void invalid_data_breaks_only_the_channel(void **state)
 {
     struct rng rng = rng_make(16, 0);
     const struct attach_ask ask = {8, 32 << 10};
@@ -161,7 +161,7 @@ static void nonsense_breaks_only_the_channel(void **state)
         assert_int_equal(memfile_open(&file, "weft-test", SIZE), 0);
         assert_int_equal(channel_map(&channel, memfile_share(&file, 1), &ask, -1), 0);
         for (unsigned step = 0; step < 200 && result >= 0; step++) {
-            /* The stamps of the ring to the node, and whatever else. */
+            /* Writes stamps of the ring to the node, and any other byte. */
             size_t slot = 256 + 128 + 16 * 32 + 128 * rng_below(&rng, 8);
             uint64_t stamp = rng_below(&rng, 20000) << 32 | (rng_below(&rng, 16) + 1);
             memcpy((uint8_t *)file.base + slot, &stamp, sizeof stamp);
@@ -181,6 +181,6 @@ static void nonsense_breaks_only_the_channel(void **state)
     assert_true(broken > 100);
 }
 
-TEST_MAIN(TEST(messages_come_in_order_both_ways), TEST(a_full_channel_refuses),
+TEST_MAIN(TEST(messages_arrive_in_order_in_both_directions), TEST(a_full_channel_refuses),
           TEST(only_sleepers_are_rung), TEST(bad_memory_is_refused),
-          TEST(nonsense_breaks_only_the_channel))
+          TEST(invalid_data_breaks_only_the_channel))

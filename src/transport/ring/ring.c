@@ -1,16 +1,15 @@
 /* ring: how the segment is used.
  *
- * A slot is two cache lines. Its stamp says for which position it was filled,
- * and is written last; so the receiver needs no index of the sender's (one
- * cache line less to fetch), and what a lap before left there is not mistaken.
- * The other direction is rare: the receiver says how far it has released only
- * after an eighth of the ring, or when it has nothing else to do.
+ * A slot is two cache lines. Its stamp gives the position for which it was filled, and is written
+ * last. So the receiver needs no index of the sender's (one cache line less to fetch), and does not
+ * mistake a frame of the previous lap for a new one. The other direction is rare: the receiver
+ * publishes how far it has released only after an eighth of the ring, or when it has nothing else
+ * to do.
  *
- * Invariants: head <= tail <= head + slots at the sender, published <= head <=
- * next at the receiver; all are private, and what is read from the segment
- * must fit them. Bodies too large for a slot lie in the area in the order of
- * their frames, each in one piece: where one does not fit before the end, the
- * end is skipped. */
+ * Invariants: head <= tail <= head + slots at the sender, published <= head <= next at the
+ * receiver. All of these are private, and what is read from the segment must be consistent with
+ * them. Bodies too large for a slot are in the area in the order of their frames, each contiguous:
+ * if a body does not fit before the end of the area, the rest up to the end is skipped. */
 #include "transport/ring/ring.h"
 
 #include <errno.h>
@@ -23,17 +22,17 @@
 #include "base/check.h"
 
 #define LINE         64
-#define PREFETCH_MAX 1536 /* bytes of a body that are asked for at once */
-#define COPY_AHEAD   512  /* bytes that are asked for before they are copied */
+#define PREFETCH_MAX 1536 /* bytes of a body that are prefetched when it is pulled */
+#define COPY_AHEAD   512  /* bytes that are prefetched ahead of the copy */
 
 struct ring_segment {
-    /* Written by the receiver with release: the sender may overwrite what lies
-     * before it. Read by the sender with acquire, and checked. */
+    /* Written by the receiver with release: the sender may overwrite the frames before it. Read by
+     * the sender with acquire, and checked. */
     alignas(2 * LINE) _Atomic uint64_t head;
 };
 
-/* An acknowledgement. The stamp is its position plus one, written by the
- * receiver with release, after the rest; read by the sender with acquire. */
+/* An acknowledgement. The stamp is its position plus one. The receiver writes it last, with
+ * release; the sender reads it with acquire. */
 struct ring_answer {
     _Atomic uint64_t stamp;
     uint64_t token;
@@ -42,14 +41,13 @@ struct ring_answer {
 };
 
 struct ring_slot {
-    /* The frame's position plus one in the low half, its size in the high one.
-     * Written by the sender with release, after the rest, which the receiver's
-     * acquire makes visible. */
+    /* The frame's position plus one in the low half, its size in the high half. The sender writes
+     * it last, with release; the receiver's acquire makes the rest of the slot visible. */
     alignas(2 * LINE) _Atomic uint64_t stamp;
     struct frame_head head;
     union {
         uint8_t body[RING_INLINE_MAX];
-        uint32_t offset; /* of a larger body in the area */
+        uint32_t offset; /* position of a larger body in the area */
     };
 };
 static_assert(sizeof(struct ring_slot) == 2 * LINE, "the body fills the second line");
@@ -57,17 +55,17 @@ static_assert(sizeof(struct ring_slot) == 2 * LINE, "the body fills the second l
 #define SLOTS_MIN     8
 #define SLOTS_DEFAULT 512
 #define SLOTS_MAX     65536
-#define BYTES_MIN     (32u << 10) /* more than two of the largest, so one always fits when empty */
+#define BYTES_MIN     (32u << 10) /* so that the largest body always fits an empty area */
 #define BYTES_DEFAULT (256u << 10)
 #define BYTES_MAX     (64u << 20)
 static_assert(BYTES_MIN >= 2 * (FRAME_BODY_MAX + LINE), "one always fits");
 
-/* Of the area, smaller than which all credit is announced: see receiver_publish. */
+/* In smaller areas the receiver announces all credit: see receiver_publish. */
 #define QUIET_BYTES_MIN (64u << 10)
 static_assert(QUIET_BYTES_MIN - 3 * (FRAME_BODY_MAX + LINE) >= 2 * (QUIET_BYTES_MIN / 4),
               "what is left of a full ring is more than a quarter");
 
-/* A body begins on a line. */
+/* Each body begins on a cache line. */
 static uint64_t area_size_of(uint64_t size)
 {
     return (size + LINE - 1) & ~(uint64_t)(LINE - 1);
@@ -96,8 +94,8 @@ bool ring_shape_valid(const struct ring_shape *shape)
            power_between(shape->bytes, BYTES_MIN, BYTES_MAX) == shape->bytes;
 }
 
-/* Twice the slots: a receiver may keep a ring full of operations open while
- * others come and go. */
+/* Twice the number of slots: a receiver may keep a full ring of operations unacknowledged while
+ * other frames come and go. */
 uint32_t ring_token_max(const struct ring_shape *shape)
 {
     return 2 * shape->slots;
@@ -118,7 +116,7 @@ size_t ring_size(const struct ring_shape *shape)
     return sizeof(struct ring_segment) + answers_size(shape) + slots_size(shape) + shape->bytes;
 }
 
-/* Where they lie: behind the segment's head, in this order. */
+/* The parts follow the segment's head in this order. */
 struct ring_parts {
     struct ring_answer *answers;
     struct ring_slot *slots;
@@ -161,13 +159,13 @@ void ring_sender_fini(struct ring_sender *sender)
     *sender = (struct ring_sender){0};
 }
 
-/* Looks how far the receiver is. */
+/* Reads how far the receiver has released. */
 static int sender_refresh(struct ring_sender *sender)
 {
     /* Acquire pairs with the receiver's release: its reads of the slots before
      * head are over, and we may write there. */
     uint64_t head = atomic_load_explicit(&sender->segment->head, memory_order_acquire);
-    if (head - sender->head > sender->tail - sender->head) { /* it can only go ahead, to tail */
+    if (head - sender->head > sender->tail - sender->head) { /* head only advances, up to tail */
         sender->broken = true;
         return -EPROTO;
     }
@@ -178,7 +176,7 @@ static int sender_refresh(struct ring_sender *sender)
     return 0;
 }
 
-/* Where in the area a body of that size would begin; false if there is no room. */
+/* Finds where in the area a body of that size would begin; false if there is no room. */
 static bool area_find(const struct ring_sender *sender, size_t size, uint64_t *area_at)
 {
     uint64_t begin = sender->area_tail;
@@ -213,13 +211,13 @@ static int sender_reserve(struct ring_sender *sender, size_t size, bool token, u
 bool ring_room(struct ring_sender *sender, size_t size)
 {
     uint64_t area_at;
-    /* A broken ring has room: the push will say what is wrong. */
+    /* A broken ring reports room, so that the caller pushes and gets the error. */
     return sender->broken || sender_reserve(sender, size, true, &area_at) != -EAGAIN;
 }
 
-/* Line by line, of which some are under way: another processor wrote them, and another one read
- * those that are overwritten. memcpy takes a string instruction for more than 2 KiB, which is a
- * tenth to a fifth slower there. */
+/* Copies line by line with prefetch: another processor wrote the source lines, and another one read
+ * the target lines. For more than 2 KiB memcpy uses a string instruction, which is a tenth to a
+ * fifth slower here. */
 static void copy(uint8_t *to, const uint8_t *from, size_t size)
 {
     for (; size > LINE; size -= LINE, to += LINE, from += LINE) {
@@ -264,11 +262,11 @@ int ring_push(struct ring_sender *sender, const struct frame_head *head, const s
     }
     sender->area_ends[position & sender->slot_mask] = sender->area_tail;
     sender->tokens += head->token != 0;
-    /* The head comes last, with the stamp, whose cache line it shares: the receiver polls that line
-     * and would take it from us if we wrote to it before the body is there (bench/ripc, 1,500
-     * bytes there and back: 6 % more). */
+    /* The head is written last, with the stamp, because both are in one cache line. The receiver
+     * polls that line and would take it from us if we wrote to it before the body is complete
+     * (bench/ripc, 1,500 bytes there and back: 6 % more). */
     slot->head = *head;
-    /* Release: whoever sees the stamp sees the frame. */
+    /* Release: a receiver that sees the stamp sees the whole frame. */
     atomic_store_explicit(&slot->stamp, (uint64_t)size << 32 | (uint32_t)(position + 1),
                           memory_order_release);
     return 0;
@@ -282,7 +280,7 @@ int ring_collect(struct ring_sender *sender, struct acknowledgement *out, unsign
         uint64_t stamp = atomic_load_explicit(&answer->stamp, memory_order_acquire);
         if (stamp != sender->answer_next + 1)
             break;
-        if (!sender->tokens) { /* more answers than questions */
+        if (!sender->tokens) { /* more acknowledgements than frames with a token */
             sender->broken = true;
             return count ? (int)count : -EPROTO;
         }
@@ -320,14 +318,14 @@ void ring_receiver_fini(struct ring_receiver *receiver)
     *receiver = (struct ring_receiver){0};
 }
 
-/* Tells the sender how far we have released. False: it cannot be waiting for that, so that it
- * need not be woken (a hello now and then would wake both sides).
+/* Publishes how far we have released. Returns false if the sender cannot be waiting for this
+ * credit, so that it need not be woken (otherwise an occasional hello would wake both sides).
  *
- * A sender that waits was refused, so it has a whole ring of frames on the way (or of bytes, but
- * for three bodies: the one refused, and what is skipped at the end, twice). We have seen the last
- * of them, or see them after the barrier that it made before it slept. If less than a quarter is
- * on the way when we say so, more than a quarter is when we come to the last of them, and then it
- * is woken. */
+ * A sender that waits was refused, so a whole ring of its frames is unreleased (or of bytes, less
+ * three bodies: the refused one, and twice what is skipped at the end). We have seen the last of
+ * these frames, or see it after the barrier that the sender made before it slept. If less than a
+ * quarter of the ring is unreleased when we publish, then more than a quarter will be when we reach
+ * the last frame, and then the sender is woken. */
 static bool receiver_publish(struct ring_receiver *receiver)
 {
     bool quiet = receiver->dry &&
@@ -342,7 +340,7 @@ static bool receiver_publish(struct ring_receiver *receiver)
     return !quiet;
 }
 
-/* Copies what the slot says, checks it, and points at the body. */
+/* Copies the slot's description of the frame, checks it, and points at the body. */
 static bool slot_read(const struct ring_receiver *receiver, const struct ring_slot *slot,
                       uint64_t stamp, struct frame *out)
 {
@@ -354,17 +352,17 @@ static bool slot_read(const struct ring_receiver *receiver, const struct ring_sl
         out->body = slot->body;
         return true;
     }
-    uint32_t offset = *(const volatile uint32_t *)&slot->offset; /* one look */
+    uint32_t offset = *(const volatile uint32_t *)&slot->offset; /* read only once */
     if (size > FRAME_BODY_MAX || offset > receiver->area_size - size)
         return false;
     out->body = receiver->area + offset;
-    /* Whoever asked for the frame reads it next: its lines come while we return. */
+    /* The caller reads the body next: its lines arrive while we return. */
     for (uint32_t at = 0; at < size && at < PREFETCH_MAX; at += LINE)
         __builtin_prefetch(out->body + at);
     return true;
 }
 
-/* A slot that is still held has its old stamp: the sender did not pass it. */
+/* A slot that is still held keeps its old stamp, because the sender cannot have passed it. */
 static bool slot_is_filled(const struct ring_receiver *receiver, uint64_t stamp)
 {
     return (uint32_t)stamp == (uint32_t)(receiver->next + 1) &&
@@ -374,7 +372,7 @@ static bool slot_is_filled(const struct ring_receiver *receiver, uint64_t stamp)
 bool ring_waiting(const struct ring_receiver *receiver)
 {
     const struct ring_slot *slot = &receiver->slots[receiver->next & receiver->slot_mask];
-    /* Relaxed: it is only a look; the pull that follows acquires. */
+    /* Relaxed: this is only a hint; the pull that follows acquires. */
     return receiver->broken ||
            slot_is_filled(receiver, atomic_load_explicit(&slot->stamp, memory_order_relaxed));
 }
@@ -388,11 +386,11 @@ int ring_pull(struct ring_receiver *receiver, struct frame *out, unsigned max, b
     receiver->dry = false;
     while (count < max) {
         struct ring_slot *slot = &receiver->slots[receiver->next & receiver->slot_mask];
-        /* While we poll an empty ring both lines of the slot are kept here, so
-         * that both are under way when they change: else the second would be
-         * asked for only after the first has come (measured: 254 ns instead of
-         * 404 there and back). While frames stream in it would only take lines
-         * from the sender that it is about to write (43 M/s instead of 65). */
+        /* While we poll an empty ring we keep both lines of the slot in our cache, so that both are
+         * fetched at once when they change: else the second would be requested only after the first
+         * has arrived (measured: 254 ns instead of 404 there and back). While frames stream in, the
+         * prefetch would only take lines from the sender that it is about to write (43 M/s instead
+         * of 65). */
         if (receiver->idle)
             __builtin_prefetch((const uint8_t *)slot + LINE);
         /* Acquire pairs with the sender's release of the same stamp. */

@@ -1,4 +1,4 @@
-/* The ring under two threads, and under somebody who scribbles on it. */
+/* Tests the ring with two threads, and with a thread that overwrites it with random data. */
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -25,9 +25,9 @@
 #else
 #define MESSAGES 12000000u
 #endif
-#define PATIENCE  (60 * NSEC_PER_SEC) /* of a test that would fail */
-#define HELD_MAX  24                  /* frames the receiver keeps, to release out of order */
-#define TOKEN_PER 64                  /* every so many frames want an acknowledgement */
+#define PATIENCE  (60 * NSEC_PER_SEC) /* how long a failing test waits */
+#define HELD_MAX  24                  /* frames that the receiver keeps, to release out of order */
+#define TOKEN_PER 64                  /* every so many frames one requests an acknowledgement */
 
 /* ---- two threads ---- */
 
@@ -37,7 +37,7 @@ struct stream {
     struct ring_sender sender;
     struct ring_receiver receiver;
     nsec until;
-    const char *wrong; /* the receiver's; read after it ended */
+    const char *wrong; /* set by the receiver; read after it ended */
     uint64_t wrong_at;
 };
 
@@ -46,7 +46,7 @@ static uint64_t word(uint64_t sequence, unsigned index)
     return sequence * 0x9e3779b97f4a7c15u + index;
 }
 
-/* Mostly what fills both lines of a slot, else all kinds. */
+/* Usually a size that fills both lines of a slot, else various sizes. */
 static unsigned words_of(uint64_t sequence)
 {
     static const unsigned words[8] = {1, 4, 5, 11, 12, 13, 100, 250};
@@ -72,7 +72,7 @@ static void stream_close(struct stream *stream)
     free(stream->segment);
 }
 
-/* Lets others run now and then; false when patience has ended. */
+/* Lets other threads run now and then; false when the time is up. */
 static bool pause_turn(struct stream *stream, unsigned *turns)
 {
     if (++*turns % 256)
@@ -88,7 +88,7 @@ static const char *frame_wrong(const struct frame *frame, uint64_t sequence)
         return "order";
     if (frame->size != count * sizeof(uint64_t))
         return "size";
-    for (unsigned i = count; i-- > 0;) { /* the last first: it lies farthest from the stamp */
+    for (unsigned i = count; i-- > 0;) { /* last word first: it is farthest from the stamp */
         uint64_t value;
         memcpy(&value, frame->body + i * sizeof value, sizeof value);
         if (value != word(sequence, i))
@@ -117,7 +117,7 @@ static void *receive_stream(void *argument)
                 stream->wrong = "acknowledge";
         }
         stream->wrong_at = next;
-        /* From the middle outwards, all or all but a few. */
+        /* Releases from the middle outwards, all or all but a few. */
         unsigned keep = next % 3 ? 0 : held_count / 4;
         while (held_count > keep) {
             unsigned pick = held_count / 2;
@@ -140,7 +140,7 @@ static void collect(struct stream *stream, uint64_t *acknowledged)
     }
 }
 
-static void two_threads_lose_and_mix_up_nothing(void **state)
+static void frames_between_two_threads_stay_whole_and_in_order(void **state)
 {
     struct stream stream;
     struct thread thread = {0};
@@ -175,13 +175,13 @@ static void two_threads_lose_and_mix_up_nothing(void **state)
     while (acknowledged < (MESSAGES + TOKEN_PER - 1) / TOKEN_PER) {
         uint64_t before = acknowledged;
         collect(&stream, &acknowledged);
-        assert_true(acknowledged > before); /* all lie there: the receiver has ended */
+        assert_true(acknowledged > before); /* all are there: the receiver has ended */
     }
     stream_close(&stream);
 }
 
-/* Nothing but the acknowledgement's own stamp orders what it says: no frame is
- * released here, so no head is published. */
+/* Only the acknowledgement's own stamp orders its contents: no frame is released here, so no head
+ * is published. */
 static void *acknowledge_all(void *argument)
 {
     struct stream *stream = argument;
@@ -199,7 +199,7 @@ static void *acknowledge_all(void *argument)
     return NULL;
 }
 
-static void acknowledgements_carry_what_they_say(void **state)
+static void acknowledgements_arrive_whole(void **state)
 {
     for (unsigned round = 0; round < 200; round++) {
         struct stream stream;
@@ -221,7 +221,7 @@ static void acknowledgements_carry_what_they_say(void **state)
     }
 }
 
-/* ---- somebody who scribbles ---- */
+/* ---- a peer that writes random data ---- */
 
 #define SCRIBBLES 200000
 #define GUARD     4096 /* of known bytes, on both sides of the segment */
@@ -231,13 +231,13 @@ struct victim {
     uint8_t *memory; /* guard, segment, guard */
     uint8_t *segment;
     size_t size;
-    size_t slots_at; /* in the segment */
+    size_t slots_at; /* offset in the segment */
     struct ring_shape shape;
     struct ring_sender sender;
     struct ring_receiver receiver;
     struct frame held[64];
     unsigned held_count;
-    uint64_t sum; /* of everything read, so that the reads are not left out */
+    uint64_t sum; /* of everything read, so that the compiler keeps the reads */
     unsigned pulled, pushed, refused;
 };
 
@@ -275,7 +275,7 @@ static void victim_close(struct victim *victim)
     free(victim->memory);
 }
 
-/* Random bytes somewhere, or a number that is nearly right where one is looked for. */
+/* Writes random bytes somewhere, or a nearly valid number where the ring expects one. */
 static void scribble(struct victim *victim, struct rng *rng)
 {
     uint64_t value = rng_next(rng);
@@ -379,7 +379,7 @@ static uint64_t seed_print(void)
     return seed;
 }
 
-static void scribbling_between_steps_is_survived(void **state)
+static void random_data_between_steps_is_survived(void **state)
 {
     struct victim victim;
     victim_open(&victim, seed_print());
@@ -388,7 +388,7 @@ static void scribbling_between_steps_is_survived(void **state)
         if (rng_below(&victim.rng, 4) == 0)
             scribble(&victim, &victim.rng);
     }
-    /* It was worth it: both outcomes happened. */
+    /* Both outcomes must have happened often. */
     assert_true(victim.pulled > 100);
     assert_true(victim.pushed > 100);
     assert_true(victim.refused > 100);
@@ -398,7 +398,7 @@ static void scribbling_between_steps_is_survived(void **state)
 struct vandal {
     struct victim *victim;
     struct rng rng;
-    _Atomic bool over; /* written by the victim, relaxed: it carries nothing */
+    _Atomic bool over; /* written by the victim, relaxed: it orders nothing */
 };
 
 static void *scribble_on(void *argument)
@@ -409,11 +409,12 @@ static void *scribble_on(void *argument)
     return NULL;
 }
 
-/* Between our look and our use: a value that was checked must not be read again. */
-static void scribbling_at_the_same_time_is_survived(void **state)
+/* Random data arrives between a check and a use: a value that was checked must not be read
+ * again. */
+static void concurrent_random_data_is_survived(void **state)
 {
 #ifdef __SANITIZE_THREAD__
-    print_message("# left out under ThreadSanitizer: it races, and is meant to\n");
+    print_message("# skipped under ThreadSanitizer: this test races on purpose\n");
     return;
 #endif
     struct victim victim;
@@ -429,5 +430,6 @@ static void scribbling_at_the_same_time_is_survived(void **state)
     victim_close(&victim);
 }
 
-TEST_MAIN(TEST(two_threads_lose_and_mix_up_nothing), TEST(acknowledgements_carry_what_they_say),
-          TEST(scribbling_between_steps_is_survived), TEST(scribbling_at_the_same_time_is_survived))
+TEST_MAIN(TEST(frames_between_two_threads_stay_whole_and_in_order),
+          TEST(acknowledgements_arrive_whole), TEST(random_data_between_steps_is_survived),
+          TEST(concurrent_random_data_is_survived))

@@ -41,7 +41,7 @@ static uint8_t pattern(uint64_t sequence, size_t index)
     return (uint8_t)(sequence * 31 + index * 7 + (index >> 8));
 }
 
-/* Sends a frame whose body follows from its sequence, in three pieces. */
+/* Sends a frame whose body is a function of its sequence, in three pieces. */
 static int push(struct pair *pair, uint64_t sequence, size_t size, uint64_t token)
 {
     uint8_t body[FRAME_BODY_MAX + 64];
@@ -163,7 +163,7 @@ static void order_survives_many_laps(void **state)
     pair_close(&pair);
 }
 
-static void without_credit_nothing_is_taken(void **state)
+static void without_credit_no_frame_is_accepted(void **state)
 {
     struct pair pair;
     struct frame frames[16];
@@ -185,9 +185,9 @@ static void without_credit_nothing_is_taken(void **state)
     pair_close(&pair);
 }
 
-/* A few frames now and then: the sender has room all the time, and need not be woken. One that
- * was refused is, however the receiver takes and releases. */
-static void credit_that_nobody_waits_for_is_not_announced(void **state)
+/* With only a few frames in flight the sender always has room, and need not be woken. A sender that
+ * was refused is woken, whatever the order of pulls and releases. */
+static void credit_that_no_sender_waits_for_rings_no_bell(void **state)
 {
     struct pair pair;
     struct frame frames[64];
@@ -223,7 +223,7 @@ static void credit_that_nobody_waits_for_is_not_announced(void **state)
     pair_close(&pair);
 }
 
-static void bytes_are_credit_too(void **state)
+static void bytes_of_the_area_limit_credit_too(void **state)
 {
     struct pair pair;
     struct frame frames[8];
@@ -238,7 +238,8 @@ static void bytes_are_credit_too(void **state)
     for (uint64_t next = 0; next < 200; next++) {
         assert_int_equal(pull(&pair, frames, 1), 1);
         check_frame(&frames[0], next, next == fit ? RING_INLINE_MAX : FRAME_BODY_MAX);
-        /* A frame that large is told at once: the sender may wait for its bytes. */
+        /* The release of such a large frame is published at once: the sender may wait for its
+         * bytes. */
         assert_int_equal(ring_release(&pair.receiver, &frames[0]), next != fit);
         if (next != fit)
             assert_int_equal(push(&pair, next + 4, FRAME_BODY_MAX, 0), 0);
@@ -263,13 +264,13 @@ static void release_in_any_order_frees_the_prefix(void **state)
             order[i] = i;
         }
         assert_int_equal(pull(&pair, frames, 16), 16);
-        assert_int_equal(pull(&pair, frames, 1), 0); /* dry: releases are told at once */
+        assert_int_equal(pull(&pair, frames, 1), 0); /* dry: releases are published at once */
         rng_shuffle(&rng, order, 16);
         uint32_t free = 0;
         bool done[17] = {false};
         for (uint32_t i = 0; i < 16; i++) {
             ring_release(&pair.receiver, &frames[order[i]]);
-            ring_release(&pair.receiver, &frames[order[i]]); /* twice is harmless */
+            ring_release(&pair.receiver, &frames[order[i]]); /* a second release is harmless */
             done[order[i]] = true;
             while (done[free])
                 free++;
@@ -280,7 +281,7 @@ static void release_in_any_order_frees_the_prefix(void **state)
     pair_close(&pair);
 }
 
-static void acknowledgements_come_back_and_never_lack_room(void **state)
+static void acknowledgements_always_have_room(void **state)
 {
     struct pair pair;
     pair_open(&pair, 8, 0);
@@ -296,9 +297,9 @@ static void acknowledgements_come_back_and_never_lack_room(void **state)
             sequence++;
             sent++;
         }
-        assert_int_equal(sent, max); /* slots are free, the way back is not */
+        assert_int_equal(sent, max); /* slots are free, but no place for acknowledgements is */
         assert_false(ring_room(&pair.sender, 0));
-        assert_int_equal(push(&pair, 0, 4, 0), 0); /* without a token there is a way */
+        assert_int_equal(push(&pair, 0, 4, 0), 0); /* a frame without a token needs no such place */
         assert_int_equal(pull(&pair, &frame, 1), 1);
         ring_release(&pair.receiver, &frame);
         for (uint32_t i = 0; i < max; i++)
@@ -320,21 +321,21 @@ static void acknowledgements_come_back_and_never_lack_room(void **state)
     pair_close(&pair);
 }
 
-/* Nothing is taken from a ring again once its other end wrote nonsense into it, even if it then
- * mends what it wrote: what came in between cannot be trusted. */
+/* Once the other end has written invalid data into a ring, nothing is taken from it any more, even
+ * if the data is corrected: what came in between cannot be trusted. */
 static void a_broken_ring_stays_broken_for_its_sender(void **state)
 {
     struct pair pair;
     pair_open(&pair, 8, 0);
-    _Atomic uint64_t *head = pair.segment; /* how far the receiver is: the first word */
+    _Atomic uint64_t *head = pair.segment; /* how far the receiver has released: the first word */
     for (uint64_t i = 0; i < 8; i++)
         assert_int_equal(push(&pair, i, 8, 0), 0);
     assert_int_equal(push(&pair, 8, 8, 0), -EAGAIN);
     *head = 9; /* more than was sent */
     assert_int_equal(push(&pair, 8, 8, 0), -EPROTO);
-    *head = 8; /* as if all had been taken */
+    *head = 8; /* as if all frames had been released */
     assert_int_equal(push(&pair, 8, 8, 0), -EPROTO);
-    assert_true(ring_room(&pair.sender, 8)); /* so that the sender pushes, and hears of it */
+    assert_true(ring_room(&pair.sender, 8)); /* so that the sender pushes, and gets the error */
     pair_close(&pair);
 }
 
@@ -351,15 +352,14 @@ static void a_broken_ring_stays_broken_for_its_receiver(void **state)
     *stamp = whole;
     assert_int_equal(pull(&pair, &frame, 1), -EPROTO);
     *stamp = 0;
-    assert_true(ring_waiting(&pair.receiver)); /* so that the receiver pulls, and hears of it */
+    assert_true(ring_waiting(&pair.receiver)); /* so that the receiver pulls, and gets the error */
     pair_close(&pair);
 }
 
 TEST_MAIN(TEST(shapes_are_rounded_and_checked), TEST(every_size_arrives_whole),
           TEST(the_area_is_filled_to_its_last_byte), TEST(order_survives_many_laps),
-          TEST(without_credit_nothing_is_taken), TEST(bytes_are_credit_too),
-          TEST(credit_that_nobody_waits_for_is_not_announced),
-          TEST(release_in_any_order_frees_the_prefix),
-          TEST(acknowledgements_come_back_and_never_lack_room),
+          TEST(without_credit_no_frame_is_accepted), TEST(bytes_of_the_area_limit_credit_too),
+          TEST(credit_that_no_sender_waits_for_rings_no_bell),
+          TEST(release_in_any_order_frees_the_prefix), TEST(acknowledgements_always_have_room),
           TEST(a_broken_ring_stays_broken_for_its_sender),
           TEST(a_broken_ring_stays_broken_for_its_receiver))

@@ -1,20 +1,21 @@
-/* attachment: see attachment.h. What goes to the node is a message of wire/relay.h, what comes back
- * is such a message: through shared memory (transport/ring/channel.h), or where the two cannot
- * share any by the socket, behind the service's number.
+/* attachment: see attachment.h. Messages to and from the node have the format of wire/relay.h. They
+ * travel through shared memory (transport/ring/channel.h), or, where the two cannot share any,
+ * through the socket, to the node with the service's number in front.
  *
- * With a channel the socket only rings. Invariant while `watched`: the bell is armed and the
- * channel was empty after that, or a ring waits in the socket, or `again` is set.
+ * With a channel the socket only carries rings of the bell. Invariant while `watched`: the bell is
+ * armed and the channel was empty after that, or a ring waits in the socket, or `again` is set.
  *
- * How an attachment begins, ends, and begins again:
+ * How an attachment connects, disconnects, and reconnects:
  *
- *   GONE --connect, offer memory--> OFFERING --taken--> ask --> ASKING --address--> UP
- *    ^                                 |                 ^                          |
- *    |                                 +--refused: connect                          |
- *    +---- refused, silent, hung up: once more after a while, which doubles --------+
+ *   GONE --connect, offer memory--> OFFERING --accepted---> ask --> ASKING --address--> UP
+ *    ^                                 |                     ^                           |
+ *    |                                 +--refused: connect---+                           |
+ *    +----- refused, silent, hung up: try again after a delay, which doubles ------------+
  *
- * A program offers its node shared memory; if the node does not take it, all goes by the socket.
- * attachment_open waits until it is UP; from then on the poller does all of it, and the program
- * goes on meanwhile without a way to others. `lost` in all states but UP. */
+ * A program offers its node shared memory; if the node does not accept it, the socket carries
+ * everything. attachment_open waits until the state is UP. From then on the poller does all of
+ * this, and while the node is gone the program runs on without a connection to other programs.
+ * `lost` is set in all states but UP. */
 #include "transport/routed/attachment.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ static void message_handle(struct attachment *attachment, const uint8_t *bytes, 
     }
 }
 
-/* At most so many messages of the channel; returns how many, or an error. */
+/* Handles at most `most` messages of the channel; returns how many, or an error. */
 static int memory_take(struct attachment *attachment, unsigned most)
 {
     struct channel_message message;
@@ -73,22 +74,22 @@ static int memory_take(struct attachment *attachment, unsigned most)
     return (int)most;
 }
 
-/* Hangs up, and tries anew in a while. */
+/* Hangs up, and tries again after a delay. */
 static void attachment_call_again(struct attachment *attachment)
 {
     attachment_hang_up(attachment);
     int result = poller_set(attachment->poller, &attachment->again, NSEC_FAR);
-    assert(result == 0); /* it is set, or is being called */
+    assert(result == 0); /* the timer is set, or is firing now */
     result =
         poller_set(attachment->poller, &attachment->retry, node_again(&attachment->retry_wait));
-    assert(result == 0); /* likewise */
+    assert(result == 0); /* as above */
 }
 
-/* The node is gone, and with it every way to others until it is back. */
+/* The node is gone, and no other program can be reached until it is back. */
 static void attachment_lose(struct attachment *attachment)
 {
     if (attachment->channel && !attachment->broken)
-        (void)memory_take(attachment, CHANNEL_SLOTS); /* what it said before */
+        (void)memory_take(attachment, CHANNEL_SLOTS); /* what the node sent before */
     attachment->lost = true;
     attachment_call_again(attachment);
     lines_lost(attachment);
@@ -96,22 +97,23 @@ static void attachment_lose(struct attachment *attachment)
         attachment->turned(attachment->turned_owner, false);
 }
 
-/* Nobody rings for what is here already: while the poller has the channel, a channel full is taken.
- * What is left then came after the bell was armed, and has rung it. */
+/* No ring announces messages that are in the channel already. Therefore, while the poller serves
+ * the channel, this takes as many messages as the channel can hold. Any that remain arrived after
+ * the bell was armed, and rang it. */
 static int memory_receive(struct attachment *attachment)
 {
     unsigned most = attachment->watched ? CHANNEL_SLOTS : ATTACHMENT_BATCH;
     int count = attachment->broken ? -EPROTO : memory_take(attachment, most);
     if (count < 0) {
         attachment->broken = true;
-        (void)shutdown(attachment->fd, SHUT_RDWR); /* so that it knows, too */
+        (void)shutdown(attachment->fd, SHUT_RDWR); /* so that the node notices, too */
         attachment_lose(attachment);
         return 0;
     }
     return count;
 }
 
-/* With a channel there are only rings, of one byte, and the end. */
+/* With a channel the socket carries only rings, of one byte, and the end of the connection. */
 static int socket_receive(struct attachment *attachment)
 {
     struct mmsghdr messages[ATTACHMENT_BATCH];
@@ -127,7 +129,7 @@ static int socket_receive(struct attachment *attachment)
         return 0;
     }
     for (int i = 0; i < count; i++) {
-        if (messages[i].msg_len == 0) { /* no message is that short: the end */
+        if (messages[i].msg_len == 0) { /* no message is empty: the node closed */
             attachment_lose(attachment);
             return count;
         }
@@ -165,13 +167,13 @@ void attachment_watch(struct attachment *attachment, bool on)
         return;
     attachment->watched = on;
     if (attachment->lost)
-        return; /* until it is back */
+        return; /* until the node is back */
     if (attachment->channel) {
-        memory_watch(attachment, on); /* the socket is quiet, and its end concerns the poller */
+        memory_watch(attachment, on); /* the poller keeps watching the socket for the end */
         return;
     }
     int result = poller_change(attachment->poller, attachment->watch, on ? EPOLLIN : 0);
-    assert(result == 0); /* it is in the set */
+    assert(result == 0); /* the descriptor is in the set */
 }
 
 /* ---- up again ---- */
@@ -179,11 +181,11 @@ void attachment_watch(struct attachment *attachment, bool on)
 static void attachment_rise(struct attachment *attachment)
 {
     int result = poller_set(attachment->poller, &attachment->retry, NSEC_FAR);
-    assert(result == 0); /* it is set already */
+    assert(result == 0); /* the timer is set already */
     attachment->stage = ATTACHMENT_UP;
     attachment->retry_wait = 0;
     attachment->lost = attachment->broken = false;
-    bool watched = attachment->watched; /* by the last who said so; the descriptor is another */
+    bool watched = attachment->watched; /* as last requested; the descriptor is new */
     attachment->watched = !watched;
     attachment_watch(attachment, watched);
 }
@@ -220,7 +222,7 @@ static void attachment_ready(void *owner, uint32_t events)
     if (attachment->lost || !attachment->channel)
         return;
     if (attachment->watched)
-        attachment_arm(attachment); /* behind the ring that was taken, before the look */
+        attachment_arm(attachment); /* after taking the ring, before looking */
     memory_receive(attachment);
 }
 
@@ -233,7 +235,7 @@ static void attachment_again(void *owner)
     memory_receive(attachment);
 }
 
-/* ---- beginning and end ---- */
+/* ---- opening and closing ---- */
 
 static int attachment_begin(struct attachment *attachment)
 {

@@ -1,4 +1,5 @@
-/* attachment_call: one attempt to reach the node. attachment.c says when, and what follows. */
+/* attachment_call: one attempt to connect to the node. attachment.c decides when, and what
+ * follows. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,14 +13,14 @@
 #include "base/check.h"
 #include "transport/routed/attachment_impl.h"
 
-#define ANSWER_NSEC    (5 * NSEC_PER_SEC)   /* a node that does not answer for so long is no node */
-#define RETRY_NSEC     (50 * 1000 * 1000LL) /* until a node that has gone is called again ... */
-#define RETRY_NSEC_MAX (1 * NSEC_PER_SEC)   /* ... and between two calls at last */
+#define ANSWER_NSEC    (5 * NSEC_PER_SEC)   /* how long a node may take to answer */
+#define RETRY_NSEC     (50 * 1000 * 1000LL) /* first delay before connecting again ... */
+#define RETRY_NSEC_MAX (1 * NSEC_PER_SEC)   /* ... and the longest delay */
 
-enum { BUFFER_BYTES = 1024 * 1024 /* asked for */, SERVICE_SIZE = 2 };
+enum { BUFFER_BYTES = 1024 * 1024 /* requested */, SERVICE_SIZE = 2 };
 
-/* A path may be longer than an address holds: then its folder is opened, and the address is by way
- * of that. */
+/* A path may be too long for a socket address: then its folder is opened, and the address refers to
+ * the folder's descriptor. */
 static int path_address(const char *path, struct sockaddr_un *address, int *folder_fd)
 {
     const char *slash = strrchr(path, '/');
@@ -68,7 +69,7 @@ nsec node_again(nsec *wait)
     return clock_after(*wait);
 }
 
-/* ---- one attempt: 0 under way, 1 done, else why not ---- */
+/* ---- one attempt: 0 in progress, 1 done, or an error ---- */
 
 static int address_ask(struct attachment *attachment)
 {
@@ -89,7 +90,7 @@ int attachment_call(struct attachment *attachment, bool memory)
         return result;
     attachment->fd = result;
     result = poller_set(attachment->poller, &attachment->retry, clock_after(ANSWER_NSEC));
-    assert(result == 0); /* it is set, or is being called */
+    assert(result == 0); /* the timer is set, or is firing now */
     result = poller_add(attachment->poller, attachment->fd, EPOLLIN, attachment->ready, attachment,
                         &attachment->watch);
     if (result)
@@ -114,20 +115,21 @@ void attachment_hang_up(struct attachment *attachment)
     attachment->stage = ATTACHMENT_GONE;
 }
 
-/* It may also have hung up, or say nothing at all. */
+/* The node refused the memory, hung up, or did not answer: connects again without memory. */
 static int memory_refused(struct attachment *attachment)
 {
     attachment_hang_up(attachment);
     return attachment_call(attachment, false);
 }
 
-/* The next message by the socket: its size, -EAGAIN there is none, or why there will be none. */
+/* Receives the next message from the socket: returns its size, -EAGAIN if there is none, or an
+ * error. */
 static ssize_t socket_next(struct attachment *attachment, uint8_t bytes[CHANNEL_MESSAGE_MAX])
 {
     ssize_t size;
     do
         size = recv(attachment->fd, bytes, CHANNEL_MESSAGE_MAX, MSG_DONTWAIT);
-    while (size == 1); /* a ring */
+    while (size == 1); /* a ring of the bell */
     if (size < 0)
         return -errno;
     return size ? size : -ECONNREFUSED;
@@ -148,14 +150,14 @@ static int offer_step(struct attachment *attachment)
     return address_ask(attachment);
 }
 
-/* By either way; as socket_next. */
+/* Receives from the channel or the socket; results as of socket_next. */
 static ssize_t message_next(struct attachment *attachment, uint8_t bytes[CHANNEL_MESSAGE_MAX])
 {
     struct channel_message message;
     ssize_t size = socket_next(attachment, bytes);
     if (size != -EAGAIN || !attachment->channel)
         return size;
-    attachment_arm(attachment); /* behind the rings that were taken, before the look */
+    attachment_arm(attachment); /* after taking the rings, before looking */
     int result = channel_take(attachment->channel, &message, bytes);
     return result <= 0 ? (result ? result : -EAGAIN) : (ssize_t)message.size;
 }
@@ -171,7 +173,7 @@ static int ask_step(struct attachment *attachment)
         if (relay_read(&message, answer, (size_t)size))
             return -EPROTO;
         if (message.operation != RELAY_ATTACHED)
-            continue; /* a server went or came */
+            continue; /* news about another server */
         attachment->address = message.to;
         return message.to.program ? 1 : -EUSERS;
     }
@@ -182,7 +184,7 @@ int attachment_call_step(struct attachment *attachment)
     return attachment->stage == ATTACHMENT_OFFERING ? offer_step(attachment) : ask_step(attachment);
 }
 
-/* No answer. */
+/* Timeout without an answer. */
 int attachment_call_late(struct attachment *attachment)
 {
     return attachment->stage == ATTACHMENT_OFFERING ? memory_refused(attachment) : -ETIMEDOUT;

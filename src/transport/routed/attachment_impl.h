@@ -1,9 +1,9 @@
 #pragma once
-/* attachment_impl: what the files of the attachment share, the lowest first.
- *   attachment_say.c    what goes to the node
+/* attachment_impl: what the files of the attachment share, lowest layer first.
+ *   attachment_say.c    sending to the node
  *   attachment_lines.c  lines: streams between descriptors of ours and programs elsewhere
- *   attachment_call.c   one attempt to reach the node
- *   attachment.c        what comes from the node; how it begins, ends, and begins again */
+ *   attachment_call.c   one attempt to connect to the node
+ *   attachment.c        receiving from the node; connecting, disconnecting, reconnecting */
 
 #include "base/list.h"
 #include "transport/ring/channel.h"
@@ -18,22 +18,22 @@ enum attachment_stage { ATTACHMENT_GONE, ATTACHMENT_OFFERING, ATTACHMENT_ASKING,
 
 struct attachment {
     struct poller *poller;
-    char *path; /* the node's socket; owned */
+    char *path; /* the path of the node's socket; owned */
     enum attachment_stage stage;
-    bool waits;                /* in attachment_open; else nothing may block */
-    struct poller_timer retry; /* the next attempt, or the end of this one; always set */
-    nsec retry_wait;           /* before it; 0: it is up */
+    bool waits;                /* inside attachment_open; else nothing may block */
+    struct poller_timer retry; /* the next attempt, or the timeout of this one; always set */
+    nsec retry_wait;           /* the delay before the next attempt; 0: it is up */
     attachment_turned *turned;
     void *turned_owner;
     int fd;
-    struct channel *channel; /* NULL: all goes by the socket */
-    struct channel *offered; /* one that the node has not taken yet */
-    bool lost;               /* the node hung up, and is not back yet */
-    bool broken;             /* the node wrote nonsense into the channel */
+    struct channel *channel; /* NULL: the socket carries everything */
+    struct channel *offered; /* one that the node has not accepted yet */
+    bool lost;               /* the node closed the connection, and is not back yet */
+    bool broken;             /* the node wrote invalid data into the channel */
     bool watched;
-    struct poller_timer again; /* look at the channel; always set, and far while there is none */
+    struct poller_timer again; /* for polling the channel; always set, far away without a channel */
     struct poller_watch *watch;
-    poller_ready *ready; /* what the watch calls */
+    poller_ready *ready; /* the callback of the watch */
     struct relay_address address;
     attachment_frame *frame;
     void *frame_owner;
@@ -41,23 +41,24 @@ struct attachment {
     void *accepted_owner;
     struct list lines; /* struct line */
     uint32_t line_count;
-    struct poller_timer timer; /* of the lines; always set */
+    struct poller_timer timer; /* for the lines; always set */
     uint8_t *buffers;          /* ATTACHMENT_BATCH messages */
     struct attachment_counts counts;
 };
 
 /* attachment_say.c */
-/* Sends; false: the node has no room for it now. */
+/* Sends a message; false: the node has no room for it now. */
 bool attachment_say(struct attachment *attachment, const struct relay_address *to, uint8_t kind,
                     const struct iovec *pieces, unsigned count);
-/* What comes through the channel from now on rings: look at it after that. */
+/* From now on the node rings for what it puts into the channel: look at the channel after this
+ * call. */
 void attachment_arm(struct attachment *attachment);
-void attachment_poll_soon(struct attachment *attachment); /* the channel, from the poller */
+void attachment_poll_soon(struct attachment *attachment); /* look at the channel from the poller */
 
-/* attachment_call.c: 0 under way, 1 done, or why not. */
+/* attachment_call.c: each returns 0 in progress, 1 done, or an error. */
 MUST_CHECK int attachment_call(struct attachment *attachment, bool memory);
-MUST_CHECK int attachment_call_step(struct attachment *attachment); /* something came */
-MUST_CHECK int attachment_call_late(struct attachment *attachment); /* no answer */
+MUST_CHECK int attachment_call_step(struct attachment *attachment); /* a message arrived */
+MUST_CHECK int attachment_call_late(struct attachment *attachment); /* timeout without an answer */
 void attachment_hang_up(struct attachment *attachment);
 
 /* attachment_lines.c */

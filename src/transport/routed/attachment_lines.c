@@ -1,14 +1,14 @@
-/* attachment_lines: lines between programs of different servers.
+/* attachment_lines: lines between programs on different servers.
  *
  *   lifeline <--socket pair--> line, stream <--datagrams--> stream, line <--socket pair--> lifeline
  *
  * What the lifeline writes into its end of the pair is read here as far as the stream has room, and
- * what the stream brings is written into it. A line ends when the lifeline closes its end (then the
- * other side is told, behind the last byte), when the stream is over, and when the other program or
- * its server is gone; then we close ours.
+ * what the stream delivers is written into the pair. A line ends when the lifeline closes its end
+ * (then the stream reports the end after the last byte), when the stream is over, and when the
+ * other program or its server is gone; then we close our end.
  *
- * A server that can no longer be reached may come back, and its programs with it: it gets a moment.
- * A line is freed by nobody but the timer, since anybody further up the stack may hold it. */
+ * An unreachable server may come back together with its programs: it gets a grace period. Only the
+ * timer frees a line, because a caller further up the stack may still use it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +22,9 @@
 #include "transport/routed/attachment_impl.h"
 #include "transport/routed/stream.h"
 
-#define GRACE_NSEC (3 * NSEC_PER_SEC) /* for a server that cannot be reached */
+#define GRACE_NSEC (3 * NSEC_PER_SEC) /* grace period of an unreachable server */
 #define DRAIN_NSEC (2 * NSEC_PER_SEC) /* for the last bytes of a line that was closed here */
-#define LINES_MAX  1024               /* that we accept */
+#define LINES_MAX  1024               /* accepted at the same time */
 
 struct line {
     struct list node;
@@ -32,10 +32,10 @@ struct line {
     struct relay_address peer;
     int fd; /* our end of the pair; -1: closed */
     struct poller_watch *watch;
-    uint32_t watched; /* its events */
+    uint32_t watched; /* the events watched for */
     nsec give_up_at;
-    size_t pending_size; /* bytes that the pair did not take yet ... */
-    size_t pending_done; /* ... but for these */
+    size_t pending_size; /* bytes for the pair ... */
+    size_t pending_done; /* ... of which the pair took these */
     uint8_t pending[STREAM_SEGMENT_MAX];
     struct stream stream;
 };
@@ -45,7 +45,7 @@ static void timer_set(struct attachment *attachment, nsec at)
     if (at >= attachment->timer.at)
         return;
     int result = poller_set(attachment->poller, &attachment->timer, at);
-    assert(result == 0); /* it was set already */
+    assert(result == 0); /* the timer was set already */
 }
 
 /* ---- the pair ---- */
@@ -65,12 +65,12 @@ static bool line_is_dead(const struct line *line)
     return line->fd < 0 && stream_is_done(&line->stream);
 }
 
-/* Nothing more in either direction. */
+/* Stops both directions. */
 static void line_kill(struct line *line)
 {
     line_shut(line);
     line->stream.over = true;
-    timer_set(line->attachment, 0); /* which frees it */
+    timer_set(line->attachment, 0); /* the timer frees it */
 }
 
 static void line_watch(struct line *line)
@@ -80,11 +80,11 @@ static void line_watch(struct line *line)
     if (line->fd < 0 || events == line->watched)
         return;
     int result = poller_change(line->attachment->poller, line->watch, events);
-    assert(result == 0); /* it is in the set */
+    assert(result == 0); /* the descriptor is in the set */
     line->watched = events;
 }
 
-/* False: the pair took only a part, or the lifeline is gone. */
+/* False: the pair took only a part, or the lifeline closed its end. */
 static bool pending_flush(struct line *line)
 {
     while (line->pending_size) {
@@ -99,7 +99,7 @@ static bool pending_flush(struct line *line)
     return true;
 }
 
-/* From the lifeline into the stream. */
+/* Moves bytes from the lifeline into the stream. */
 static void line_read(struct line *line)
 {
     uint8_t bytes[STREAM_SEGMENT_MAX];
@@ -126,7 +126,7 @@ static void segment_send(struct attachment *attachment, const struct relay_addre
     (void)attachment_say(attachment, to, RELAY_KIND_LINE, pieces, size ? 2 : 1);
 }
 
-/* All that is due, and when the next will be. */
+/* Sends all that is due, and sets the timer for the next. */
 static void line_work(struct line *line)
 {
     struct stream_head head;
@@ -148,12 +148,12 @@ static void line_ready(void *owner, uint32_t events)
     if (events & EPOLLOUT)
         (void)pending_flush(line);
     if ((events & EPOLLHUP) && !stream_has_room(&line->stream))
-        line_kill(line); /* what it left unsaid cannot be sent, and we would spin */
+        line_kill(line); /* its remaining bytes cannot be sent, and we would spin */
     line_read(line);
     line_work(line);
 }
 
-/* ---- beginning ---- */
+/* ---- opening ---- */
 
 static int line_new(struct attachment *attachment, const struct relay_address *peer, uint64_t id,
                     bool connects, int *fd)
@@ -220,7 +220,7 @@ static struct line *line_accept(struct attachment *attachment, const struct rela
     return line;
 }
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
 static void reset_send(struct attachment *attachment, const struct relay_address *to,
                        const struct stream_head *heard)
@@ -246,7 +246,7 @@ void lines_heard(struct attachment *attachment, const struct relay_message *mess
         reset_send(attachment, &message->from, &head);
         return;
     }
-    /* Only whole segments are taken, and the next not before the last is in the pair. */
+    /* Only whole segments are accepted, and the next one only after the last is in the pair. */
     if (stream_heard(&line->stream, &head, size, clock_now()) && line->fd >= 0 &&
         pending_flush(line)) {
         memcpy(line->pending, message->body + STREAM_HEAD_SIZE, size);
@@ -326,7 +326,7 @@ void lines_close(struct attachment *attachment)
     list_each(&attachment->lines, node)
     {
         struct line *line = container_of(node, struct line, node);
-        if (!line->stream.over && !attachment->lost) /* so that the other need not wait */
+        if (!line->stream.over && !attachment->lost) /* so that the other end need not wait */
             reset_send(attachment, &line->peer,
                        &(struct stream_head){.line = line->stream.line,
                                              .flags = line->stream.connects ? 0 : STREAM_CONNECTS});

@@ -1,5 +1,5 @@
-/* attachment_lines: the lines of one program, and the test in place of its node and of the programs
- * at the other ends. */
+/* attachment_lines: tests the lines of one program; the test plays its node and the programs at the
+ * other ends. */
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -28,7 +28,7 @@ static void scene_close(void)
     node_fini(&node);
 }
 
-/* Another program says something on a line. */
+/* Sends something on a line in the name of another program. */
 static void say(const struct relay_address *from, const struct stream_head *head, const void *bytes,
                 size_t size)
 {
@@ -50,7 +50,8 @@ struct heard {
     size_t size;
 };
 
-/* What our program says next on a line. Words that only ask are skipped: they come with time. */
+/* What our program sends next on a line. Skips datagrams that only ask, because timers cause
+ * them. */
 static struct heard hear(void)
 {
     struct heard heard;
@@ -78,7 +79,7 @@ static void step(void)
     assert_true(program_step(&program) > 0);
 }
 
-/* The line of that number is open, and its end is program.line. */
+/* Opens the line of that number; its end is program.line. */
 static void accept_line(uint64_t number, const struct relay_address *from)
 {
     unsigned before = program.lines;
@@ -118,8 +119,8 @@ static void bytes_go_both_ways_and_the_end_comes_last(void **state)
 
     struct stream_head head = {.line = 5, .flags = STREAM_CONNECTS, .sequence = 1, .received = 1};
     say(&other, &head, "more", 4);
-    say(&other, &head, "more", 4); /* once more: our answer was lost, as it seems */
-    head.sequence = 3;             /* one is missing before it */
+    say(&other, &head, "more", 4); /* again, as if our answer was lost */
+    head.sequence = 3;             /* the one before it is missing */
     say(&other, &head, "late", 4);
     step();
     assert_int_equal(recv(program.line, bytes, sizeof bytes, MSG_DONTWAIT), 4);
@@ -138,7 +139,7 @@ static void bytes_go_both_ways_and_the_end_comes_last(void **state)
     assert_memory_equal(heard.bytes, "last", 4);
     head = (struct stream_head){.line = 5, .flags = STREAM_CONNECTS, .sequence = 2, .received = 2};
     say(&other, &head, "", 0);
-    do { /* what was not taken yet may have been said again meanwhile */
+    do { /* unacknowledged bytes may have been sent again meanwhile */
         step();
         heard = hear();
     } while (heard.size);
@@ -148,7 +149,7 @@ static void bytes_go_both_ways_and_the_end_comes_last(void **state)
     scene_close();
 }
 
-static void our_line_to_another_program(void **state)
+static void a_line_to_another_program_can_be_reset_by_it(void **state)
 {
     int fd;
     scene_open();
@@ -160,8 +161,8 @@ static void our_line_to_another_program(void **state)
     assert_memory_equal(heard.bytes, "first", 5);
     assert_true(relay_address_equal(&heard.to, &other));
     struct stream_head reset = {.line = heard.head.line, .flags = STREAM_RESETS};
-    say(&elsewhere, &reset, "", 0); /* another program has no say in it */
-    reset.flags |= STREAM_CONNECTS; /* nor have our own words */
+    say(&elsewhere, &reset, "", 0); /* another program cannot reset it */
+    reset.flags |= STREAM_CONNECTS; /* nor can a datagram with our own role */
     say(&other, &reset, "", 0);
     step();
     assert_false(is_closed(fd));
@@ -177,14 +178,14 @@ static void our_line_to_another_program(void **state)
     scene_close();
 }
 
-/* Whoever speaks of a line that is not there is told so, unless that is what it says itself. */
-static void what_opens_no_line_is_answered_by_a_reset(void **state)
+/* A segment for a line that does not exist is answered by a reset, unless it is a reset itself. */
+static void segments_for_no_line_are_answered_by_a_reset(void **state)
 {
     static const struct stream_head heads[] = {
         {.line = 6, .flags = 0},
         {.line = 7, .flags = STREAM_CONNECTS, .sequence = 1},
         {.line = 8, .flags = STREAM_CONNECTS}, /* without bytes: see below */
-        {.line = 9, .flags = STREAM_CONNECTS}, /* when lines are not wanted */
+        {.line = 9, .flags = STREAM_CONNECTS}, /* when lines are refused */
         {.line = 10, .flags = STREAM_CONNECTS | STREAM_RESETS},
     };
     struct attachment_counts counts;
@@ -211,8 +212,8 @@ static void what_opens_no_line_is_answered_by_a_reset(void **state)
     scene_close();
 }
 
-/* Only as many lines as there may be are accepted; one that ends makes room. */
-static void lines_have_a_limit(void **state)
+/* Only so many lines are accepted at a time; one that ends makes room. */
+static void the_number_of_lines_is_limited(void **state)
 {
     static int kept[LINES_MAX];
     struct rlimit before, limit;
@@ -244,14 +245,14 @@ static void lines_have_a_limit(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-/* A daemon may run without standard input: 0 is a descriptor as any other. */
-static void descriptor_0_is_the_end_of_a_line_too(void **state)
+/* A daemon may run without standard input, so 0 may be any descriptor. */
+static void descriptor_0_can_be_the_end_of_a_line(void **state)
 {
     int input = dup(STDIN_FILENO);
     scene_open();
     close(STDIN_FILENO);
     accept_line(5, &other);
-    assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* it is the line's */
+    assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* the line's end */
     assert_int_equal(send(program.line, "back", 4, MSG_NOSIGNAL), 4);
     step();
     assert_memory_equal(hear().bytes, "back", 4);
@@ -272,7 +273,7 @@ static void descriptor_0_is_the_end_of_a_line_too(void **state)
     scene_close();
 }
 
-static void a_node_that_is_gone_takes_its_lines_along(void **state)
+static void a_lost_node_closes_its_lines(void **state)
 {
     scene_open();
     accept_line(5, &other);
@@ -283,8 +284,7 @@ static void a_node_that_is_gone_takes_its_lines_along(void **state)
     scene_close();
 }
 
-/* A server that cannot be reached gets a moment, and its programs their lines back if it uses it.
- */
+/* An unreachable server gets a grace period; if it comes back in time, its lines stay open. */
 static void a_server_that_comes_back_in_time_keeps_its_lines(void **state)
 {
     scene_open();
@@ -304,7 +304,7 @@ static void a_server_that_comes_back_in_time_keeps_its_lines(void **state)
     scene_close();
 }
 
-/* The other end is not kept waiting by a program that ends in order. */
+/* A program that ends properly does not keep the other end waiting. */
 static void a_program_that_ends_resets_its_lines(void **state)
 {
     int fd;
@@ -325,7 +325,7 @@ static void a_program_that_ends_resets_its_lines(void **state)
     node_fini(&node);
 }
 
-/* What the reader does not take waits at its sender, and nothing is lost. */
+/* What the reader does not take stays at the sender, and nothing is lost. */
 static void a_slow_reader_stops_its_sender(void **state)
 {
     enum { SIZE = STREAM_SEGMENT_MAX };
@@ -348,7 +348,7 @@ static void a_slow_reader_stops_its_sender(void **state)
         assert_true(bytes[0] == (uint8_t)i && bytes[SIZE - 1] == (uint8_t)i);
         if (i + 1 == received)
             break;
-        (void)program_rests(&program); /* what did not fit goes on */
+        (void)program_rests(&program); /* flushes what did not fit before */
     }
     memset(bytes, 0xaa, SIZE);
     say(&other, &head, bytes, SIZE);
@@ -357,7 +357,8 @@ static void a_slow_reader_stops_its_sender(void **state)
     scene_close();
 }
 
-/* A window of segments, then what was taken makes room for more; what was lost comes again. */
+/* A window of segments is sent; accepted segments make room for more; lost segments are sent
+ * again. */
 static void a_slow_peer_stops_the_writer(void **state)
 {
     enum { SEGMENTS = 40 };
@@ -375,7 +376,7 @@ static void a_slow_peer_stops_the_writer(void **state)
         (void)poller_step(program.poller, clock_after(30 * 1000 * 1000));
         while (!says_nothing()) /* all of it is lost */
             ;
-        PROGRAM_AWAIT(&program, channel_waiting(node.channel)); /* and comes again */
+        PROGRAM_AWAIT(&program, channel_waiting(node.channel)); /* and is sent again */
         uint32_t first = head.received;
         while (channel_waiting(node.channel)) {
             struct heard heard = hear();
@@ -394,10 +395,10 @@ static void a_slow_peer_stops_the_writer(void **state)
     scene_close();
 }
 
-TEST_MAIN(TEST(bytes_go_both_ways_and_the_end_comes_last), TEST(our_line_to_another_program),
-          TEST(what_opens_no_line_is_answered_by_a_reset), TEST(lines_have_a_limit),
-          TEST(descriptor_0_is_the_end_of_a_line_too),
-          TEST(a_node_that_is_gone_takes_its_lines_along),
+TEST_MAIN(TEST(bytes_go_both_ways_and_the_end_comes_last),
+          TEST(a_line_to_another_program_can_be_reset_by_it),
+          TEST(segments_for_no_line_are_answered_by_a_reset), TEST(the_number_of_lines_is_limited),
+          TEST(descriptor_0_can_be_the_end_of_a_line), TEST(a_lost_node_closes_its_lines),
           TEST(a_server_that_comes_back_in_time_keeps_its_lines),
           TEST(a_program_that_ends_resets_its_lines), TEST(a_slow_reader_stops_its_sender),
           TEST(a_slow_peer_stops_the_writer))

@@ -1,4 +1,4 @@
-/* attachment_say: what goes to the node, through shared memory or by the socket. */
+/* attachment_say: sends messages to the node, through shared memory or the socket. */
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -16,7 +16,7 @@ static bool socket_say(struct attachment *attachment, struct iovec *pieces, unsi
 void attachment_poll_soon(struct attachment *attachment)
 {
     int result = poller_set(attachment->poller, &attachment->again, clock_now());
-    assert(result == 0); /* it is always set */
+    assert(result == 0); /* the timer is always set */
 }
 
 void attachment_arm(struct attachment *attachment)
@@ -28,7 +28,7 @@ void attachment_arm(struct attachment *attachment)
 static bool memory_say(struct attachment *attachment, const struct iovec *pieces, unsigned count)
 {
     int result = channel_say(attachment->channel, RELAY_SERVICE, pieces, count);
-    if (result == -EPROTO) { /* whoever says something does not expect all to end meanwhile */
+    if (result == -EPROTO) { /* not here: the caller does not expect the attachment to end */
         attachment->broken = true;
         attachment_poll_soon(attachment);
     }

@@ -1,5 +1,5 @@
-/* attachment: a program and its node, which is the test. Each scene is one way in which a node
- * behaves; routed_test.c is about programs that talk to each other. */
+/* attachment: tests a program and its node, which the test plays. Each scene is one behaviour of a
+ * node; routed_test.c is about programs that communicate with each other. */
 #include "transport/routed/attachment.h"
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static void both_close(void)
     node_fini(&node);
 }
 
-/* Both ways work, and the poller is woken each time. */
+/* Asserts that both directions work, and that the poller wakes up each time. */
 static void assert_in_touch(void)
 {
     struct relay_address other = {.server = 9, .program = 8, .life = 77};
@@ -73,9 +73,9 @@ static void assert_in_touch(void)
     assert_int_equal(counts.received, program.frames);
 }
 
-/* ---- how it begins ---- */
+/* ---- connecting ---- */
 
-static void memory_is_shared_with_a_node_that_takes_it(void **state)
+static void memory_is_shared_with_a_node_that_accepts_it(void **state)
 {
     open_with_memory();
     assert_in_touch();
@@ -83,14 +83,14 @@ static void memory_is_shared_with_a_node_that_takes_it(void **state)
     attachment_close(NULL);
 }
 
-static void without_memory_all_goes_by_the_socket(void **state)
+static void without_memory_the_socket_carries_everything(void **state)
 {
     open_by_socket();
     assert_in_touch();
     both_close();
 }
 
-static void a_node_that_does_not_know_of_memory_is_called_once_more(void **state)
+static void a_node_without_shared_memory_is_attached_by_socket(void **state)
 {
     node_listen(&node);
     NODE_PLAY(&node, NODE_ACCEPTS, NODE_BABBLES, OPENS_BY_SOCKET);
@@ -106,12 +106,12 @@ static void a_node_that_does_not_know_of_memory_is_called_once_more(void **state
     both_close();
 }
 
-static void rings_and_news_before_the_address_are_no_answer(void **state)
+static void rings_and_other_messages_before_the_address_are_skipped(void **state)
 {
     node_listen(&node);
     NODE_PLAY(&node, NODE_ACCEPTS, NODE_RINGS, NODE_TAKES, NODE_ASKED, NODE_RINGS, NODE_CHATS,
               NODE_GRANTS);
-    errno = 0; /* a ring is no error: whatever the last error was must not matter */
+    errno = 0; /* a ring is no error: the last errno must not matter */
     assert_int_equal(program_open(&program, &node, &why), 0);
     assert_true(has_memory());
     assert_in_touch();
@@ -131,10 +131,10 @@ static void assert_refused(int expected, const char *reason)
     assert_non_null(strstr(why.text, reason));
     program_poller_close(&program);
     node_fini(&node);
-    assert_true(scratch_descriptors() < descriptors); /* the listener's is gone */
+    assert_true(scratch_descriptors() < descriptors); /* the listener's is closed */
 }
 
-static void who_gets_no_address_is_told_why(void **state)
+static void a_refused_attachment_reports_the_reason(void **state)
 {
     node_listen(&node);
     NODE_PLAY(&node, NODE_ACCEPTS, NODE_TAKES, NODE_ASKED, NODE_IS_FULL);
@@ -142,7 +142,7 @@ static void who_gets_no_address_is_told_why(void **state)
     node_listen(&node);
     NODE_PLAY(&node, NODE_ACCEPTS, NODE_TAKES, NODE_ASKED, NODE_MUMBLES);
     assert_refused(-EPROTO, strerror(EPROTO));
-    node_listen(&node); /* at once, not after the seconds that an answer may take */
+    node_listen(&node); /* fails at once, not after the answer's timeout */
     NODE_PLAY(&node, NODE_ACCEPTS, NODE_TAKES, NODE_ASKED, NODE_HANGS_UP);
     assert_refused(-ECONNREFUSED, strerror(ECONNREFUSED));
     node_listen(&node);
@@ -150,7 +150,7 @@ static void who_gets_no_address_is_told_why(void **state)
     assert_refused(-ECONNREFUSED, strerror(ECONNREFUSED));
 }
 
-/* A daemon may run without standard input: 0 is a descriptor as any other. */
+/* A daemon may run without standard input, so 0 may be any descriptor. */
 static int input_close(void)
 {
     int input = dup(STDIN_FILENO);
@@ -158,7 +158,7 @@ static int input_close(void)
     return input;
 }
 
-/* What had descriptor 0 meanwhile must have closed it. */
+/* Asserts that the user of descriptor 0 has closed it. */
 static void input_reopen(int input)
 {
     assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
@@ -168,7 +168,7 @@ static void input_reopen(int input)
     close(input);
 }
 
-static void descriptor_0_leads_to_a_node_too(void **state)
+static void descriptor_0_can_connect_to_a_node(void **state)
 {
     node_listen(&node);
     NODE_PLAY(&node, NODE_ACCEPTS, NODE_REFUSES, OPENS_BY_SOCKET);
@@ -186,8 +186,8 @@ static void descriptor_0_leads_to_a_node_too(void **state)
     node_fini(&node);
 }
 
-/* A path that an address has no room for is reached by way of its folder. */
-static void a_long_path_leads_to_a_node_too(void **state)
+/* A path that is too long for a socket address is reached through its folder. */
+static void a_long_socket_path_works(void **state)
 {
     char folder[DOMAIN_PATH_MAX + 128], path[sizeof folder + 16], name[101];
     node_listen(&node);
@@ -201,7 +201,7 @@ static void a_long_path_leads_to_a_node_too(void **state)
     assert_int_equal(link(node.path, path), 0);
     assert_int_equal(scratch_descriptors(), descriptors);
     int input = input_close();
-    int fd = node_connect(path, true); /* the folder has descriptor 0 meanwhile */
+    int fd = node_connect(path, true); /* meanwhile the folder has descriptor 0 */
     input_reopen(input);
     assert_true(fd >= 0);
     assert_int_equal(scratch_descriptors(), descriptors + 1);
@@ -216,14 +216,14 @@ static void a_long_path_leads_to_a_node_too(void **state)
     node_fini(&node);
 }
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
-static void what_is_no_message_is_counted(void **state)
+static void invalid_messages_from_the_node_are_counted(void **state)
 {
     static const uint8_t nonsense[RELAY_SIZE_MAX + 1];
     struct attachment_counts counts;
     open_by_socket();
-    node_say_bytes(&node, nonsense, 1); /* no ring without memory */
+    node_say_bytes(&node, nonsense, 1); /* without memory it is no ring */
     node_say_bytes(&node, nonsense, RELAY_HEAD_SIZE);
     node_say_bytes(&node, nonsense, sizeof nonsense);
     node_say(&node, &(struct relay_message){.operation = RELAY_ATTACHED});
@@ -233,15 +233,15 @@ static void what_is_no_message_is_counted(void **state)
     PROGRAM_AWAIT(&program, program.frames == 1);
     attachment_count(program.attachment, &counts);
     assert_int_equal(counts.garbage, 5);
-    assert_int_equal(counts.received, 6); /* the one that was cut off is no message */
+    assert_int_equal(counts.received, 6); /* the truncated one does not count as a message */
     attachment_on_frame(program.attachment, NULL, NULL);
-    node_say_frame(&node, 5); /* nobody takes it */
+    node_say_frame(&node, 5); /* no owner takes it */
     assert_int_equal(program_step(&program), 1);
     assert_int_equal(program.frames, 1);
     both_close();
 }
 
-/* Threads that look themselves are not rung for, and the poller sleeps. */
+/* Asserts that no bell rings for threads that poll themselves, and that the poller sleeps. */
 static void assert_takes_over(void)
 {
     attachment_watch(program.attachment, false);
@@ -253,18 +253,18 @@ static void assert_takes_over(void)
     assert_int_equal(program.frames, before);
     assert_int_equal(attachment_receive(program.attachment), ATTACHMENT_BATCH);
     assert_int_equal(program.frames, before + ATTACHMENT_BATCH);
-    attachment_watch(program.attachment, true); /* four are left, for which nothing rings */
+    attachment_watch(program.attachment, true); /* four are left, for which no bell rings */
     assert_int_equal(program_step(&program), 1);
     assert_int_equal(program.frames, before + 20);
     assert_int_equal(program.last, 20);
     assert_int_equal(attachment_receive(program.attachment), 0);
     attachment_watch(program.attachment, false);
     attachment_watch(program.attachment, true);
-    assert_true(program_rests(&program)); /* there is nothing to look at */
+    assert_true(program_rests(&program)); /* there is nothing to receive */
     assert_in_touch();
 }
 
-static void threads_that_look_take_over_from_the_poller(void **state)
+static void polling_threads_take_over_from_the_poller(void **state)
 {
     open_with_memory();
     assert_takes_over();
@@ -274,8 +274,8 @@ static void threads_that_look_take_over_from_the_poller(void **state)
     both_close();
 }
 
-/* More than is taken at once: the rest follows, and then the program rests. */
-static void a_node_that_goes_on_talking_is_heard(void **state)
+/* More messages than are taken at once: the rest follows, and then the program rests. */
+static void a_steady_flow_of_messages_is_received(void **state)
 {
     open_with_memory();
     program.refilling = &node;
@@ -289,7 +289,7 @@ static void a_node_that_goes_on_talking_is_heard(void **state)
     both_close();
 }
 
-static void what_the_node_has_no_room_for_is_counted(void **state)
+static void datagrams_that_a_full_node_refuses_are_counted(void **state)
 {
     static uint8_t large[8000];
     struct relay_address other = {.server = 9, .program = 8, .life = 77};
@@ -311,7 +311,7 @@ static void what_the_node_has_no_room_for_is_counted(void **state)
     }
 }
 
-/* ---- how it ends, and begins again ---- */
+/* ---- disconnecting and reconnecting ---- */
 
 static void call_back(const enum node_act *acts)
 {
@@ -333,13 +333,13 @@ static void assert_gone(unsigned times)
     attachment_count(program.attachment, &before);
     attachment_send(program.attachment, &node.address, &(struct iovec){"lost", 4}, 1);
     attachment_count(program.attachment, &after);
-    assert_int_equal(after.refused, before.refused); /* there is no node that lacks room */
+    assert_int_equal(after.refused, before.refused); /* without a node, no node lacks room */
 }
 
-static void a_node_that_hangs_up_is_called_until_it_is_back(void **state)
+static void a_program_reconnects_to_a_node_that_hung_up(void **state)
 {
     open_with_memory();
-    node_say_frame(&node, 6); /* what it said before is heard */
+    node_say_frame(&node, 6); /* what it sent before is received */
     node_say_frame(&node, 7);
     node_hang_up(&node);
     assert_int_equal(program_step(&program), 1);
@@ -360,7 +360,7 @@ static void a_node_that_hangs_up_is_called_until_it_is_back(void **state)
     node_hang_up(&node);
     assert_int_equal(program_step(&program), 1);
     assert_gone(3);
-    attachment_watch(program.attachment, false); /* it holds for the next descriptor, too */
+    attachment_watch(program.attachment, false); /* this holds for the next descriptor, too */
     call_back((enum node_act[]){OPENS_WITH_MEMORY, NODE_END});
     node_say_frame(&node, 8);
     assert_true(program_rests(&program));
@@ -368,8 +368,8 @@ static void a_node_that_hangs_up_is_called_until_it_is_back(void **state)
     both_close();
 }
 
-/* It hung up with words of ours unread, which the system says by an error, and once. */
-static void a_node_that_dies_is_noticed_at_the_first_look(void **state)
+/* The node hung up with unread messages of ours, which the system reports once, as an error. */
+static void a_dead_node_is_noticed_by_the_first_receive(void **state)
 {
     struct relay_address other = {.server = 9, .program = 8, .life = 77};
     open_by_socket();
@@ -380,8 +380,8 @@ static void a_node_that_dies_is_noticed_at_the_first_look(void **state)
     both_close();
 }
 
-/* The retry timer says when; here it is told that the time has come. */
-static void a_silent_node_is_given_up(void **state)
+/* The test sets the retry timer to the present instead of waiting. */
+static void a_silent_node_times_out(void **state)
 {
     open_with_memory();
     node_hang_up(&node);
@@ -392,7 +392,7 @@ static void a_silent_node_is_given_up(void **state)
     nsec answer = program.attachment->retry.at - clock_now();
     assert_true(answer > 0 && answer <= 5 * NSEC_PER_SEC);
     assert_int_equal(poller_set(program.poller, &program.attachment->retry, 0), 0);
-    /* It does not take memory: perhaps it is of another age. */
+    /* The node does not answer the offer of memory: the program tries without. */
     PROGRAM_AWAIT(&program, program.attachment->stage == ATTACHMENT_ASKING);
     assert_int_equal(poller_set(program.poller, &program.attachment->retry, 0), 0);
     PROGRAM_AWAIT(&program, program.back == 1);
@@ -402,7 +402,7 @@ static void a_silent_node_is_given_up(void **state)
     both_close();
 }
 
-static void the_wait_between_calls_doubles_up_to_a_second(void **state)
+static void the_delay_between_attempts_doubles_up_to_a_second(void **state)
 {
     nsec wait = 0, last = 0;
     for (unsigned i = 0; i < 10; i++, last = wait) {
@@ -414,21 +414,22 @@ static void the_wait_between_calls_doubles_up_to_a_second(void **state)
     }
 }
 
-/* ---- nonsense in the memory ---- */
+/* ---- invalid data in the memory ---- */
 
-/* The ring from the node, behind the bells and the ring to it; channel.c lays it out. */
+/* The ring from the node, after the bells and the ring to the node; see channel.c for the
+ * layout. */
 static void nonsense_for_the_reader(void)
 {
     const struct ring_shape shape = ring_shape_make(512, 512 * 1024);
     uint8_t *ring = node.memory + 256 + ring_size(&shape);
-    uint64_t stamp = UINT64_C(60000) << 32; /* of that size no frame is */
+    uint64_t stamp = UINT64_C(60000) << 32; /* larger than any frame */
     for (unsigned slot = 0; slot < shape.slots; slot++) {
         uint64_t at = stamp | (slot + 1);
         memcpy(ring + ring_size(&shape) - shape.bytes - (shape.slots - slot) * 128, &at, sizeof at);
     }
 }
 
-static void a_node_that_writes_nonsense_is_left(void **state)
+static void a_node_that_writes_invalid_data_is_disconnected(void **state)
 {
     uint8_t byte;
     open_with_memory();
@@ -439,15 +440,15 @@ static void a_node_that_writes_nonsense_is_left(void **state)
     assert_int_equal(program_step(&program), 1);
     assert_int_equal(program.frames, 1);
     assert_gone(1);
-    assert_int_equal(recv(node.fd, &byte, 1, MSG_DONTWAIT), 0); /* it was told, too */
+    assert_int_equal(recv(node.fd, &byte, 1, MSG_DONTWAIT), 0); /* the node notices, too */
     node_hang_up(&node);
     call_back((enum node_act[]){OPENS_WITH_MEMORY, NODE_END});
     assert_in_touch();
     both_close();
 }
 
-/* Saying something is when the program sees it; the poller ends the attachment. */
-static void a_node_that_takes_what_was_not_said_is_left(void **state)
+/* The program notices it when it sends; the poller then ends the attachment. */
+static void a_node_that_releases_unsent_messages_is_disconnected(void **state)
 {
     struct relay_address other = {.server = 9, .program = 8, .life = 77};
     struct attachment_counts counts;
@@ -463,14 +464,17 @@ static void a_node_that_takes_what_was_not_said_is_left(void **state)
     both_close();
 }
 
-TEST_MAIN(
-    TEST(memory_is_shared_with_a_node_that_takes_it), TEST(without_memory_all_goes_by_the_socket),
-    TEST(a_node_that_does_not_know_of_memory_is_called_once_more),
-    TEST(rings_and_news_before_the_address_are_no_answer), TEST(who_gets_no_address_is_told_why),
-    TEST(descriptor_0_leads_to_a_node_too), TEST(a_long_path_leads_to_a_node_too),
-    TEST(what_is_no_message_is_counted), TEST(threads_that_look_take_over_from_the_poller),
-    TEST(a_node_that_goes_on_talking_is_heard), TEST(what_the_node_has_no_room_for_is_counted),
-    TEST(a_node_that_hangs_up_is_called_until_it_is_back),
-    TEST(a_node_that_dies_is_noticed_at_the_first_look), TEST(a_silent_node_is_given_up),
-    TEST(the_wait_between_calls_doubles_up_to_a_second), TEST(a_node_that_writes_nonsense_is_left),
-    TEST(a_node_that_takes_what_was_not_said_is_left))
+TEST_MAIN(TEST(memory_is_shared_with_a_node_that_accepts_it),
+          TEST(without_memory_the_socket_carries_everything),
+          TEST(a_node_without_shared_memory_is_attached_by_socket),
+          TEST(rings_and_other_messages_before_the_address_are_skipped),
+          TEST(a_refused_attachment_reports_the_reason), TEST(descriptor_0_can_connect_to_a_node),
+          TEST(a_long_socket_path_works), TEST(invalid_messages_from_the_node_are_counted),
+          TEST(polling_threads_take_over_from_the_poller),
+          TEST(a_steady_flow_of_messages_is_received),
+          TEST(datagrams_that_a_full_node_refuses_are_counted),
+          TEST(a_program_reconnects_to_a_node_that_hung_up),
+          TEST(a_dead_node_is_noticed_by_the_first_receive), TEST(a_silent_node_times_out),
+          TEST(the_delay_between_attempts_doubles_up_to_a_second),
+          TEST(a_node_that_writes_invalid_data_is_disconnected),
+          TEST(a_node_that_releases_unsent_messages_is_disconnected))

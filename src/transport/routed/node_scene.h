@@ -1,11 +1,11 @@
 #pragma once
-/* node_scene: a node for tests whose every word the test says itself. relay_scene.h is one that
- * behaves by itself and has no shared memory; this one takes it, refuses it, writes nonsense into
- * it, or hangs up, as a test likes.
+/* node_scene: a node for tests that is controlled step by step. The node of relay_scene.h acts by
+ * itself and has no shared memory; this one accepts the memory, refuses it, writes invalid data
+ * into it, or hangs up, as the test requires.
  *
- * A program waits inside attachment_open, and while the poller calls its node anew. Meanwhile a
- * thread plays the node, from a list of acts (node_play); then the test itself does. The thread
- * asserts with base/check.h: a failure ends the test program. */
+ * A program waits inside attachment_open, and while the poller reconnects to its node. Meanwhile a
+ * thread plays the node, following a list of acts (node_play); afterwards the test itself does. The
+ * thread asserts with base/check.h: a failure ends the test program. */
 
 #include <errno.h>
 #include <poll.h>
@@ -23,25 +23,25 @@
 #include "transport/scratch.h"
 #include "transport/wake/thread.h"
 
-#define NODE_PATIENCE_MSEC 20000 /* of a test that would fail */
+#define NODE_PATIENCE_MSEC 20000 /* how long a failing test waits */
 #define NODE_SERVER        3
 #define NODE_PROGRAM       7
 
 enum node_act {
-    NODE_END,       /* of the list */
+    NODE_END,       /* end of the list */
     NODE_ACCEPTS,   /* a program connects */
-    NODE_TAKES,     /* the memory that the program offers */
-    NODE_REFUSES,   /* that memory */
-    NODE_BABBLES,   /* in place of an answer about memory */
+    NODE_TAKES,     /* accepts the memory that the program offers */
+    NODE_REFUSES,   /* refuses that memory */
+    NODE_BABBLES,   /* sends invalid data instead of an answer about memory */
     NODE_ASKED,     /* the program asks for an address ... */
-    NODE_CHATS,     /* ... and hears of something else first */
-    NODE_RINGS,     /* the bell is rung, and there is nothing */
+    NODE_CHATS,     /* ... and first receives something else */
+    NODE_RINGS,     /* ... and the bell is rung without a message */
     NODE_GRANTS,    /* ... and gets one */
     NODE_IS_FULL,   /* ... and does not get one */
-    NODE_MUMBLES,   /* ... and gets something that is no message */
-    NODE_IS_CALLED, /* the program says something, which is not read */
-    NODE_HANGS_UP,  /* without a word */
-    NODE_IS_SILENT, /* until the program hangs up */
+    NODE_MUMBLES,   /* ... and gets something that is no valid message */
+    NODE_IS_CALLED, /* the program sends something, which is not read */
+    NODE_HANGS_UP,  /* closes without a message */
+    NODE_IS_SILENT, /* sends nothing until the program hangs up */
 };
 
 struct scripted_node {
@@ -50,9 +50,9 @@ struct scripted_node {
     int listener;
     int fd; /* to the program; -1: none */
     struct channel *channel;
-    uint8_t *memory; /* of the channel, mapped once more to write nonsense into it */
+    uint8_t *memory; /* the channel's memory, mapped a second time to write invalid data into it */
     size_t memory_size;
-    struct relay_address address; /* of the program; each has a life of its own */
+    struct relay_address address; /* the program's; each attachment has its own life */
     const enum node_act *acts;
     struct thread thread;
 };
@@ -84,7 +84,7 @@ static inline void node_hang_up(struct scripted_node *node)
     node->fd = -1;
 }
 
-/* Both ends have given the channel's memory back. */
+/* Asserts that both ends have unmapped the channel's memory. */
 static inline void node_assert_no_memory(void)
 {
     char line[512];
@@ -95,7 +95,7 @@ static inline void node_assert_no_memory(void)
     fclose(maps);
 }
 
-/* After the program has closed its end. */
+/* Call it after the program has closed its end. */
 static inline void node_fini(struct scripted_node *node)
 {
     node_hang_up(node);
@@ -112,7 +112,7 @@ static inline void node_await(int fd)
     assert(count == 1);
 }
 
-/* The next packet of the socket that is no ring; 0: the program hung up. */
+/* Receives the next packet of the socket that is not a ring of the bell; 0: the program hung up. */
 static inline size_t node_packet(struct scripted_node *node, uint8_t *bytes, size_t most, int *file)
 {
     ssize_t size;
@@ -149,11 +149,12 @@ static inline void node_refuse_memory(struct scripted_node *node, bool babble)
     assert(size == ATTACH_ASK_SIZE && file >= 0);
     close(file);
     attach_answer_write(babble ? 0 : EPERM, bytes);
-    size = ATTACH_ANSWER_SIZE + babble; /* a byte too many is nonsense */
+    size = ATTACH_ANSWER_SIZE + babble; /* one byte too many is invalid */
     assert(send(node->fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
 }
 
-/* What the program says next, by the way that was agreed on. The body is valid until the next. */
+/* Receives the program's next message, by channel or socket. The body is valid until the next
+ * call. */
 static inline struct relay_message node_hear(struct scripted_node *node)
 {
     static uint8_t bytes[CHANNEL_MESSAGE_MAX];
@@ -180,7 +181,7 @@ static inline struct relay_message node_hear(struct scripted_node *node)
     return message;
 }
 
-/* Any bytes, by the way that was agreed on. */
+/* Sends any bytes, by channel or socket. */
 static inline void node_say_bytes(struct scripted_node *node, const void *bytes, size_t size)
 {
     const struct iovec piece = {(void *)(uintptr_t)bytes, size};
@@ -210,7 +211,7 @@ static inline void node_act(struct scripted_node *node, enum node_act act)
         return;
     case NODE_ACCEPTS:
         node_await(node->listener);
-        node_hang_up(node); /* the program has left the last one */
+        node_hang_up(node); /* the program has closed the last connection */
         node->fd = accept4(node->listener, NULL, NULL, SOCK_CLOEXEC);
         assert(node->fd >= 0);
         return;
@@ -264,7 +265,7 @@ static inline void *node_run(void *argument)
     return NULL;
 }
 
-/* A thread plays these, until thread_join. */
+/* A thread plays these acts, until thread_join. */
 static inline void node_play(struct scripted_node *node, const enum node_act *acts)
 {
     node->acts = acts;
@@ -279,12 +280,12 @@ struct attached_program {
     struct poller *poller;
     struct attachment *attachment;
     unsigned frames;
-    uint8_t last;                    /* byte of the last frame */
-    unsigned gone, back;             /* how often the node was */
-    unsigned lines;                  /* accepted */
-    int line;                        /* the last of them; the next closes it */
-    struct scripted_node *refilling; /* says another frame for each that is heard ... */
-    unsigned refills;                /* ... so often */
+    uint8_t last;                    /* the byte of the last frame */
+    unsigned gone, back;             /* how often the node went and came back */
+    unsigned lines;                  /* how many were accepted */
+    int line;                        /* the last accepted; the next one closes it */
+    struct scripted_node *refilling; /* sends another frame for each received one ... */
+    unsigned refills;                /* ... this many times */
 };
 
 static inline void node_say_frame(struct scripted_node *node, uint8_t byte)
@@ -324,7 +325,7 @@ static inline void program_turned(void *owner, bool up)
     program->back += up;
 }
 
-/* 0, or why there is no attachment. */
+/* Returns 0, or why there is no attachment. */
 static inline int program_open(struct attached_program *program, struct scripted_node *node,
                                struct why *why)
 {
@@ -344,12 +345,12 @@ static inline void program_nothing(void *owner)
 {
 }
 
-/* Of the poller nothing is used any more: neither a watch, which it asserts itself, nor a timer. */
+/* Asserts that the poller is unused: it has no watch, which it asserts itself, and no timer. */
 static inline void program_poller_close(struct attached_program *program)
 {
     struct poller_timer first = {.fired = program_nothing};
     assert_int_equal(poller_set(program->poller, &first, NSEC_FAR), 0);
-    assert_int_equal(first.slot, 1); /* of the timers it is the only one */
+    assert_int_equal(first.slot, 1); /* it is the only timer */
     poller_close(program->poller);
 }
 
@@ -361,13 +362,13 @@ static inline void program_close(struct attached_program *program)
         close(program->line);
 }
 
-/* One step, which something must end: a wake-up that is missing is a step without a callback. */
+/* One step that some event must end: without a wake-up the step returns no callback. */
 static inline int program_step(struct attached_program *program)
 {
     return poller_step(program->poller, clock_after(NODE_PATIENCE_MSEC * 1000000LL));
 }
 
-/* Nothing is due, and nothing comes. */
+/* True if nothing is due and nothing arrives. */
 static inline bool program_rests(struct attached_program *program)
 {
     return poller_step(program->poller, clock_after(5 * 1000 * 1000)) == 0;

@@ -1,7 +1,7 @@
 #pragma once
-/* relay_scene: a node for tests, in place of a cluster: a thread that gives programs addresses and
- * carries what they say, losing and doubling some of it. It has no shared memory to offer, grants
- * every name, and knows of none. */
+/* relay_scene: a node for tests, instead of a cluster: a thread that gives programs addresses and
+ * carries their messages, losing and duplicating some. It offers no shared memory, accepts every
+ * claim of a name, and answers every query as if the name were unclaimed. */
 
 #include <errno.h>
 #include <poll.h>
@@ -29,10 +29,9 @@ struct relay {
     uint64_t life;
     struct rng rng;
     struct thread thread;
-    atomic_uint lose,
-        twice;        /* of 100; the test's to set, relaxed: when it takes effect is all one */
-    atomic_bool mute; /* likewise: no question for a name is answered */
-    atomic_bool stop; /* likewise; the thread looks every few milliseconds */
+    atomic_uint lose, twice; /* percentages; set by the test, relaxed: any moment will do */
+    atomic_bool mute;        /* likewise: no query for a name is answered */
+    atomic_bool stop;        /* likewise; the thread checks it every few milliseconds */
 };
 
 static inline struct relay_address relay_address(const struct relay *relay, unsigned i)
@@ -78,7 +77,7 @@ static inline void relay_carry(struct relay *relay, unsigned from, struct relay_
 
 static inline void relay_name(struct relay *relay, unsigned from, const uint8_t *bytes, size_t size)
 {
-    static struct directory_message message; /* the thread's */
+    static struct directory_message message; /* used only by the thread */
     uint8_t answer[DIRECTORY_MESSAGE_MAX];
     if (directory_read(&message, bytes, size) ||
         (message.operation == DIRECTORY_ASK && relay->mute))
@@ -144,7 +143,7 @@ static inline void *relay_run(void *argument)
 static inline void relay_open(struct relay *relay, const char *folder)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    *relay = (struct relay){.rng = rng_make(1, 0), .life = relay->life}; /* no life comes twice */
+    *relay = (struct relay){.rng = rng_make(1, 0), .life = relay->life}; /* never reused */
     print_message("# seed 1\n");
     for (unsigned i = 0; i < RELAY_PROGRAMS; i++)
         relay->programs[i] = -1;

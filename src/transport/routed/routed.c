@@ -1,12 +1,12 @@
-/* routed: frames through the node of our server, over as many servers as it takes.
+/* routed: frames through the node of our server, over as many servers as needed.
  *
- * The pipes are those of transport/datagram: a relay loses, doubles and reorders no less than an IP
- * network, and what makes frames come in order, once and without loss must work end to end anyway.
- * The relay is in place of the socket, and a program's address in place of IP address and port.
+ * The pipes are those of transport/datagram: a relay loses, duplicates and reorders just as an IP
+ * network does, and order, uniqueness and completeness must be ensured end to end anyway. The relay
+ * replaces the socket, and a program's address replaces IP address and port.
  *
- * A full frame is a little more than a packet of the fabric takes: it travels in two parts. Parts
- * wait for each other in a few slots; one that waits in vain is overwritten, and its frame sent
- * again as if lost. */
+ * A full frame is a little larger than a packet of the fabric, so it travels in two parts. The
+ * first part to arrive waits for the other in one of a few slots. If it waits too long it is
+ * overwritten, and its frame is sent again as if lost. */
 #include "transport/routed/routed.h"
 
 #include <errno.h>
@@ -23,18 +23,18 @@ enum {
     PART_SIZE_MAX = RELAY_BODY_MAX - PART_HEAD_SIZE,
     PARTS_MAX = 2,
     SLOTS = 32,
-    WINDOW = 32, /* frames of a pipe on their way: what the sockets to and from the nodes hold */
+    WINDOW = 32, /* frames of a pipe in flight: as many as the sockets to and from nodes hold */
     DESCRIPTION_SIZE = 16,
 };
 
 static_assert(PART_SIZE_MAX * PARTS_MAX >= PIPE_DATAGRAM_MAX, "two parts are enough");
 
-/* A datagram of which one part came. */
+/* A datagram of which one part has arrived. */
 struct part_slot {
     bool used;
     struct relay_address from;
     uint32_t number;
-    uint8_t part; /* that is here */
+    uint8_t part; /* the part that has arrived */
     size_t size;
     uint8_t bytes[PART_SIZE_MAX];
 };
@@ -46,7 +46,7 @@ static struct routed *routed_of(struct datagram_core *core)
 
 /* ---- out ---- */
 
-/* The bytes from `from` on of two pieces, at most `most`, as two pieces. */
+/* Cuts two pieces to the bytes from `from` on, at most `most`. */
 static unsigned pieces_cut(const struct iovec whole[2], size_t from, size_t most,
                            struct iovec out[2])
 {
@@ -109,7 +109,7 @@ static void whole_handle(struct routed *routed, const struct relay_address *from
     routed_memory_work(link);
 }
 
-/* The slot where the other part waits, or one for this to wait in. */
+/* Returns the slot where the other part waits, or a slot for this part. */
 static struct part_slot *slot_for(struct routed *routed, const struct relay_address *from,
                                   uint32_t number)
 {
@@ -137,7 +137,7 @@ static void part_handle(struct routed *routed, const struct relay_address *from,
         return;
     }
     if (slot->part == part)
-        return; /* it came twice */
+        return; /* a duplicate */
     const uint8_t *first = part ? slot->bytes : bytes;
     size_t first_size = part ? slot->size : size;
     const uint8_t *second = part ? bytes : slot->bytes;
@@ -200,7 +200,7 @@ static int routed_open(struct transport **out, const struct transport_config *co
                        struct why *why)
 {
     if (!config->node)
-        return why_fail(why, -EADDRNOTAVAIL, "routed needs the socket of a node: WEFT_NODE");
+        return why_fail(why, -EADDRNOTAVAIL, "routed needs a node; set WEFT_NODE to its socket");
     struct routed *routed = array_new(1, sizeof *routed);
     if (!routed)
         return why_fail(why, -ENOMEM, "not enough memory");

@@ -1,9 +1,10 @@
 #pragma once
-/* routed: the transport through the node of our server, for peers that nothing direct reaches. See
- * routed.c. */
+/* routed: the transport through the node of our server, for peers that no direct transport reaches.
+ * See routed.c. */
 
 #include "transport/routed/attachment.h"
 #include "transport/transport.h"
 
-/* By which lifelines go the same way. It lives as long as the transport, which must be this one. */
+/* The attachment, which lifelines use as well. It exists as long as the transport, which must be a
+ * routed one. */
 struct attachment *routed_attachment(const struct transport *transport);

@@ -1,19 +1,19 @@
-/* routed_memory: reading and writing memory of a program that is some servers away.
+/* routed_memory: reads and writes the memory of a program on another server.
  *
- * Each link has a pipe of its own in either direction, of the same kind as those of services, so
- * what is said there comes in order, once, and not faster than it is taken:
+ * Each link has its own pipe in either direction, of the same kind as those of services, so
+ * messages arrive in order, once, and not faster than the receiver takes them:
  *
- *   READ   who wants bytes -> who has them     key, offset, size
- *   DATA   back                                offset, bytes, until all are there
- *   WRITE  who has bytes -> whose memory it is  key, offset, bytes; the last piece says so
- *   DONE   back                                a status: of a write, or why there is no data
+ *   READ   reader -> owner   key, offset, size
+ *   DATA   owner -> reader   offset, bytes, until all are there
+ *   WRITE  writer -> owner   key, offset, bytes; the last piece is marked
+ *   DONE   owner -> other    a status: of a write, or why there is no data
  *
- * Requests are said one after the other and obeyed in that order, so writes are placed in the order
- * in which they were started. The owner of the memory is its processor: nothing is reached that the
- * transport does not look up for each piece, so what is taken back is out of reach at once.
+ * Requests are sent one after the other and carried out in that order, so writes are placed in the
+ * order in which they were started. The owner's processor does all accesses, and the transport
+ * looks up the region for each piece, so revoked memory is out of reach at once.
  *
- * The numbers of the two pipes follow from the lifeline's and from who is who, so that they need no
- * words of their own. What comes before the peer has opened its link is sent again. */
+ * The numbers of the two pipes follow from the lifeline's number and the two addresses, so they
+ * need not be exchanged. What arrives before the peer has opened its link is sent again. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 enum {
     PIECE_MAX = 8192,
     HEAD_MAX = 24,
-    SERVED_MAX = 64, /* jobs of a peer at once; it waits with more */
+    SERVED_MAX = 64, /* jobs of a peer at once; further ones stay in the pipe */
     RIGHTS = 4,
 };
 
@@ -38,20 +38,20 @@ struct routed_region {
     struct list node;
     uint8_t *base;
     size_t size;
-    uint64_t keys[RIGHTS]; /* by rights; 0: not shared so */
+    uint64_t keys[RIGHTS]; /* by rights; 0: not shared with these */
 };
 
-/* Something to be said: a transfer of ours, or an answer to the peer. */
+/* A message to be sent: a transfer of ours, or an answer to the peer. */
 struct job {
     struct list node;
     uint64_t number;
     enum memory_word word;
-    struct transfer *transfer;    /* of ours */
-    struct routed_region *region; /* of an answer with data: where it is from */
-    struct remote_memory memory;  /* of ours: the peer's; its address is in the region there */
+    struct transfer *transfer;    /* for our own job */
+    struct routed_region *region; /* for an answer with data: its source */
+    struct remote_memory memory;  /* for our own job: the peer's memory; address is an offset */
     uint8_t *local;
     size_t size;
-    size_t done; /* bytes that were said, or came */
+    size_t done; /* bytes sent or received so far */
     int status;
 };
 
@@ -78,7 +78,7 @@ static int routed_region_open(struct transport *transport, void *base, size_t si
     return 0;
 }
 
-/* Those who were about to be sent bytes of it are told that they will not be. */
+/* Peers that still wait for bytes of the region get an error instead. */
 static void routed_region_close(struct region *base)
 {
     struct routed_region *region = region_of(base);
@@ -122,7 +122,7 @@ static int routed_share(struct transport_link *base, struct region *of, void *pi
     return 0;
 }
 
-/* The memory that a peer may reach so; NULL: none. */
+/* The memory that a peer may access with that key and right; NULL: none. */
 static struct routed_region *region_find(struct routed *routed, uint64_t key, uint64_t offset,
                                          uint64_t size, uint32_t right)
 {
@@ -135,9 +135,9 @@ static struct routed_region *region_find(struct routed *routed, uint64_t key, ui
     return NULL;
 }
 
-/* ---- saying ---- */
+/* ---- sending ---- */
 
-/* One frame; false: there is no room now. */
+/* Sends one frame; false: there is no room now. */
 static bool frame_say(struct routed_link *link, enum memory_word word, uint64_t number,
                       const uint8_t *head, size_t head_size, const uint8_t *bytes, size_t size)
 {
@@ -163,7 +163,7 @@ static bool read_say(struct routed_link *link, struct job *job)
     return frame_say(link, MEMORY_READS, job->number, head, sizeof head, NULL, 0);
 }
 
-/* All pieces; false: not all of them. */
+/* Sends all pieces; false: there was not enough room. */
 static bool write_say(struct routed_link *link, struct job *job)
 {
     while (job->done < job->size) {
@@ -204,12 +204,12 @@ static bool done_say(struct routed_link *link, struct job *job)
     return frame_say(link, MEMORY_DONE, job->number, head, sizeof head, NULL, 0);
 }
 
-/* Answers first: whoever waits for one has been waiting for longer. */
+/* Answers go first, because their receivers have waited longer. */
 static void link_say(struct routed_link *link)
 {
     while (!list_is_empty(&link->served)) {
         struct job *job = container_of(link->served.next, struct job, node);
-        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was freed has left the list */
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a freed job has left the list */
         if (!(job->word == MEMORY_DATA ? data_say(link, job) : done_say(link, job)))
             return;
         list_remove(&job->node);
@@ -225,7 +225,7 @@ static void link_say(struct routed_link *link)
     }
 }
 
-/* ---- hearing what a peer wants ---- */
+/* ---- a peer's requests ---- */
 
 static bool answer_add(struct routed_link *link, const struct job *answer)
 {
@@ -255,7 +255,7 @@ static bool read_heard(struct routed_link *link, uint64_t number, struct reader 
     return answer_add(link, &answer);
 }
 
-/* Of those who wait for what peers write. */
+/* Rings the bells of the threads that wait for what peers write. */
 static void bells_ring(struct list *bells)
 {
     if (!bells)
@@ -263,7 +263,7 @@ static void bells_ring(struct list *bells)
     list_each(bells, node) doorbell_ring(container_of(node, struct doorbell, polled));
 }
 
-/* A piece that may not be written ends the write: the pieces that follow find the same. */
+/* If a piece may not be written the write fails: the last piece finds the same region missing. */
 static bool write_heard(struct routed_link *link, uint64_t number, bool last, struct reader *in)
 {
     struct routed *routed = container_of(link->datagrams.core, struct routed, core);
@@ -280,7 +280,7 @@ static bool write_heard(struct routed_link *link, uint64_t number, bool last, st
         link, &(struct job){.number = number, .word = MEMORY_DONE, .status = region ? 0 : -EACCES});
 }
 
-/* ---- hearing what we wanted ---- */
+/* ---- answers to our requests ---- */
 
 static struct job *job_find(const struct routed_link *link, uint64_t number)
 {
@@ -348,7 +348,7 @@ void routed_memory_work(struct routed_link *link)
 {
     struct frame frame;
     if (link->working)
-        return; /* somebody further up the stack goes on */
+        return; /* a caller further up the stack continues */
     link->working = true;
     do {
         while (!link->datagrams.lost && link->served_count < SERVED_MAX &&
@@ -408,7 +408,7 @@ static int routed_write(struct transport_link *link, const struct remote_memory 
 
 /* ---- the link's two pipes ---- */
 
-/* One of the four ends, as a number that both sides find. */
+/* The number of one of the four pipe ends; both sides compute the same. */
 static uint64_t pipe_number(const struct routed_link *link, const struct relay_address *owner,
                             bool outlet)
 {

@@ -1,4 +1,4 @@
-/* routed: two programs, and between them a relay that loses and doubles what it carries. */
+/* routed: tests two programs, and between them a relay that loses and duplicates messages. */
 #include "transport/routed/routed.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "transport/scratch.h"
 
 #define OPS      (&transport_routed)
-#define PATIENCE (20 * NSEC_PER_SEC) /* of a test that would fail */
+#define PATIENCE (20 * NSEC_PER_SEC) /* how long a failing test waits */
 
 /* ---- two programs ---- */
 
@@ -26,7 +26,7 @@ struct end {
     struct transport_link *link;
     struct doorbell bell;
     uint8_t card[32];
-    unsigned gone, back; /* how often the node was */
+    unsigned gone, back; /* how often the node went and came back */
     bool down;
     int reason;
 };
@@ -101,7 +101,7 @@ static void nothing_is_due(void *owner)
 {
 }
 
-/* No watch is left, which the poller asserts itself, and no timer. */
+/* Asserts that no watch is left, which the poller asserts itself, and no timer. */
 static void poller_close_unused(struct poller *poller)
 {
     struct poller_timer first = {.fired = nothing_is_due};
@@ -130,7 +130,7 @@ static void pair_step(struct pair *pair)
             poller_step(pair->ends[i].poller, clock_after(100 * 1000));
 }
 
-/* Steps until it holds. */
+/* Steps until the condition is true. */
 #define AWAIT(pair, condition)                                                                     \
     do {                                                                                           \
         nsec end_ = clock_after(PATIENCE);                                                         \
@@ -182,7 +182,7 @@ static uint32_t frame_size(uint64_t number)
     return number % 7 == 0 ? FRAME_BODY_MAX : (uint32_t)(number * 977 % FRAME_BODY_MAX);
 }
 
-static void frames_come_in_order_and_once(void **state)
+static void frames_arrive_in_order_and_once(void **state)
 {
     static struct pair pair;
     static uint8_t body[FRAME_BODY_MAX];
@@ -212,7 +212,7 @@ static void frames_come_in_order_and_once(void **state)
             pair_step(&pair);
     }
     assert_int_equal(pulled, total);
-    assert_true(full > 0); /* a sender that is ahead is told so */
+    assert_true(full > 0); /* a sender that is too fast is refused */
     OPS->pipes->outlet_close(pipe.outlet);
     OPS->pipes->inlet_close(pipe.inlet);
     pair_close(&pair);
@@ -269,7 +269,7 @@ static void memory_is_read_and_written(void **state)
     assert_int_equal(theirs[1004], (uint8_t)(1004 * 31 + 1004 / 4096));
     assert_memory_equal(theirs + 1005, ours, 300000);
     assert_int_equal(theirs[301005], (uint8_t)(301005 * 31 + 301005 / 4096));
-    assert_int_equal(move(&pair, true, &whole, 0, ours, 10), -EACCES); /* to be read only */
+    assert_int_equal(move(&pair, true, &whole, 0, ours, 10), -EACCES); /* it is read-only */
     assert_int_equal(move(&pair, false, &part, SIZE - 2000, ours, 1), -ERANGE);
     struct remote_memory wrong = whole;
     wrong.key++;
@@ -282,7 +282,7 @@ static void memory_is_read_and_written(void **state)
     pair_close(&pair);
 }
 
-/* What a peer says about memory, as one that means harm might say it. */
+/* Sends a message about memory as a malicious peer might. */
 static void memory_word_forge(struct end *from, uint16_t word, uint64_t number,
                               const uint8_t *bytes, size_t size)
 {
@@ -292,13 +292,14 @@ static void memory_word_forge(struct end *from, uint16_t word, uint64_t number,
     assert_int_equal(datagram_push(link->outlet, &head, &piece, 1), 0);
 }
 
-/* Data must be what was asked for: no more, from where the last ended, of a read under way. */
-static void data_beyond_what_was_asked_for_is_refused(void **state)
+/* Data must match the request: not too much, continuing where the last ended, for a read in
+ * progress. */
+static void data_that_was_not_requested_is_refused(void **state)
 {
     enum { MEMORY_DATA = 2, MEMORY_DONE = 5, SIZE = 100, FIRST = 1 };
     static struct pair pair;
     static uint8_t theirs[SIZE], ours[SIZE + 50];
-    uint8_t bytes[8 + SIZE + 50] = {0}; /* the offset, highest byte first, and data */
+    uint8_t bytes[8 + SIZE + 50] = {0}; /* the offset, highest byte first, then data */
     struct region *region;
     struct remote_memory memory;
     struct moving moving = {.transfer.done = moving_done};
@@ -313,20 +314,20 @@ static void data_beyond_what_was_asked_for_is_refused(void **state)
     assert_int_equal(
         OPS->memory->read(pair.ends[0].link, &memory, 0, ours, SIZE, NULL, &moving.transfer), 0);
     memory_word_forge(&pair.ends[1], MEMORY_DATA, FIRST, bytes, sizeof bytes); /* too much */
-    memory_word_forge(&pair.ends[1], MEMORY_DATA, FIRST, bytes, 8);            /* nothing */
+    memory_word_forge(&pair.ends[1], MEMORY_DATA, FIRST, bytes, 8);            /* no data */
     memory_word_forge(&pair.ends[1], MEMORY_DATA, FIRST, bytes, 7);            /* no offset */
     bytes[7] = 1;
-    memory_word_forge(&pair.ends[1], MEMORY_DATA, FIRST, bytes, 8 + 10); /* not the next */
+    memory_word_forge(&pair.ends[1], MEMORY_DATA, FIRST, bytes, 8 + 10); /* not the next offset */
     bytes[7] = 0;
     memory_word_forge(&pair.ends[1], MEMORY_DATA, FIRST + 1, bytes, 8 + 10); /* of no read */
-    memory_word_forge(&pair.ends[1], 77, FIRST, bytes, 8 + 10);              /* no such word */
+    memory_word_forge(&pair.ends[1], 77, FIRST, bytes, 8 + 10);              /* an unknown kind */
     memory_word_forge(&pair.ends[1], MEMORY_DONE, FIRST + 1, bytes, 4);      /* of no read */
     memory_word_forge(&pair.ends[1], MEMORY_DONE, FIRST, bytes, 4); /* a read ends with its data */
     bytes[3] = EACCES;
     memory_word_forge(&pair.ends[1], MEMORY_DONE, FIRST, bytes, 3); /* no status */
-    memory_word_forge(&pair.ends[1], MEMORY_DONE, FIRST, bytes, 5); /* more than a status */
+    memory_word_forge(&pair.ends[1], MEMORY_DONE, FIRST, bytes, 5); /* longer than a status */
     bytes[3] = EPERM;
-    memory_word_forge(&pair.ends[1], MEMORY_DONE, FIRST, bytes, 4); /* no such status */
+    memory_word_forge(&pair.ends[1], MEMORY_DONE, FIRST, bytes, 4); /* an unknown status */
     AWAIT(&pair, moving.done);
     assert_int_equal(moving.status, 0);
     assert_memory_equal(ours, theirs, SIZE);
@@ -339,7 +340,7 @@ static void data_beyond_what_was_asked_for_is_refused(void **state)
     pair_close(&pair);
 }
 
-/* A datagram of no pipe behind a head of parts, as another program might send it. */
+/* Sends a datagram of no pipe behind a head of parts, as another program might. */
 static void part_forge(struct pair *pair, const uint8_t head[8], size_t from, size_t size)
 {
     uint8_t body[RELAY_BODY_MAX] = {0}, datagram[DATAGRAM_ASK_SIZE];
@@ -355,15 +356,15 @@ static void part_forge(struct pair *pair, const uint8_t head[8], size_t from, si
                                       .size = 8 + size});
 }
 
-/* Number, part, parts, and two bytes of 0. */
-static void parts_of_nonsense_are_counted(void **state)
+/* A head is the number, the part, the number of parts, and two zero bytes. */
+static void invalid_parts_are_counted(void **state)
 {
     enum { ALL = DATAGRAM_ASK_SIZE, HALF = ALL / 2 };
     static const uint8_t heads[][8] = {
-        {0, 0, 0, 1, 0, 1, 0, 1},                           /* the two bytes */
-        {0, 0, 0, 1, 0, 1, 1, 0}, {0, 0, 0, 1, 0, 0, 0, 0}, /* of none */
-        {0, 0, 0, 1, 0, 3, 0, 0},                           /* of too many */
-        {0, 0, 0, 1, 1, 1, 0, 0},                           /* the one after the last */
+        {0, 0, 0, 1, 0, 1, 0, 1},                           /* the two bytes are not zero */
+        {0, 0, 0, 1, 0, 1, 1, 0}, {0, 0, 0, 1, 0, 0, 0, 0}, /* no parts */
+        {0, 0, 0, 1, 0, 3, 0, 0},                           /* too many parts */
+        {0, 0, 0, 1, 1, 1, 0, 0},                           /* a part after the last */
         {0, 0, 0, 1, 2, 2, 0, 0},
     };
     static const uint8_t whole[8] = {0, 0, 0, 2, 0, 1}, first[8] = {0, 0, 0, 3, 0, 2},
@@ -380,7 +381,7 @@ static void parts_of_nonsense_are_counted(void **state)
     assert_int_equal(counts->stray, stray);
     part_forge(&pair, whole, 0, ALL);
     AWAIT(&pair, counts->stray == stray + 1);
-    part_forge(&pair, second, HALF, ALL - HALF); /* in any order, and twice */
+    part_forge(&pair, second, HALF, ALL - HALF); /* in any order, and duplicated */
     part_forge(&pair, second, HALF, ALL - HALF);
     part_forge(&pair, other, HALF, ALL - HALF);
     part_forge(&pair, first, 0, HALF);
@@ -428,7 +429,7 @@ static void writes_are_placed_in_order(void **state)
     pair_close(&pair);
 }
 
-static void a_peer_that_goes_is_noticed(void **state)
+static void the_end_of_a_peer_is_noticed(void **state)
 {
     static struct pair pair;
     static uint8_t ours[100];
@@ -446,8 +447,8 @@ static void a_peer_that_goes_is_noticed(void **state)
     pair_close(&pair);
 }
 
-/* The node says so; the stream itself would be patient for longer. */
-static void a_server_that_stays_out_of_reach_is_given_up(void **state)
+/* The node reports the server as unreachable; the stream alone would wait longer. */
+static void a_server_that_stays_unreachable_is_given_up(void **state)
 {
     static struct pair pair;
     pair_open(&pair, 0, 0);
@@ -460,7 +461,7 @@ static void a_server_that_stays_out_of_reach_is_given_up(void **state)
     pair_close(&pair);
 }
 
-static void the_death_of_the_own_node_is_noticed(void **state)
+static void the_death_of_our_node_is_noticed(void **state)
 {
     static struct pair pair;
     pair_open(&pair, 0, 0);
@@ -471,8 +472,9 @@ static void the_death_of_the_own_node_is_noticed(void **state)
     scratch_close(&pair.scratch);
 }
 
-/* Everything begins anew at other addresses, and nobody hears what was said to the old ones. */
-static void a_node_that_comes_back_is_found(void **state)
+/* Everything is opened again at new addresses, and nothing sent to the old addresses is
+ * received. */
+static void a_node_that_comes_back_is_used_again(void **state)
 {
     static struct pair pair;
     struct pipe pipe;
@@ -500,7 +502,7 @@ static void a_node_that_comes_back_is_found(void **state)
         assert_int_equal(pair.ends[0].gone, round);
         assert_memory_not_equal(before.address, pair.ends[1].address.address, 16);
         assert_int_equal(lifeline_connect(pair.ends[0].lines, &before, &line), 0);
-        AWAIT(&pair, pair.ends[0].down); /* nobody is there any more */
+        AWAIT(&pair, pair.ends[0].down); /* the old address is gone */
         pair.ends[0].down = false;
         assert_int_equal(lifeline_connect(pair.ends[0].lines, &pair.ends[1].address, &line), 0);
         AWAIT(&pair, pair.ends[0].link && pair.ends[1].link);
@@ -516,7 +518,7 @@ static void a_node_that_comes_back_is_found(void **state)
     pair_close(&pair);
 }
 
-static void nobody_is_there(void **state)
+static void connecting_to_an_unknown_address_fails(void **state)
 {
     static struct pair pair;
     struct lifeline *line;
@@ -545,7 +547,7 @@ static void polling_threads_and_the_poller_take_turns(void **state)
     pair_close(&pair);
 }
 
-static void descriptions_of_nonsense_are_refused(void **state)
+static void invalid_descriptions_are_refused(void **state)
 {
     static struct pair pair;
     struct transport_link *link;
@@ -565,7 +567,7 @@ static void descriptions_of_nonsense_are_refused(void **state)
     scratch_close(&pair.scratch);
 }
 
-static void who_is_not_a_node_is_told(void **state)
+static void a_missing_node_is_reported(void **state)
 {
     struct lock lock = {0};
     struct poller *poller;
@@ -580,10 +582,10 @@ static void who_is_not_a_node_is_told(void **state)
     poller_close_unused(poller);
 }
 
-TEST_MAIN(TEST(frames_come_in_order_and_once), TEST(memory_is_read_and_written),
-          TEST(data_beyond_what_was_asked_for_is_refused), TEST(parts_of_nonsense_are_counted),
-          TEST(writes_are_placed_in_order), TEST(a_peer_that_goes_is_noticed),
-          TEST(a_server_that_stays_out_of_reach_is_given_up),
-          TEST(the_death_of_the_own_node_is_noticed), TEST(a_node_that_comes_back_is_found),
-          TEST(nobody_is_there), TEST(polling_threads_and_the_poller_take_turns),
-          TEST(descriptions_of_nonsense_are_refused), TEST(who_is_not_a_node_is_told))
+TEST_MAIN(TEST(frames_arrive_in_order_and_once), TEST(memory_is_read_and_written),
+          TEST(data_that_was_not_requested_is_refused), TEST(invalid_parts_are_counted),
+          TEST(writes_are_placed_in_order), TEST(the_end_of_a_peer_is_noticed),
+          TEST(a_server_that_stays_unreachable_is_given_up), TEST(the_death_of_our_node_is_noticed),
+          TEST(a_node_that_comes_back_is_used_again), TEST(connecting_to_an_unknown_address_fails),
+          TEST(polling_threads_and_the_poller_take_turns), TEST(invalid_descriptions_are_refused),
+          TEST(a_missing_node_is_reported))

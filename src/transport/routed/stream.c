@@ -7,14 +7,14 @@
 #include "base/check.h"
 
 #define MSEC          (1000 * 1000LL)
-#define AGAIN_NSEC    (20 * MSEC)   /* until what was not taken is sent again, at first */
-#define AGAIN_MAX     (500 * MSEC)  /* and at last, after doubling */
-#define ASK_NSEC      (1000 * MSEC) /* of silence, until we ask */
-#define PATIENCE_NSEC (8000 * MSEC) /* of silence, until we give up */
+#define AGAIN_NSEC    (20 * MSEC)   /* first delay before sending again */
+#define AGAIN_MAX     (500 * MSEC)  /* longest delay, after doubling */
+#define ASK_NSEC      (1000 * MSEC) /* of silence, then we ask */
+#define PATIENCE_NSEC (8000 * MSEC) /* of silence, then we give up */
 
 void stream_init(struct stream *stream, uint64_t line, bool connects, nsec now)
 {
-    /* Not the segments: they are large, and written before they are read. */
+    /* Skips the segments: they are large, and written before they are read. */
     memset(stream, 0, offsetof(struct stream, segments));
     stream->line = line;
     stream->connects = connects;
@@ -36,9 +36,10 @@ void stream_end(struct stream *stream)
     stream->ending = true;
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
-/* The number has 32 bits: it is the next that ends so. What is old is far beyond what was put. */
+/* `received` has 32 bits: it means the next number with these low bits. An old value then lies far
+ * beyond what was put, and is ignored. */
 static void received_heard(struct stream *stream, uint32_t received, nsec now)
 {
     uint32_t taken = received - (uint32_t)stream->ours.base;
@@ -49,7 +50,7 @@ bool stream_heard(struct stream *stream, const struct stream_head *head, size_t 
 {
     assert(head->line == stream->line);
     if (!(head->flags & STREAM_CONNECTS) != stream->connects)
-        return false; /* our own words, sent back by a joker */
+        return false; /* our own datagram, sent back */
     stream->heard_at = now;
     stream->ask_at = now + ASK_NSEC;
     if (head->flags & STREAM_RESETS) {
@@ -60,7 +61,7 @@ bool stream_heard(struct stream *stream, const struct stream_head *head, size_t 
     if (head->flags & STREAM_ASKS)
         stream->owes = true;
     if (size) {
-        stream->owes = true; /* also of what came before: our word of it was lost */
+        stream->owes = true; /* even for an old segment: our report was lost */
         return head->sequence == stream->expected && !stream->over;
     }
     if ((head->flags & STREAM_ENDS) && head->sequence == stream->expected)
@@ -130,7 +131,7 @@ bool stream_is_lost(const struct stream *stream, nsec now)
     return now - stream->heard_at > PATIENCE_NSEC;
 }
 
-/* ---- its head ---- */
+/* ---- the head ---- */
 
 void stream_head_write(const struct stream_head *head, uint8_t out[STREAM_HEAD_SIZE])
 {

@@ -1,14 +1,14 @@
 #pragma once
-/* stream: bytes in order, once and none lost, over datagrams of which that is not true. For
- * lifelines over a fabric: what goes through it is rare and small.
+/* stream: an ordered byte stream without loss or duplicates, over datagrams that may be lost,
+ * duplicated and reordered. For lifelines over a fabric, whose traffic is rare and small.
  *
- * Bytes are cut into numbered segments. The receiver takes the next one only and says which that
- * is; the sender keeps what was not taken and sends all of it again, ever more slowly, when nothing
- * comes back. Who hears nothing for a while asks; who hears nothing at all for long has lost the
- * other.
+ * Bytes are cut into numbered segments. The receiver accepts only the next one and reports which
+ * that is. The sender keeps the segments that were not accepted and sends all of them again, ever
+ * more slowly, when nothing comes back. A side that receives nothing for a while asks; a side that
+ * receives nothing for long considers the other lost.
  *
- * Pure: it is told the time, what came and what is to go, and is asked what to send
- * (stream_next) and when to come back (stream_due). */
+ * Pure: the caller passes the time, the datagrams that arrived and the bytes to send, and asks what
+ * to send (stream_next) and when to call again (stream_due). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,17 +23,17 @@
 #define STREAM_DATAGRAM_MAX (STREAM_HEAD_SIZE + STREAM_SEGMENT_MAX)
 
 enum stream_flag {
-    STREAM_CONNECTS = 1, /* its sender began the stream */
-    STREAM_ASKS = 2,     /* say where you are */
-    STREAM_ENDS = 4,     /* nothing comes after `sequence` */
-    STREAM_RESETS = 8,   /* there is no such stream here */
+    STREAM_CONNECTS = 1, /* the sender of this datagram opened the stream */
+    STREAM_ASKS = 2,     /* asks for a report of what was received */
+    STREAM_ENDS = 4,     /* the stream ends before `sequence` */
+    STREAM_RESETS = 8,   /* the sender has no such stream */
 };
 
 struct stream_head {
-    uint64_t line; /* random, of one stream: chosen by who connects */
+    uint64_t line; /* random number of the stream, chosen by the connecting side */
     uint8_t flags;
-    uint32_t sequence; /* of the segment that follows, or of the next */
-    uint32_t received; /* all below have been taken */
+    uint32_t sequence; /* number of the segment that follows, or of the next one */
+    uint32_t received; /* all segments below were accepted */
 };
 
 struct stream_segment {
@@ -44,11 +44,11 @@ struct stream_segment {
 struct stream {
     uint64_t line;
     bool connects;
-    bool ending;        /* no more will be put */
-    bool ended;         /* and that was said */
-    bool over;          /* the other end said so, or reset it */
-    bool owes;          /* a word about what was received */
-    bool asking;        /* a question is due to be sent */
+    bool ending;        /* no more bytes will be put */
+    bool ended;         /* the end was sent */
+    bool over;          /* the other end has ended or reset the stream */
+    bool owes;          /* a report of what was received is due */
+    bool asking;        /* a question is due */
     struct resend ours; /* segments; next <= base + STREAM_SEGMENTS */
     uint32_t expected;
     nsec heard_at;
@@ -58,34 +58,35 @@ struct stream {
 
 void stream_init(struct stream *stream, uint64_t line, bool connects, nsec now);
 
-/* Room for another segment? */
+/* Is there room for another segment? */
 static inline bool stream_has_room(const struct stream *stream)
 {
     return stream->ours.next - stream->ours.base < STREAM_SEGMENTS && !stream->ending;
 }
 
-/* At most STREAM_SEGMENT_MAX bytes, not none; copied. */
+/* Puts 1 to STREAM_SEGMENT_MAX bytes, which are copied. */
 void stream_put(struct stream *stream, const void *bytes, size_t size);
-/* Nothing more will be put; what was is still sent. */
+/* No more bytes will be put; those already put are still sent. */
 void stream_end(struct stream *stream);
 
-/* A datagram of `size` bytes behind its head came. True: these are the next bytes; call
- * stream_took if they were taken, else they come again. */
+/* Handles a datagram with `size` bytes after its head. True: these are the next bytes; call
+ * stream_took if you accept them, else they are sent again. */
 bool stream_heard(struct stream *stream, const struct stream_head *head, size_t size, nsec now);
 void stream_took(struct stream *stream);
 
-/* What is to be sent now: call until it says false. The bytes are valid until the next call. */
+/* Returns what has to be sent now; call it until it returns false. The bytes are valid until the
+ * next call. */
 bool stream_next(struct stream *stream, nsec now, struct stream_head *head, const uint8_t **bytes,
                  size_t *size);
-/* When there is something to send without anything coming in. */
+/* When to call stream_next again if nothing arrives. */
 nsec stream_due(const struct stream *stream);
 
-/* All was taken, and its end said; or the other end is over. */
+/* All bytes were accepted and the end was sent; or the other end is over. */
 static inline bool stream_is_done(const struct stream *stream)
 {
     return stream->over || stream->ended;
 }
-/* Nothing was heard for too long. */
+/* Has nothing arrived for too long? */
 bool stream_is_lost(const struct stream *stream, nsec now);
 
 void stream_head_write(const struct stream_head *head, uint8_t out[STREAM_HEAD_SIZE]);

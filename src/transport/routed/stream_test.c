@@ -1,4 +1,5 @@
-/* stream: two ends, and between them a network that loses, doubles, delays and reorders. */
+/* stream: tests two ends, and between them a network that loses, duplicates, delays and
+ * reorders. */
 #include "transport/routed/stream.h"
 
 #include <errno.h>
@@ -8,9 +9,9 @@
 #include "base/rng.h"
 #include "base/test.h"
 
-#define WAYS  256 /* datagrams under way */
+#define WAYS  256 /* datagrams in flight */
 #define MSEC  (1000 * 1000LL)
-#define TOTAL 200000 /* bytes each way */
+#define TOTAL 200000 /* bytes in each direction */
 
 struct flight {
     bool used;
@@ -22,16 +23,16 @@ struct flight {
 
 struct end {
     struct stream stream;
-    size_t put, took; /* bytes: the n-th is a function of n and the end */
+    size_t put, took; /* in bytes; the n-th byte is a function of n and the end */
     size_t total;
-    bool slow; /* refuses half of what comes */
+    bool slow; /* refuses half of what arrives */
 };
 
 struct pair {
     struct end ends[2];
     struct flight ways[WAYS];
     struct rng rng;
-    unsigned lose, twice; /* of 100 */
+    unsigned lose, twice; /* percentages */
     nsec now;
     uint64_t datagrams;
 };
@@ -131,7 +132,7 @@ static void pair_run(struct pair *pair, nsec length)
     }
 }
 
-static void bytes_come_in_order_over_a_bad_network(void **state)
+static void bytes_arrive_in_order_over_a_bad_network(void **state)
 {
     static struct pair pair;
     for (uint64_t seed = 1; seed <= 12; seed++) {
@@ -149,7 +150,7 @@ static void bytes_come_in_order_over_a_bad_network(void **state)
     }
 }
 
-static void a_quiet_stream_costs_little_and_lives(void **state)
+static void an_idle_stream_costs_little_and_stays_open(void **state)
 {
     static struct pair pair;
     pair_begin(&pair, 1);
@@ -183,7 +184,7 @@ static void an_end_comes_after_the_last_byte(void **state)
     }
 }
 
-static void numbers_come_round(void **state)
+static void segment_numbers_wrap_around(void **state)
 {
     static struct pair pair;
     pair_begin(&pair, 3);
@@ -199,16 +200,16 @@ static void numbers_come_round(void **state)
     assert_int_equal(pair.ends[1].took, TOTAL);
 }
 
-static void nonsense_changes_nothing(void **state)
+static void invalid_datagrams_change_nothing(void **state)
 {
     static struct stream stream;
     stream_init(&stream, 5, true, 0);
     stream_put(&stream, "abc", 3);
     struct stream_head head = {.line = 5, .received = 99};
-    assert_false(stream_heard(&stream, &head, 0, 1)); /* takes what was never sent */
+    assert_false(stream_heard(&stream, &head, 0, 1)); /* confirms what was never sent */
     assert_int_equal(stream.ours.base, 0);
     head = (struct stream_head){.line = 5, .flags = STREAM_CONNECTS, .received = 1};
-    assert_false(stream_heard(&stream, &head, 3, 1)); /* our own words */
+    assert_false(stream_heard(&stream, &head, 3, 1)); /* our own datagram */
     assert_int_equal(stream.ours.base, 0);
     head = (struct stream_head){.line = 5, .sequence = 1};
     assert_false(stream_heard(&stream, &head, 3, 1)); /* not the next */
@@ -223,6 +224,6 @@ static void nonsense_changes_nothing(void **state)
     assert_int_equal(stream_head_read(&head, bytes, STREAM_HEAD_SIZE), -EPROTO);
 }
 
-TEST_MAIN(TEST(bytes_come_in_order_over_a_bad_network), TEST(a_quiet_stream_costs_little_and_lives),
-          TEST(an_end_comes_after_the_last_byte), TEST(numbers_come_round),
-          TEST(nonsense_changes_nothing))
+TEST_MAIN(TEST(bytes_arrive_in_order_over_a_bad_network),
+          TEST(an_idle_stream_costs_little_and_stays_open), TEST(an_end_comes_after_the_last_byte),
+          TEST(segment_numbers_wrap_around), TEST(invalid_datagrams_change_nothing))

@@ -1,6 +1,6 @@
-/* shm: the transport between processes of one host. Everything that a peer
- * must know travels over the lifeline; a peer that cannot be sent descriptors
- * cannot be reached. See shm_impl.h for where the rest is. */
+/* shm: the transport between processes of one host. Everything that a peer must know travels over
+ * the lifeline; a peer to which descriptors cannot be sent is unreachable. shm_impl.h lists the
+ * other files. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "transport/shm/shm_impl.h"
 
-/* Changes with the layout of the segment or of what is said about it. */
+/* Change this when the layout of the segment or of the messages about it changes. */
 static const uint8_t shm_description[] = {'s', 'h', 'm', 1};
 
 static int shm_open_transport(struct transport **transport, const struct transport_config *config,
@@ -61,7 +61,7 @@ static int shm_link_open(struct transport *transport, struct lifeline *line,
     return 0;
 }
 
-/* What is mapped stays, and what lies in rings can still be taken. */
+/* Mapped memory stays mapped, and frames in rings can still be taken. */
 static void shm_link_lost(struct transport_link *link)
 {
     ((struct shm_link *)link)->line = NULL;

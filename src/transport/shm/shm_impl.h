@@ -1,21 +1,21 @@
 #pragma once
-/* shm_impl: shared memory as its three files see it.
- *   shm.c         the transport and what it knows of each peer
+/* shm_impl: what the three files of the shared memory transport share.
+ *   shm.c         the transport and its links
  *   shm_pipe.c    frames and acknowledgements: a ring and two doorbells
- *   shm_memory.c  regions of ours, and the peers' that are mapped here */
+ *   shm_memory.c  our regions, and peers' regions that are mapped here */
 
 #include "base/id_map.h"
 #include "base/list.h"
 #include "transport/ring/ring.h"
 #include "transport/transport.h"
 
-/* What a link says over the lifeline. */
+/* The messages of a link over the lifeline. */
 enum shm_control {
     SHM_SLAB = CONTROL_TRANSPORT, /* key, size, writable; one descriptor */
     SHM_FORGET,                   /* key */
 };
 
-#define SHM_SLAB_MAX 4096 /* of one peer, mapped at a time: a bound for its greed */
+#define SHM_SLAB_MAX 4096 /* slabs that one peer may have mapped here at a time */
 
 struct shm {
     struct transport transport;
@@ -29,8 +29,8 @@ struct shm_link {
     struct list node;      /* of shm.links */
     struct lifeline *line; /* borrowed; NULL once the peer is lost */
     int pid;
-    struct id_map shared; /* keys of our slabs that it has: how (enum shm_sharing) */
-    struct id_map mapped; /* by key: struct shm_slab, owned */
+    struct id_map shared; /* keys of our slabs that the peer has: enum shm_sharing */
+    struct id_map mapped; /* peer's slabs by key: struct shm_slab, owned */
 };
 
 struct shm_region {
@@ -38,8 +38,8 @@ struct shm_region {
     struct shm *shm;
     const uint8_t *base;
     size_t size;
-    const struct memfile *file; /* NULL: foreign memory */
-    uint64_t key;               /* random; 0: foreign memory */
+    const struct memfile *file; /* NULL: not a memory file */
+    uint64_t key;               /* random; 0: not a memory file */
 };
 
 struct shm_outlet {
@@ -47,7 +47,7 @@ struct shm_outlet {
     struct shm_link *link;
     struct memfile file;
     struct ring_sender ring;
-    struct ringer ringer; /* of the receiver; page NULL until it has answered */
+    struct ringer ringer; /* the receiver's bell; page is NULL until the receiver has answered */
 };
 
 struct shm_inlet {
@@ -55,7 +55,7 @@ struct shm_inlet {
     struct shm_link *link;
     struct memfile file;
     struct ring_receiver ring;
-    struct ringer ringer; /* of the sender */
+    struct ringer ringer; /* the sender's bell */
 };
 
 extern const struct pipe_ops shm_pipe_ops;

@@ -1,13 +1,12 @@
-/* shm_memory: reading and writing the memory of another process.
+/* shm_memory: reads and writes the memory of another process.
  *
- * A slab of ours is a memory file with a random key. When a piece of it is
- * first named to a peer its descriptor goes over the lifeline, the peer maps
- * it, and every transfer from then on is a memcpy. Foreign memory has key 0
- * and its plain address: the kernel copies it, if it lets us.
+ * Each of our slabs is a memory file with a random key. When a piece of it is first named to a
+ * peer, its descriptor goes over the lifeline, the peer maps it, and every transfer from then on is
+ * a memcpy. Other memory has key 0 and its plain address: the kernel copies it, if it permits that.
  *
- * Invariants: `shared` of a link holds the keys that its peer was told, and
- * only of regions that are open; a piece is used only inside its mapping; a slab
- * stays mapped while its link knows it or somebody holds a mapping of it. */
+ * Invariants: `shared` of a link contains the keys that its peer was sent, and only of regions that
+ * are open; a piece is used only inside its mapping; a slab stays mapped while its link uses it or
+ * a caller holds a mapping of it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +19,13 @@
 
 enum shm_sharing { SHARED_READ = 1, SHARED_WRITE = 2 }; /* values of an id_map: not 0 */
 
-/* A slab of the peer's. */
+/* A slab of the peer. */
 struct shm_slab {
     struct memfile file;
-    unsigned users; /* the link that knows it, and mappings of it */
+    unsigned users; /* the link, and mappings of it */
 };
 
-/* ---- ours ---- */
+/* ---- our regions ---- */
 
 static int shm_region_open(struct transport *transport, void *base, size_t size,
                            const struct memfile *file, struct region **out)
@@ -52,7 +51,7 @@ static void link_forget(struct shm_link *link, uint64_t key)
     struct writer out = writer_make(control.body, sizeof control.body);
     write_u64(&out, key);
     control.size = (uint16_t)(sizeof control.body - out.left);
-    /* If it cannot be said the peer keeps a mapping until the link ends. */
+    /* If the message cannot be sent the peer keeps its mapping until the link ends. */
     (void)!lifeline_send(link->line, &control);
 }
 
@@ -107,7 +106,7 @@ static int shm_share(struct transport_link *base, struct region *of, void *piece
     return slab_send(link, region, rights & MEMORY_WRITE);
 }
 
-/* ---- the peer's ---- */
+/* ---- the peer's regions ---- */
 
 static void slab_put(struct shm_slab *slab)
 {
@@ -138,7 +137,7 @@ static int slab_receive(struct shm_link *link, struct reader *in, struct control
         return -EPROTO;
     struct shm_slab *before = id_map_get(&link->mapped, key);
     if (before ? !writable || before->file.writable : link->mapped.count >= SHM_SLAB_MAX)
-        return -EPROTO; /* it comes again only with more rights */
+        return -EPROTO; /* a slab is sent again only with more rights */
     struct shm_slab *slab = calloc(1, sizeof *slab);
     if (!slab)
         return -ENOMEM;
@@ -177,13 +176,13 @@ int shm_link_control(struct transport_link *base, struct control *control)
     }
 }
 
-/* The mapping that has that piece. */
+/* Finds the slab that contains the piece. */
 static int slab_find(struct shm_link *link, const struct remote_memory *memory, bool writable,
                      struct shm_slab **out)
 {
     struct shm_slab *slab = id_map_get(&link->mapped, memory->key);
-    /* Its descriptor was sent before whatever told us of it, and may still lie
-     * in the socket; so may one with more rights. */
+    /* The slab's descriptor was sent before the message that named it to us, and may still be in
+     * the socket; so may one with more rights. */
     if ((!slab || (writable && !slab->file.writable)) && link->line) {
         if (lifeline_drain(link->line) < 0)
             return -EPIPE;
@@ -207,7 +206,7 @@ static bool piece_holds(const struct remote_memory *memory, uint64_t offset, siz
     return offset <= memory->size && size <= memory->size - offset;
 }
 
-/* Copies between us and the peer, by the kernel. */
+/* The kernel copies between us and the peer. */
 static int process_copy(struct shm_link *link, uint64_t address, void *here, size_t size,
                         bool writing)
 {
@@ -230,7 +229,7 @@ static int process_copy(struct shm_link *link, uint64_t address, void *here, siz
             return -EFAULT;
         done += (size_t)moved;
     }
-    /* The peer's number could be another's by now; while its line lives it is not. */
+    /* The peer's process number may have been reused by now, but not while its line is open. */
     return lifeline_alive(link->line) ? 1 : -EPIPE;
 }
 
@@ -260,7 +259,7 @@ static int shm_write(struct transport_link *base, const struct remote_memory *to
     if (!piece_holds(to, offset, size))
         return -ERANGE;
     if (!link->line)
-        return -EPIPE; /* nobody would read it */
+        return -EPIPE; /* the peer would not read it */
     if (!size)
         return 1;
     if (!to->key)

@@ -1,10 +1,9 @@
-/* shm_pipe: a ring in a memory file of the sender's, and a doorbell at each
- * end of it.
+/* shm_pipe: a ring in a memory file of the sender, and a doorbell at each end.
  *
- * The offer carries the ring's shape and three descriptors: the segment and
- * the sender's bell. The answer carries the receiver's bell. Until it comes
- * the sender rings nobody: the receiver looks when it opens the pipe, and the
- * answer rings for what was pushed in between. */
+ * The offer carries the ring's shape and three descriptors: the segment and the sender's bell. The
+ * answer carries the receiver's bell. Before the answer arrives the sender rings no bell: the
+ * receiver looks at the ring when it opens the pipe, and the answer makes the sender ring for what
+ * it pushed in between. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,7 +14,7 @@
 
 #define OFFER_SIZE     8
 #define OFFER_FD_COUNT (1 + DOORBELL_FD_COUNT)
-static_assert(OFFER_FD_COUNT <= CONTROL_FD_MAX, "one message carries them");
+static_assert(OFFER_FD_COUNT <= CONTROL_FD_MAX, "one message carries all");
 
 static void shm_ring(struct shm_link *link, struct ringer *ringer)
 {
@@ -25,7 +24,7 @@ static void shm_ring(struct shm_link *link, struct ringer *ringer)
 
 /* ---- sender ---- */
 
-/* The mapping keeps the memory; a descriptor per pipe would be many. */
+/* The mapping keeps the memory; one descriptor per pipe would be too many. */
 static void file_forget_fd(struct memfile *file)
 {
     close(file->fd);
@@ -97,7 +96,7 @@ static int shm_outlet_answer(struct outlet *base, struct parcel *answer)
     int result = ringer_open(&outlet->ringer, fds);
     if (result)
         return result;
-    shm_ring(outlet->link, &outlet->ringer); /* it may sleep since before it could be rung */
+    shm_ring(outlet->link, &outlet->ringer); /* it may sleep since before we could ring */
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* Two contexts in one process, joined by a real lifeline. */
+/* Tests two contexts in one process, connected by a real lifeline. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "transport/scratch.h"
 #include "transport/transport.h"
 
-#define PATIENCE (10 * NSEC_PER_SEC) /* of a test that would fail */
+#define PATIENCE (10 * NSEC_PER_SEC) /* how long a failing test waits */
 
 static const struct transport_ops *const shm = &transport_shm;
 
@@ -31,7 +31,7 @@ struct side {
 static struct {
     struct scratch scratch;
     struct side sides[2];
-    unsigned fds; /* before */
+    unsigned fds; /* open before the test */
 } here;
 
 static void on_up(void *owner, struct lifeline *line, const struct context_address *peer,
@@ -118,7 +118,7 @@ static int sides_close(void **state)
         lifelines_close(side->lines);
         poller_close(side->poller);
     }
-    assert_int_equal(scratch_descriptors(), here.fds); /* nothing leaks, whatever the test did */
+    assert_int_equal(scratch_descriptors(), here.fds); /* no test leaks descriptors */
     scratch_close(&here.scratch);
     return 0;
 }
@@ -162,7 +162,7 @@ static int push(struct pipe_ends *ends, const char *text, uint64_t token)
     return shm->pipes->push(ends->outlet, &head, &piece, 1);
 }
 
-/* Was the bell rung since prepare? Then nobody is left to be woken. */
+/* Was the bell rung since prepare? Then no sleeper is left to be woken. */
 static bool was_rung(struct doorbell *bell)
 {
     int fds[DOORBELL_FD_COUNT];
@@ -174,7 +174,7 @@ static bool was_rung(struct doorbell *bell)
     return rung;
 }
 
-static void frames_and_answers_wake_whom_they_concern(void **state)
+static void frames_acknowledgements_and_credit_wake_the_other_side(void **state)
 {
     struct pipe_ends ends;
     struct frame frame;
@@ -201,17 +201,17 @@ static void frames_and_answers_wake_whom_they_concern(void **state)
     assert_int_equal(ack.status, -3);
     shm->pipes->release(ends.inlet, &frame);
 
-    /* Credit, too: the last of a full ring's frames is released when it is dry. */
+    /* Credit rings, too: for the last frame of a full ring, released when the ring is dry. */
     struct frame frames[16];
     int pushed = 0;
     while (!push(&ends, "x", 0))
         pushed++;
-    assert_int_equal(pushed, 15); /* the release above was not told yet */
+    assert_int_equal(pushed, 15); /* the release above is not published yet */
     doorbell_prepare(sender, DOORBELL_FUTEX);
     assert_false(shm->pipes->room(ends.outlet, 1));
     assert_int_equal(shm->pipes->pull(ends.inlet, frames, 16), 15);
     assert_true(was_rung(sender));
-    assert_int_equal(push(&ends, "x", 0), 0); /* ... but now */
+    assert_int_equal(push(&ends, "x", 0), 0); /* ... but is published now */
     assert_false(shm->pipes->room(ends.outlet, 1));
     doorbell_prepare(sender, DOORBELL_FUTEX);
     assert_false(shm->pipes->room(ends.outlet, 1));
@@ -224,7 +224,7 @@ static void frames_and_answers_wake_whom_they_concern(void **state)
     pipe_close(&ends);
 }
 
-static void what_was_pushed_before_the_answer_rings_then(void **state)
+static void the_answer_rings_for_frames_pushed_before_it(void **state)
 {
     struct pipe_ends ends;
     struct frame frame;
@@ -306,7 +306,7 @@ static void slabs_are_mapped_and_copied(void **state)
     assert_int_equal(shm->memory->share(owner, region, piece, SLAB - 4999, MEMORY_READ, &name),
                      -ERANGE);
     assert_int_equal(shm->memory->share(owner, region, piece, 11, MEMORY_READ, &name), 0);
-    assert_int_equal(read_text(&name, 3, text, 8), 1); /* fetches the descriptor by itself */
+    assert_int_equal(read_text(&name, 3, text, 8), 1); /* receives the descriptor by itself */
     assert_string_equal(text, "the slab");
     assert_int_equal(read_text(&name, 3, text, 9), -ERANGE);
     assert_int_equal(read_text(&name, UINT64_MAX, text, 2), -ERANGE);
@@ -357,7 +357,7 @@ static void foreign_memory_is_copied_by_the_kernel(void **state)
                                         MEMORY_READ | MEMORY_WRITE, &name),
                      0);
     int result = read_text(&name, 0, text, 7);
-    if (result != -EOPNOTSUPP) { /* where the kernel does not let us, that is all */
+    if (result != -EOPNOTSUPP) { /* some kernels do not permit it */
         assert_int_equal(result, 1);
         assert_string_equal(text, "foreign");
         assert_int_equal(write_text(&name, 3, "EIGN"), 1);
@@ -368,7 +368,8 @@ static void foreign_memory_is_copied_by_the_kernel(void **state)
                          0);
         munmap(memory + page, page);
         assert_int_equal(read_text(&name, 0, text, 7), -EFAULT);
-        /* At the very end of all addresses there is no memory; beyond it there is no address. */
+        /* There is no memory at the very end of the address space, and beyond it there is no
+         * address. */
         name = (struct remote_memory){.address = UINTPTR_MAX - 7, .size = 7};
         assert_int_equal(read_text(&name, 0, text, 7), -EFAULT);
         name.address++;
@@ -402,7 +403,7 @@ static void bad_controls_are_refused(void **state)
     }
 }
 
-static void what_arrived_outlives_the_sender(void **state)
+static void arrived_frames_and_mapped_memory_outlive_the_sender(void **state)
 {
     struct pipe_ends ends;
     struct memfile file;
@@ -449,7 +450,7 @@ static void what_arrived_outlives_the_sender(void **state)
     pipe_close(&ends);
 }
 
-static void it_is_in_the_table(void **state)
+static void shm_is_the_cheapest_transport(void **state)
 {
     assert_ptr_equal(transports[0], shm); /* the cheapest */
     for (unsigned i = 1; transports[i]; i++)
@@ -458,8 +459,9 @@ static void it_is_in_the_table(void **state)
 
 #define SIDES_TEST(name) cmocka_unit_test_setup_teardown(name, sides_open, sides_close)
 
-TEST_MAIN(SIDES_TEST(frames_and_answers_wake_whom_they_concern),
-          SIDES_TEST(what_was_pushed_before_the_answer_rings_then),
+TEST_MAIN(SIDES_TEST(frames_acknowledgements_and_credit_wake_the_other_side),
+          SIDES_TEST(the_answer_rings_for_frames_pushed_before_it),
           SIDES_TEST(bad_offers_and_answers_are_refused), SIDES_TEST(slabs_are_mapped_and_copied),
           SIDES_TEST(foreign_memory_is_copied_by_the_kernel), SIDES_TEST(bad_controls_are_refused),
-          SIDES_TEST(what_arrived_outlives_the_sender), TEST(it_is_in_the_table))
+          SIDES_TEST(arrived_frames_and_mapped_memory_outlive_the_sender),
+          TEST(shm_is_the_cheapest_transport))

@@ -1,7 +1,8 @@
-/* udp: frames as datagrams, for peers that nothing better reaches.
+/* udp: frames as datagrams, for peers that no better transport reaches.
  *
- * One socket serves a context; it carries the pipes of transport/datagram. A datagram that is not
- * from the address of its pipe's peer is counted and dropped. There is no one-sided memory. */
+ * One socket per context carries the pipes of transport/datagram. A datagram that does not come
+ * from the address of its pipe's peer is counted and dropped. There is no one-sided memory
+ * access. */
 #include "transport/udp/udp.h"
 
 #include <errno.h>
@@ -16,8 +17,8 @@
 #include "transport/socket.h"
 
 enum {
-    BUFFER_BYTES = 4 * 1024 * 1024, /* asked for; the system may give less */
-    FRAME_COST = 20000,             /* of that, for a full frame with the kernel's own */
+    BUFFER_BYTES = 4 * 1024 * 1024, /* requested; the system may give less */
+    FRAME_COST = 20000,             /* of that, per full frame with the kernel's overhead */
     WINDOW_MIN = 8,
     DESCRIPTION_SIZE = 19,
     FAMILY_4 = 4,
@@ -64,7 +65,7 @@ static void socket_send(struct datagram_batch *batch)
             sendmmsg(udp->fd, messages + sent, batch->count - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (count < 1) {
             udp->core.counts.refused++;
-            count = 1; /* lost; it is sent again in time */
+            count = 1; /* lost; it will be sent again */
         }
         sent += (unsigned)count;
     }
@@ -85,7 +86,7 @@ static void socket_handle(struct datagram_core *core, const uint8_t *bytes, size
         core->counts.stray++;
 }
 
-/* One batch. Returns how many datagrams came. */
+/* Receives one batch. Returns how many datagrams arrived. */
 static int socket_receive(struct datagram_core *core)
 {
     struct udp *udp = udp_of(core);
@@ -105,12 +106,12 @@ static int socket_receive(struct datagram_core *core)
         from[i].size = messages[i].msg_hdr.msg_namelen;
         if (messages[i].msg_hdr.msg_flags & MSG_TRUNC) {
             core->counts.datagrams++;
-            core->counts.garbage++; /* longer than any of ours */
+            core->counts.garbage++; /* longer than any valid datagram */
         } else {
             socket_handle(core, pieces[i].iov_base, messages[i].msg_len, &from[i]);
         }
     }
-    return count > 0 ? count : 0; /* an error of a socket without a peer is a lost datagram's */
+    return count > 0 ? count : 0; /* an error belongs to a datagram sent earlier, which is lost */
 }
 
 static void socket_ready(void *owner, uint32_t events)
@@ -121,7 +122,7 @@ static void socket_ready(void *owner, uint32_t events)
 static void socket_watch(struct datagram_core *core, bool on)
 {
     int result = poller_change(core->poller, udp_of(core)->watch, on ? EPOLLIN : 0);
-    assert(result == 0); /* it is in the set */
+    assert(result == 0); /* the descriptor is in the set */
 }
 
 static const struct datagram_carrier socket_carrier = {
@@ -143,7 +144,7 @@ static void udp_close(struct transport *transport)
     free(udp);
 }
 
-/* As large a buffer as we get, and the window that goes with it. */
+/* Requests a large buffer, and derives the window from the size that the system gives. */
 static int socket_size(struct udp *udp)
 {
     int bytes = BUFFER_BYTES;

@@ -1,5 +1,5 @@
 #pragma once
-/* udp: the transport of last resort, frames as datagrams. See udp.c. */
+/* udp: the transport of last resort, with frames as datagrams. See udp.c. */
 
 #include "transport/datagram/datagram.h"
 

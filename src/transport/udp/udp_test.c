@@ -13,10 +13,10 @@
 #include "transport/socket.h"
 
 #define OPS      (&transport_udp)
-#define PATIENCE (20 * NSEC_PER_SEC) /* of a test that would fail */
+#define PATIENCE (20 * NSEC_PER_SEC) /* how long a failing test waits */
 
-/* Two contexts in one process, and between them a wire that a test can spoil:
- * each knows the wire's socket as the other. */
+/* Two contexts in one process, and between them a wire that a test can disturb: each context takes
+ * the wire's socket for its peer. */
 struct end {
     struct lock lock;
     struct poller *poller;
@@ -33,7 +33,7 @@ struct pair {
     struct outlet *outlet;
     struct inlet *inlet;
     struct rng rng;
-    unsigned lose, twice, late; /* of 100 */
+    unsigned lose, twice, late; /* percentages */
     struct {
         size_t size;
         int to;
@@ -77,7 +77,7 @@ static void end_close(struct end *end)
         close(end->wire_fd);
 }
 
-/* `spoilt`: through the wire. */
+/* `spoilt`: the datagrams pass through the wire. */
 static struct pair *pair_open(bool spoilt, bool answered)
 {
     struct pair *pair = calloc(1, sizeof *pair);
@@ -131,7 +131,7 @@ static void wire_pass(struct pair *pair, int to, const uint8_t *bytes, size_t si
                   end.size);
 }
 
-/* Carries what has come, spoiling some. */
+/* Carries what has arrived, and loses, duplicates or delays some. */
 static void wire_carry(struct pair *pair)
 {
     uint8_t bytes[PIPE_DATAGRAM_MAX];
@@ -188,8 +188,8 @@ static uint64_t frame_number(const struct frame *frame)
     return number;
 }
 
-/* Frames of random sizes through the wire, each acknowledged with its number;
- * released in another order; all of them must come, once and in order. */
+/* Sends frames of random sizes through the wire, acknowledges each with its number, and releases
+ * them in another order. All of them must arrive, once and in order. */
 static void story(struct pair *pair, uint64_t count)
 {
     uint64_t pushed = 0, pulled = 0, acked = 0, seed = entropy_u64();
@@ -249,7 +249,7 @@ static void frames_and_acknowledgements_arrive(void **state)
     pair_close(pair);
 }
 
-static void a_bad_wire_loses_doubles_and_reorders_nothing(void **state)
+static void frames_survive_loss_duplication_and_reordering(void **state)
 {
     struct pair *pair = pair_open(true, true);
     struct datagram_counts out, in;
@@ -293,7 +293,7 @@ static void frames_pushed_before_the_answer_wait_for_it(void **state)
     pair_close(pair);
 }
 
-static void without_credit_the_sender_is_told_to_wait(void **state)
+static void without_credit_the_sender_has_to_wait(void **state)
 {
     struct pair *pair = pair_open(true, true);
     struct frame frames[DATAGRAM_WINDOW_MAX];
@@ -311,8 +311,8 @@ static void without_credit_the_sender_is_told_to_wait(void **state)
     }
     for (int i = 0; i < 20; i++)
         step(pair);
-    assert_false(OPS->pipes->room(pair->outlet, 8)); /* it came, and was not released */
-    pair->lose = 100;                                /* the first word of new credit is lost, ... */
+    assert_false(OPS->pipes->room(pair->outlet, 8)); /* the frames arrived, and were not released */
+    pair->lose = 100;                                /* the report of new credit is lost, ... */
     for (int i = 0; i < got; i++)
         OPS->pipes->release(pair->inlet, &frames[i]);
     for (int i = 0; i < 20; i++)
@@ -373,7 +373,7 @@ static void polling_threads_and_the_poller_take_turns(void **state)
         poller_step(end->poller, clock_after(NSEC_PER_SEC));
     }
     OPS->pipes->release(pair->inlet, &frame);
-    /* One that polled and never armed does not hold up what comes. */
+    /* A thread that polled and never armed does not block what arrives. */
     OPS->progress(end->transport);
     assert_int_equal(push_number(pair, 2, 8), 0);
     while (OPS->pipes->pull(pair->inlet, &frame, 1) == 0) {
@@ -384,7 +384,7 @@ static void polling_threads_and_the_poller_take_turns(void **state)
     pair_close(pair);
 }
 
-static void a_lost_link_gives_what_came_and_then_epipe(void **state)
+static void a_lost_link_delivers_arrived_frames_and_then_fails(void **state)
 {
     struct pair *pair = pair_open(false, true);
     struct frame frames[8];
@@ -412,7 +412,7 @@ static void wire_say(struct pair *pair, int to, const struct pipe_datagram *data
     poller_step(pair->ends[to].poller, 0);
 }
 
-/* Learns the two numbers of the pipe from what passes. */
+/* Reads the two numbers of the pipe from passing datagrams. */
 static void ids_learn(struct pair *pair, uint64_t *outlet_id, uint64_t *inlet_id)
 {
     uint8_t bytes[PIPE_DATAGRAM_MAX];
@@ -431,7 +431,7 @@ static void ids_learn(struct pair *pair, uint64_t *outlet_id, uint64_t *inlet_id
     *outlet_id = datagram.pipe;
 }
 
-static void what_cannot_be_is_counted_and_dropped(void **state)
+static void impossible_datagrams_are_counted_and_dropped(void **state)
 {
     struct pair *pair = pair_open(true, true);
     struct datagram_counts counts;
@@ -462,7 +462,7 @@ static void what_cannot_be_is_counted_and_dropped(void **state)
         udp_count(pair->ends[0].transport, &counts);
         assert_int_equal(counts.garbage, i + 1);
     }
-    /* True in form, but the bits are beyond all that was sent. */
+    /* Well-formed, but the bits are beyond everything that was sent. */
     struct pipe_datagram bits = {.kind = DATAGRAM_RETURN,
                                  .pipe = outlet_id,
                                  .back = {.received = 0, .selected = UINT64_MAX, .first = 7}};
@@ -471,7 +471,7 @@ static void what_cannot_be_is_counted_and_dropped(void **state)
     pair_close(pair);
 }
 
-/* A number that might be just right, or just wrong. */
+/* A number that is sometimes valid and sometimes not. */
 static uint64_t liar_number(struct rng *rng)
 {
     static const uint64_t odd[] = {0,         1, DATAGRAM_WINDOW_MAX, UINT64_MAX, UINT64_MAX / 2,
@@ -479,9 +479,9 @@ static uint64_t liar_number(struct rng *rng)
     return rng_below(rng, 4) ? rng_below(rng, 80) : odd[rng_below(rng, 6)];
 }
 
-/* A peer that knows the numbers of the pipe and says anything: both ends keep
- * their invariants (the code asserts them), and frames come in order. */
-static void a_liar_breaks_nothing(void **state)
+/* A peer that knows the numbers of the pipe and sends arbitrary reports: both ends keep their
+ * invariants (the code asserts them), and frames arrive in order. */
+static void a_lying_peer_breaks_nothing(void **state)
 {
     struct pair *pair = pair_open(true, true);
     uint64_t outlet_id, inlet_id, pushed = 1, seed = entropy_u64();
@@ -531,11 +531,11 @@ static void strangers_and_noise_are_counted_and_dropped(void **state)
     ids_learn(pair, &outlet_id, &inlet_id);
     struct pipe_datagram frame = {
         .kind = DATAGRAM_FRAME, .pipe = inlet_id, .frame = {.sequence = 1}};
-    int own = pair->ends[1].wire_fd; /* the right number, but from elsewhere */
+    int own = pair->ends[1].wire_fd; /* the right number from the wrong address */
     pair->ends[1].wire_fd = pair->ends[0].wire_fd;
     wire_say(pair, 1, &frame);
     pair->ends[1].wire_fd = own;
-    frame.pipe ^= 1; /* and from the right address, a number that is nobody's */
+    frame.pipe ^= 1; /* the right address with an unknown number */
     wire_say(pair, 1, &frame);
     udp_count(pair->ends[1].transport, &counts);
     assert_int_equal(counts.stray, 2);
@@ -580,12 +580,12 @@ static void bad_descriptions_and_parcels_are_refused(void **state)
                          -EPROTO);
     }
     datagram_end_write(&(struct datagram_end){1, DATAGRAM_WINDOW_MAX}, &bad);
-    bad.bytes[0]++; /* of another version */
+    bad.bytes[0]++; /* another version */
     assert_int_equal(OPS->pipes->inlet_open(end->link, &end->bell, &bad, &answer, &inlet), -EPROTO);
     struct transport *transport;
     struct transport_config config = {.poller = end->poller, .address = "0.0.0.0"};
     assert_int_equal(OPS->open(&transport, &config, &why), -EINVAL);
-    config.address = "192.0.2.1"; /* an address for books: nobody has it */
+    config.address = "192.0.2.1"; /* reserved for documentation: no host has it */
     assert_int_equal(OPS->open(&transport, &config, &why), -EADDRNOTAVAIL);
     assert_non_null(strstr(why.text, "192.0.2.1"));
     config.address = NULL;
@@ -594,12 +594,12 @@ static void bad_descriptions_and_parcels_are_refused(void **state)
 }
 
 TEST_MAIN(TEST(frames_and_acknowledgements_arrive),
-          TEST(a_bad_wire_loses_doubles_and_reorders_nothing),
+          TEST(frames_survive_loss_duplication_and_reordering),
           TEST(frames_pushed_before_the_answer_wait_for_it),
-          TEST(without_credit_the_sender_is_told_to_wait),
+          TEST(without_credit_the_sender_has_to_wait),
           TEST(many_acknowledgements_wait_for_the_collector),
           TEST(polling_threads_and_the_poller_take_turns),
-          TEST(a_lost_link_gives_what_came_and_then_epipe),
-          TEST(what_cannot_be_is_counted_and_dropped), TEST(a_liar_breaks_nothing),
+          TEST(a_lost_link_delivers_arrived_frames_and_then_fails),
+          TEST(impossible_datagrams_are_counted_and_dropped), TEST(a_lying_peer_breaks_nothing),
           TEST(strangers_and_noise_are_counted_and_dropped),
           TEST(bad_descriptions_and_parcels_are_refused))

@@ -1,25 +1,23 @@
-/* doorbell: the page and the two sides of it.
+/* doorbell: the page, and the protocol between sleeper and ringer.
  *
- *   sleeper                            ringer
- *   note the count of rings            publish in a ring, release
- *   say that we sleep                  (full fence, if one of us lacks membarrier)
- *   barrier                            does somebody sleep?
- *   look at the rings                  then: one more ring, nobody sleeps now,
- *   sleep while the count is the same        wake them all
+ *   sleeper                             ringer
+ *   note the count                      publish in a ring buffer, release
+ *   record in the page that we sleep    (full fence, if one of the two lacks membarrier)
+ *   barrier                             does the page name sleepers?
+ *   look at the ring buffers            if so: add 1 to the count, clear the sleepers,
+ *   sleep while the count is the same          wake them all
  *
- * Either the sleeper sees what was published or the ringer sees the sleeper:
- * each side stores, then loads what the other stored, and between the two must
- * stand a full barrier on both sides. membarrier puts one into every process
- * that is running and has registered, so the ringer's side can be a plain load.
+ * Either the sleeper sees what was published or the ringer sees the sleeper: each side stores, then
+ * loads what the other side stored, and between the store and the load there must be a full barrier
+ * on both sides. membarrier executes one in every process that is running and has registered, so
+ * the ringer's side can be a plain load.
  *
- * The count of rings and who sleeps are the halves of one word, so that one
- * atomic step both counts a ring and takes the sleepers out of the word: a
- * thread that was taken out is told so by the count, and a thread that comes
- * later is not taken out by mistake.
+ * The count (how often the bell was rung) and the set of sleepers are the two halves of one word,
+ * so that one atomic step both counts and removes the sleepers from the word. A thread that was
+ * removed sees it by the count, and a thread that comes later is not removed by mistake.
  *
- * The event descriptor is one end of a pair of datagram sockets, not an
- * eventfd: a peer could make our write to an eventfd block, but not a send
- * with MSG_DONTWAIT. */
+ * The event descriptor is one end of a pair of datagram sockets, not an eventfd: a peer could make
+ * our write to an eventfd block, but not a send with MSG_DONTWAIT. */
 #include "transport/wake/doorbell.h"
 
 #include <errno.h>
@@ -38,32 +36,34 @@
 
 #define PAGE_SIZE 4096
 
-/* The low half of `word` counts rings; it is what sleepers sleep on. Above it
- * are the number of threads asleep and a bit for the event descriptor. */
+/* The low half of `word` counts rings; sleepers sleep on it. Above it are the number of sleeping
+ * threads and a bit for the event descriptor. */
 #define WORD_RINGS(word) ((uint32_t)(word))
 #define WORD_THREAD      (1ULL << 32)
 #define WORD_EVENT       (1ULL << 63)
 #define WORD_SLEEPERS    (~0ULL << 32)
-#define RING_TRIES       64 /* honest contention ends sooner; a peer's scribbling never does */
+#define RING_TRIES       64 /* honest contention ends sooner; a hostile peer could write for ever */
 
 struct doorbell_page {
-    /* Written by sleepers (owner) and ringers (all). Its accesses are relaxed: it says nothing
-     * but itself, and the order to the rings' contents comes from the barriers above. */
+    /* Written by sleepers (the owner's threads) and ringers (all). Accesses are relaxed: the word
+     * carries nothing but itself, and the order to the rings' contents comes from the barriers
+     * above. */
     _Atomic uint64_t word;
-    /* Written once by the owner before the page is shared: it pays for the barrier. */
+    /* Written once by the owner before it shares the page: whether the owner executes the
+     * barrier. */
     _Atomic uint32_t owner_has_membarrier;
 };
 static_assert(sizeof(struct doorbell_page) <= PAGE_SIZE, "one page is shared");
-static_assert(sizeof(struct doorbell_page) <= DOORBELL_PLACED_SIZE, "or what the caller has");
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the futex is the word's low half");
+static_assert(sizeof(struct doorbell_page) <= DOORBELL_PLACED_SIZE, "or the caller's memory");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the futex is the low half of the word");
 
 _Atomic nsec doorbell_nap = DOORBELL_NAP_NSEC;
 
-/* What this thread saw when it prepared; it sleeps on one bell at a time. */
+/* What this thread saw when it prepared to sleep; a thread sleeps on one bell at a time. */
 static _Thread_local struct {
     uint32_t rings;
     enum doorbell_sleep how;
-    const struct doorbell *bell; /* NULL when it does not */
+    const struct doorbell *bell; /* NULL while it is not about to sleep */
 } nap;
 
 static int membarrier(int command)
@@ -71,8 +71,8 @@ static int membarrier(int command)
     return (int)syscall(SYS_membarrier, command, 0, 0);
 }
 
-/* Once per process would do; the kernel answers repeated ones at once, and a
- * child of fork is another process. */
+/* Once per process would be enough, but the kernel answers repeated registrations at once, and a
+ * child of fork is a new process. */
 static bool membarrier_register(void)
 {
     int known = membarrier(MEMBARRIER_CMD_QUERY);
@@ -81,8 +81,8 @@ static bool membarrier_register(void)
     return membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
 }
 
-/* ThreadSanitizer knows no fences, and says so; what it does not see here are
- * atomics only, which it does not accuse. */
+/* gcc warns that ThreadSanitizer does not support fences. What it misses here concerns only
+ * atomics, which it never reports. */
 static inline void full_fence(void)
 {
 #if defined(__GNUC__) && !defined(__clang__)
@@ -145,7 +145,7 @@ void doorbell_close(struct doorbell *bell)
 {
     if (!bell->page)
         return;
-    assert(list_is_empty(&bell->polled)); /* else it would be rung when it is gone */
+    assert(list_is_empty(&bell->polled)); /* else it would be rung after it is closed */
     if (bell->event_fd >= 0)
         close(bell->event_fd);
     if (bell->far_fd >= 0)
@@ -176,7 +176,7 @@ void doorbell_prepare(struct doorbell *bell, enum doorbell_sleep how)
 
 void doorbell_fence(const struct doorbell *bell)
 {
-    full_fence(); /* for ringers that fence, too */
+    full_fence(); /* also for ringers that fence */
     if (bell->has_membarrier)
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
@@ -191,7 +191,7 @@ void doorbell_disarm(struct doorbell *bell)
     atomic_fetch_and_explicit(&bell->page->word, ~WORD_EVENT, memory_order_relaxed);
 }
 
-/* Takes this thread out of the word, unless a ringer has done so. */
+/* Removes this thread from the word, unless a ringer has already done so. */
 void doorbell_cancel(struct doorbell *bell)
 {
     _Atomic uint64_t *word = &bell->page->word;
@@ -235,7 +235,8 @@ void doorbell_wait_with(struct doorbell *bell, int fd, nsec deadline)
 
 void doorbell_clear(struct doorbell *bell)
 {
-    /* A socket queues few datagrams; a peer that keeps filling it shall not keep us here. */
+    /* A socket queues few datagrams; the bound keeps a peer that fills it all the time from holding
+     * us here. */
     for (unsigned i = 0; i < 1024; i++) {
         uint8_t byte;
         if (recv(bell->event_fd, &byte, sizeof byte, MSG_DONTWAIT) < 0)
@@ -243,7 +244,7 @@ void doorbell_clear(struct doorbell *bell)
     }
 }
 
-/* Returns who was asleep, and counts a ring if somebody was. */
+/* Returns which sleepers there were, and counts a ring if there were any. */
 static uint64_t page_take_sleepers(struct doorbell_page *page)
 {
     uint64_t seen = atomic_load_explicit(&page->word, memory_order_relaxed);
@@ -263,8 +264,8 @@ static bool page_ring(struct doorbell_page *page, int event_fd)
         return false;
     if (sleepers & ~WORD_EVENT)
         futex(page, FUTEX_WAKE, INT_MAX, NULL);
-    if ((sleepers & WORD_EVENT) && event_fd >= 0) { /* without one that is a peer's scribbling */
-        /* Full means that it is readable already. */
+    if ((sleepers & WORD_EVENT) && event_fd >= 0) { /* without a descriptor a peer set the bit */
+        /* A full socket is readable already. */
         uint8_t byte = 0;
         (void)!send(event_fd, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
@@ -301,7 +302,7 @@ int doorbell_share(const struct doorbell *bell, int fds[DOORBELL_FD_COUNT])
 static void ringer_begin(struct ringer *ringer, void *page)
 {
     ringer->page = page;
-    /* Both must have it: asked once, so a peer that changes its word later
+    /* Both processes must have membarrier. The flag is read once, so a peer that changes it later
      * harms only its own wake-ups. */
     ringer->must_fence =
         !atomic_load_explicit(&ringer->page->owner_has_membarrier, memory_order_acquire) ||
@@ -320,7 +321,7 @@ int ringer_open(struct ringer *ringer, const int fds[DOORBELL_FD_COUNT])
         ringer_close(ringer);
         return result;
     }
-    close(ringer->file.fd); /* the mapping keeps the page; a descriptor per pipe would be many */
+    close(ringer->file.fd); /* the mapping suffices; one descriptor per pipe would be many */
     ringer->file.fd = -1;
     ringer_begin(ringer, ringer->file.base);
     return 0;

@@ -15,12 +15,12 @@
 #include "transport/wake/sleeper_scene.h"
 #include "transport/wake/thread.h"
 
-/* A ball in shared memory that two sides throw each other, sleeping whenever
- * it is not theirs. Whose turn it is (odd: the child's) writes, with release. */
+/* A ball in shared memory that two sides throw to each other. Each sleeps while the other has the
+ * ball. The side whose turn it is (odd: the child's) writes, with release. */
 struct court {
     _Atomic uint64_t ball;
-    /* The last throw of each side, whose ringing ended then and woke somebody
-     * or not: written before `rung`, which is written with release. */
+    /* The last throw of each side: when its ring ended, and whether it woke a sleeper. Written
+     * before `rung`, which is written with release. */
     struct {
         _Atomic int64_t at;
         _Atomic bool woke;
@@ -40,8 +40,8 @@ static struct ringer open_ringer(struct doorbell *bell)
     return ringer;
 }
 
-/* The ball came while a nap ran its full time. On a busy machine that may be
- * chance; but if the thrower saw nobody asleep while we slept, it is not. */
+/* The ball came while a nap ran its full time. On a busy machine that may be chance; but if the
+ * thrower saw no sleeper while we slept, a wake-up was lost. */
 static bool was_lost(struct court *court, unsigned thrower, uint64_t ball, nsec nap_end)
 {
     while (atomic_load_explicit(&court->throws[thrower].rung, memory_order_acquire) != ball)
@@ -79,8 +79,8 @@ static void throw_ball(struct court *court, struct ringer *ringer, unsigned self
     atomic_store_explicit(&court->throws[self].rung, ball, memory_order_release);
 }
 
-/* One side of the game; a little work between the throws, of changing length,
- * makes the ball come at every point of the other's falling asleep. */
+/* One side of the game. A little work of varying length between the throws makes the ball come at
+ * every point of the other side's way to sleep. */
 static unsigned play(struct court *court, struct doorbell *bell, struct ringer *ringer,
                      unsigned self, nsec until, uint64_t *throws)
 {
@@ -122,7 +122,7 @@ static void throw_balls(bool fence)
     pid_t child = fork();
     assert_true(child >= 0);
     if (!child) {
-        /* Another process: it has to register for itself. */
+        /* The child is another process, which has to register for itself. */
         struct ringer own = open_ringer(&bells[0]);
         own.must_fence = ringers[0].must_fence;
         _exit(play(court, &bells[1], &own, 1, until, &throws) ? 1 : 0);
@@ -146,16 +146,16 @@ static void no_wake_up_is_lost_between_processes(void **state)
     throw_balls(false);
 }
 
-static void nor_without_membarrier(void **state)
+static void no_wake_up_is_lost_without_membarrier(void **state)
 {
     throw_balls(true);
 }
 
-/* The two loads alone, without the sleep, as often as possible: in each round
- * one side publishes and looks for a sleeper while the other says that it
- * sleeps and looks for what is published. One of them must see the other. */
+/* Only the two loads, without the sleep, as often as possible: in each round one side publishes and
+ * looks for a sleeper while the other announces that it sleeps and looks for what is published. One
+ * of them must see the other. */
 struct rounds {
-    alignas(128) _Atomic uint64_t round;     /* written by the sleeper to begin one, release */
+    alignas(128) _Atomic uint64_t round;     /* written by the sleeper, release, to begin a round */
     alignas(128) _Atomic uint64_t published; /* = round; by the ringer, release */
     alignas(128) _Atomic uint64_t seen; /* round << 1 | saw the sleeper; by the ringer, release */
 };
@@ -185,7 +185,7 @@ static void ring_rounds(struct rounds *rounds, struct ringer *ringer)
     }
 }
 
-/* Returns how often neither saw the other. */
+/* Returns how often neither side saw the other. */
 static unsigned sleep_rounds(struct rounds *rounds, struct doorbell *bell)
 {
     unsigned missed = 0;
@@ -236,7 +236,7 @@ static void sleeper_or_ringer_sees_the_other(void **state)
     ring_and_sleep(true);
 }
 
-static void nobody_is_woken_who_does_not_sleep(void **state)
+static void only_a_sleeper_is_woken(void **state)
 {
     struct doorbell bell;
     assert_int_equal(doorbell_open(&bell), 0);
@@ -247,7 +247,7 @@ static void nobody_is_woken_who_does_not_sleep(void **state)
     assert_false(ringer_ring(&ringer));
     doorbell_prepare(&bell, DOORBELL_FUTEX);
     assert_true(ringer_ring(&ringer));
-    assert_false(ringer_ring(&ringer)); /* once is enough */
+    assert_false(ringer_ring(&ringer)); /* one ring is enough */
     doorbell_wait(&bell, NSEC_NEVER);   /* rung since prepare: returns at once */
     doorbell_wait(&bell, 1);            /* a deadline long past */
     ringer_close(&ringer);
@@ -347,7 +347,7 @@ static void sleep_by_descriptor(void *argument)
     doorbell_wait_with(&slept_on, -1, NSEC_NEVER);
 }
 
-/* The owner's ring and a peer's, for both ways to sleep. */
+/* Rings of the owner and of a peer, for both ways to sleep. */
 static void a_ring_wakes_a_sleeper_that_has_no_timeout(void **state)
 {
     static struct sleeper sleeper;
@@ -373,7 +373,7 @@ static void ringing_always_makes_the_descriptor_readable(void **state)
     assert_int_equal(doorbell_open(&bell), 0);
     struct pollfd poll_fd = {.fd = bell.event_fd, .events = POLLIN};
     doorbell_ring(&bell);
-    assert_int_equal(poll(&poll_fd, 1, 0), 0); /* nobody prepared */
+    assert_int_equal(poll(&poll_fd, 1, 0), 0); /* no thread prepared */
     doorbell_ring_always(&bell);
     assert_int_equal(poll(&poll_fd, 1, 0), 1);
     doorbell_close(&bell);
@@ -398,7 +398,7 @@ static void foreign_descriptors_are_refused_and_closed(void **state)
     doorbell_close(&bell);
 }
 
-static void scribbling_on_the_page_costs_at_most_a_nap(void **state)
+static void random_data_in_the_page_costs_at_most_a_nap(void **state)
 {
     struct doorbell bell;
     assert_int_equal(doorbell_open(&bell), 0);
@@ -415,14 +415,14 @@ static void scribbling_on_the_page_costs_at_most_a_nap(void **state)
     doorbell_close(&bell);
 }
 
-/* ---- on memory of the caller's ---- */
+/* ---- a bell on the caller's memory ---- */
 
-struct bench { /* in shared memory that the child maps anew */
+struct bench { /* in shared memory that the child maps again */
     alignas(DOORBELL_PLACED_SIZE) uint8_t bells[2][DOORBELL_PLACED_SIZE];
     alignas(64) struct court court;
 };
 
-/* Throws the ball until it is over; what is mapped is the same memory elsewhere. */
+/* Plays until the game is over, on a second mapping of the same memory. */
 static int play_far(struct memfile *file)
 {
     struct memfile mapped;
@@ -442,12 +442,12 @@ static int play_far(struct memfile *file)
     }
     ringer_close(&ringer);
     doorbell_close(&bell);
-    bool there = atomic_load(&bench->court.ball) > 0; /* closing has unmapped nothing of ours */
+    bool there = atomic_load(&bench->court.ball) > 0; /* closing unmapped nothing of ours */
     memfile_close(&mapped);
     return lost || !there;
 }
 
-static void a_bell_on_memory_of_the_callers_loses_no_wake_up(void **state)
+static void a_bell_on_the_memory_of_its_caller_loses_no_wake_up(void **state)
 {
     struct memfile file;
     assert_int_equal(memfile_open(&file, "test", sizeof(struct bench)), 0);
@@ -484,8 +484,8 @@ static void *sleeper_is_seen(void *argument)
     return NULL;
 }
 
-/* A peer may write there that an event loop waits: there is no descriptor to be rung. */
-static void scribbling_on_a_placed_bell_costs_at_most_a_nap(void **state)
+/* A peer may set the bit of a waiting event loop there, but there is no descriptor to ring. */
+static void random_data_in_a_placed_bell_costs_at_most_a_nap(void **state)
 {
     struct memfile file;
     assert_int_equal(memfile_open(&file, "test", 4096), 0);
@@ -505,7 +505,7 @@ static void scribbling_on_a_placed_bell_costs_at_most_a_nap(void **state)
     }
     memset(file.base, 0, DOORBELL_PLACED_SIZE);
     doorbell_prepare(&bell, DOORBELL_FUTEX);
-    assert_false(doorbell_is_slept_on(&bell)); /* but by us */
+    assert_false(doorbell_is_slept_on(&bell)); /* only we sleep on it */
     struct thread other = {0};
     assert_int_equal(thread_start(&other, "other", sleeper_is_seen, &bell), 0);
     thread_join(&other);
@@ -517,12 +517,12 @@ static void scribbling_on_a_placed_bell_costs_at_most_a_nap(void **state)
     memfile_close(&file);
 }
 
-TEST_MAIN(TEST(no_wake_up_is_lost_between_processes), TEST(nor_without_membarrier),
-          TEST(sleeper_or_ringer_sees_the_other), TEST(nobody_is_woken_who_does_not_sleep),
+TEST_MAIN(TEST(no_wake_up_is_lost_between_processes), TEST(no_wake_up_is_lost_without_membarrier),
+          TEST(sleeper_or_ringer_sees_the_other), TEST(only_a_sleeper_is_woken),
           TEST(an_event_loop_is_woken_by_the_descriptor), TEST(several_threads_sleep_on_one_bell),
           TEST(a_ring_wakes_a_sleeper_that_has_no_timeout),
           TEST(ringing_always_makes_the_descriptor_readable),
           TEST(foreign_descriptors_are_refused_and_closed),
-          TEST(scribbling_on_the_page_costs_at_most_a_nap),
-          TEST(a_bell_on_memory_of_the_callers_loses_no_wake_up),
-          TEST(scribbling_on_a_placed_bell_costs_at_most_a_nap))
+          TEST(random_data_in_the_page_costs_at_most_a_nap),
+          TEST(a_bell_on_the_memory_of_its_caller_loses_no_wake_up),
+          TEST(random_data_in_a_placed_bell_costs_at_most_a_nap))

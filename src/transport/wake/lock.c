@@ -1,11 +1,11 @@
-/* lock: why nobody sleeps forever.
+/* lock: why no thread sleeps forever.
  *
  * A sleeper on `state` has stored 2 and sleeps only while the word is 2. A holder that drops the
  * lock exchanges the word for 0 in one atomic step. If it finds 2, it wakes one sleeper, which
  * stores 2 again before it looks, so that the next drop wakes the next sleeper.
  *
  * A sleeper on `active` is the one thread that holds the mutex and closes the gate. It and the
- * favoured thread each store one word, then load the other's:
+ * favoured thread each store one word, then load the word that the other stored:
  *
  *   closer                              favoured thread
  *   gate = 0                            active = 1, or active = 0
@@ -19,12 +19,13 @@
  * program order. There are two cases for the last store to `active` before the closer looks.
  * - The store is before P. Then the closer, which loads after membarrier, sees it or a later one.
  * - The store is after P. Then so is the load of the gate, and the load sees 0, for only the closer
- *   opens the gate again. So the favoured thread that stored 1 does not enter; it stores 0 and
- * wakes the closer. The one that stored 0 on its way out wakes the closer. In both cases a 1 that
- * the closer sees is followed by a 0 and a wake-up, or by a 0 that is stored before P and hence
- * seen. The system call of the wake-up contains a full barrier, and the system call of the sleep
- * compares the word under the same lock in the kernel: a 0 that is stored before the wake-up either
- * ends the comparison or finds the sleeper. */
+ *   opens the gate again. So a favoured thread that stored 1 does not enter; it stores 0 and wakes
+ *   the closer. A favoured thread that stored 0 on its way out wakes the closer.
+ *
+ * In both cases a 1 that the closer sees is followed by a 0 and a wake-up, or by a 0 that is stored
+ * before P and hence seen. The system call of the wake-up contains a full barrier, and the system
+ * call of the sleep compares the word under the same lock in the kernel: a 0 that is stored before
+ * the wake-up either ends the comparison or finds the sleeper. */
 #include "transport/wake/lock.h"
 
 #include <linux/futex.h>
@@ -36,17 +37,17 @@
 #include "base/check.h"
 #include "transport/clock.h"
 
-#define LOCK_SPIN_TURNS    40  /* about a microsecond: holders keep it for less, mostly */
-#define LOCK_PASS_TURNS    500 /* about ten: a sleeper is awake by then */
+#define LOCK_SPIN_TURNS    40  /* about a microsecond: holders usually keep it for less */
+#define LOCK_PASS_TURNS    500 /* about ten microseconds: a woken sleeper runs by then */
 #define LOCK_STRANGERS_MAX 256
 
-/* Waits have no timeout: the head of this file argues that no wake-up is lost. */
+/* Waits have no timeout: the comment at the top of this file shows that no wake-up is lost. */
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value)
 {
     return syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
 }
 
-/* ---- the mutex of the others ---- */
+/* ---- the mutex of the other threads ---- */
 
 static void mutex_take(struct lock *lock)
 {
@@ -57,7 +58,7 @@ static void mutex_take(struct lock *lock)
             return;
         cpu_relax();
     }
-    /* From here on whoever takes it takes it as 2: others may sleep. */
+    /* From here on a thread takes the mutex as 2, because others may sleep. */
     while (atomic_exchange_explicit(&lock->state, 2, memory_order_acquire) != 0)
         futex(&lock->state, FUTEX_WAIT_PRIVATE, 2);
 }
@@ -65,7 +66,7 @@ static void mutex_take(struct lock *lock)
 static void mutex_drop(struct lock *lock)
 {
     uint32_t before = atomic_exchange_explicit(&lock->state, 0, memory_order_release);
-    assert(before != 0); /* it was taken */
+    assert(before != 0); /* the lock was held */
     if (before == 2)
         futex(&lock->state, FUTEX_WAKE_PRIVATE, 1);
 }
@@ -74,7 +75,8 @@ static void mutex_drop(struct lock *lock)
 
 bool lock_pass_gate(struct lock *lock)
 {
-    /* Acquire pairs with the opening: what the others did inside is ours to see. */
+    /* Acquire pairs with the release that opened the gate, so we see what other threads did
+     * inside. */
     uint64_t gate = atomic_load_explicit(&lock->gate, memory_order_acquire);
     if (gate) {
         lock->ticket = gate;
@@ -90,13 +92,13 @@ void lock_wake_closer(struct lock *lock)
     futex(&lock->active, FUTEX_WAKE_PRIVATE, 1);
 }
 
-/* Keeps the favoured thread out. After the barrier either it has seen that the
- * gate is closed, or we see that it is inside. */
+/* Keeps the favoured thread out. After the barrier either it has seen that the gate is closed, or
+ * we see that it is inside. */
 static void gate_close(struct lock *lock)
 {
     atomic_store_explicit(&lock->gate, 0, memory_order_relaxed);
     long result = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-    assert(result == 0); /* lock_favour registered; without it two threads would be inside */
+    assert(result == 0); /* without the barrier two threads could be inside */
     for (unsigned turn = 0; atomic_load_explicit(&lock->active, memory_order_acquire); turn++) {
         if (turn < LOCK_SPIN_TURNS)
             cpu_relax();
@@ -105,7 +107,7 @@ static void gate_close(struct lock *lock)
     }
 }
 
-/* With the mutex taken: keeps the favoured thread out, if there is one. */
+/* With the mutex held: keeps the favoured thread out, if there is one. */
 static void lock_taken(struct lock *lock)
 {
     uintptr_t self = lock_self();
@@ -136,7 +138,7 @@ bool lock_try_slowly(struct lock *lock)
 
 void lock_drop_slowly(struct lock *lock)
 {
-    /* Release carries what we did inside to the favoured thread's way in. */
+    /* Release carries what we did inside to the favoured thread when it enters. */
     if (atomic_load_explicit(&lock->favoured, memory_order_relaxed))
         atomic_store_explicit(&lock->gate, ++lock->opened, memory_order_release);
     mutex_drop(lock);
@@ -150,7 +152,7 @@ void lock_favour(struct lock *lock)
     if (known < 0 || !(known & MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) < 0)
         return;
-    lock->ticket = UINT64_MAX; /* of no opening: a closed gate is not mistaken for it */
+    lock->ticket = UINT64_MAX; /* no gate has this value: 0 would match a closed one */
     atomic_store_explicit(&lock->favoured, lock_self(), memory_order_relaxed);
 }
 
@@ -162,8 +164,8 @@ void lock_rare(struct lock *lock)
 void lock_pass(struct lock *lock)
 {
     lock_drop(lock);
-    /* The woken thread needs a few microseconds; without this pause we would have
-     * the lock back before it runs, every time. */
+    /* The woken thread needs a few microseconds; without this pause we would take the lock back
+     * before it runs, every time. */
     for (unsigned turn = 0; turn < LOCK_PASS_TURNS; turn++) {
         if (atomic_load_explicit(&lock->state, memory_order_relaxed) != 0)
             break;

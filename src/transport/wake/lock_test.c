@@ -57,7 +57,7 @@ static void the_favoured_thread_shares_with_others(void **state)
     lock_favour(&shared.lock);
     lock_drop(&shared.lock);
     count_together(&shared, 2);
-    assert_int_equal(shared.lock.favoured, 0); /* too many strangers */
+    assert_int_equal(shared.lock.favoured, 0); /* too many other threads came */
 }
 
 static void *visit(void *argument)
@@ -80,7 +80,7 @@ static void a_rare_visitor_does_not_end_the_favour(void **state)
     struct thread thread = {0};
     lock_take(&shared.lock);
     lock_favour(&shared.lock);
-    bool favoured = shared.lock.favoured != 0; /* not where the kernel has no membarrier */
+    bool favoured = shared.lock.favoured != 0; /* false where the kernel has no membarrier */
     lock_drop(&shared.lock);
     assert_int_equal(thread_start(&thread, "visit", visit, &shared), 0);
     count_up(&shared);
@@ -92,12 +92,12 @@ static void a_rare_visitor_does_not_end_the_favour(void **state)
     lock_drop(&shared.lock);
 }
 
-/* What one thread does inside and the other must see, with nothing but the lock between them. */
+/* What one thread does inside the lock and the other must see, with only the lock between them. */
 struct handover {
     struct lock lock;
-    uint64_t there,
-        back; /* plain, under the lock: ThreadSanitizer sees a lock that does not carry them */
-    _Atomic unsigned turn; /* of whom it is; each writes the other's, relaxed, to carry nothing */
+    /* Plain, under the lock: ThreadSanitizer reports a lock that does not order them. */
+    uint64_t there, back;
+    _Atomic unsigned turn; /* whose turn it is; written relaxed, so that it orders nothing */
 };
 
 static void turn_wait(struct handover *handover, unsigned turn)
@@ -120,7 +120,7 @@ static void *hand_back(void *argument)
     return NULL;
 }
 
-static void the_gate_carries_what_was_done_inside(void **state)
+static void the_gate_orders_what_was_done_inside(void **state)
 {
     struct handover handover = {0};
     struct thread thread = {0};
@@ -153,7 +153,7 @@ static void *ask_for_favour(void *argument)
     return NULL;
 }
 
-static void the_first_favoured_thread_stays_the_one(void **state)
+static void the_first_favoured_thread_stays_favoured(void **state)
 {
     struct lock lock = {0};
     struct thread thread = {0};
@@ -164,7 +164,7 @@ static void the_first_favoured_thread_stays_the_one(void **state)
     assert_int_equal(lock.favoured, first);
 }
 
-static void nor_is_a_thread_favoured_once_strangers_came(void **state)
+static void no_thread_is_favoured_after_another_came(void **state)
 {
     struct lock lock = {.strangers = 1};
     ask_for_favour(&lock);
@@ -198,8 +198,8 @@ static void *try_once(void *argument)
     return NULL;
 }
 
-/* By the favoured thread and by another. */
-static void trying_does_not_wait_and_excludes_all_the_same(void **state)
+/* Tried by the favoured thread and by another. */
+static void trying_does_not_wait_and_still_excludes(void **state)
 {
     for (unsigned favour = 0; favour < 2; favour++) {
         struct shared shared = {0};
@@ -207,10 +207,10 @@ static void trying_does_not_wait_and_excludes_all_the_same(void **state)
         lock_take(&shared.lock);
         if (favour)
             lock_favour(&shared.lock);
-        if (!favour) { /* else it would wait for us, as the ways in are apart */
+        if (!favour) { /* a thread that tries would wait for the favoured one */
             assert_int_equal(thread_start(&other, "try", try_once, &shared), 0);
             thread_join(&other);
-            assert_int_equal(shared.count, 0); /* we have it */
+            assert_int_equal(shared.count, 0); /* we hold the lock */
         }
         lock_drop(&shared.lock);
         assert_int_equal(thread_start(&other, "try", try_it, &shared), 0);
@@ -232,7 +232,7 @@ static void take_and_drop(void *argument)
     lock_drop(lock);
 }
 
-/* The wake-up of mutex_drop, and that a woken sleeper's own drop wakes the next one. */
+/* Tests the wake-up of mutex_drop, and that the drop of a woken sleeper wakes the next one. */
 static void dropping_the_lock_wakes_all_sleepers_in_turn(void **state)
 {
     static struct lock lock;
@@ -252,10 +252,10 @@ static bool favour(struct lock *lock)
     lock_take(lock);
     lock_favour(lock);
     lock_drop(lock);
-    return lock_is_favourite(lock); /* not where the kernel has no membarrier */
+    return lock_is_favourite(lock); /* false where the kernel has no membarrier */
 }
 
-/* The wake-up of lock_drop. */
+/* Tests the wake-up of lock_drop. */
 static void the_favoured_thread_wakes_the_closer_on_its_way_out(void **state)
 {
     static struct lock lock;
@@ -270,15 +270,15 @@ static void the_favoured_thread_wakes_the_closer_on_its_way_out(void **state)
     sleeper_assert_woken(&closer);
 }
 
-/* The wake-up of lock_pass_gate. The favoured thread has said that it is looking when the closer
- * comes, and finds the gate closed. */
+/* Tests the wake-up of lock_pass_gate: the favoured thread has announced that it enters when the
+ * closer comes, and finds the gate closed. */
 static void the_favoured_thread_wakes_the_closer_that_keeps_it_out(void **state)
 {
     static struct lock lock;
     static struct sleeper closer;
     if (!favour(&lock))
         skip();
-    atomic_store(&lock.active, 1); /* as lock_enter begins */
+    atomic_store(&lock.active, 1); /* as at the beginning of lock_enter */
     sleeper_start(&closer, take_and_drop, &lock);
     assert_false(lock_pass_gate(&lock));
     sleeper_assert_woken(&closer);
@@ -320,10 +320,10 @@ static void the_favoured_thread_is_kept_out_too(void **state)
 
 TEST_MAIN(TEST(the_favoured_thread_is_kept_out_too), TEST(threads_do_not_lose_each_others_counts),
           TEST(the_favoured_thread_shares_with_others),
-          TEST(a_rare_visitor_does_not_end_the_favour), TEST(the_gate_carries_what_was_done_inside),
-          TEST(the_first_favoured_thread_stays_the_one),
-          TEST(nor_is_a_thread_favoured_once_strangers_came),
-          TEST(trying_does_not_wait_and_excludes_all_the_same),
+          TEST(a_rare_visitor_does_not_end_the_favour), TEST(the_gate_orders_what_was_done_inside),
+          TEST(the_first_favoured_thread_stays_favoured),
+          TEST(no_thread_is_favoured_after_another_came),
+          TEST(trying_does_not_wait_and_still_excludes),
           TEST(dropping_the_lock_wakes_all_sleepers_in_turn),
           TEST(the_favoured_thread_wakes_the_closer_on_its_way_out),
           TEST(the_favoured_thread_wakes_the_closer_that_keeps_it_out))

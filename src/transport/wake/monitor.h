@@ -1,7 +1,7 @@
 #pragma once
-/* monitor: a mutex, and the wait of those who have it for something to move. For what is slow
- * anyway: where every nanosecond counts there is transport/wake/lock.h. It knows which thread has
- * it, so that whoever drops it, waits or wakes without having taken it is found out. */
+/* monitor: a mutex with a condition variable, for code that is slow anyway; where every nanosecond
+ * counts use transport/wake/lock.h. It records which thread holds it, so that dropping, waiting or
+ * waking without holding it fails an assertion. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,10 +14,10 @@
 struct monitor {
     pthread_mutex_t mutex;
     pthread_cond_t moved;
-    uintptr_t holder; /* the thread that has it, or 0; under the mutex */
+    uintptr_t holder; /* the thread that holds it, or 0; written under the mutex */
 };
 
-/* No thread has it. It needs no closing: it holds no memory and no descriptor. */
+/* No thread holds it. It needs no closing: it holds no memory and no descriptor. */
 #define MONITOR_INIT                                                                               \
     {                                                                                              \
         PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0                                     \
@@ -37,7 +37,8 @@ static inline void monitor_drop(struct monitor *monitor)
     pthread_mutex_unlock(&monitor->mutex);
 }
 
-/* With it: gives it up until it is woken, or for no reason: then 0. -ETIMEDOUT. */
+/* With the monitor held: releases it until it is woken, takes it again and returns 0 (which may
+ * also happen without a reason) or -ETIMEDOUT. */
 static inline int monitor_wait(struct monitor *monitor, nsec deadline)
 {
     struct timespec moment = clock_timespec(deadline);
@@ -51,7 +52,7 @@ static inline int monitor_wait(struct monitor *monitor, nsec deadline)
     return -error;
 }
 
-/* With it: all who wait look again. */
+/* With the monitor held: wakes all waiting threads, which then look again. */
 static inline void monitor_wake(struct monitor *monitor)
 {
     assert(monitor->holder == lock_self());

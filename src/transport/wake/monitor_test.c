@@ -5,7 +5,7 @@
 
 static struct monitor monitor = MONITOR_INIT;
 static struct sleeper sleeper;
-static unsigned turns; /* plain: under the monitor */
+static unsigned turns; /* not atomic: protected by the monitor */
 
 static void *count(void *argument)
 {
@@ -17,7 +17,7 @@ static void *count(void *argument)
     return NULL;
 }
 
-static void one_thread_has_it_at_a_time(void **state)
+static void one_thread_holds_the_monitor_at_a_time(void **state)
 {
     pthread_t thread;
     turns = 0;
@@ -50,12 +50,12 @@ static void a_wake_ends_a_wait(void **state)
 {
     turns = 0;
     sleeper_start(&sleeper, wait_for_turn, NULL);
-    monitor_take(&monitor); /* who waits does not have it */
+    monitor_take(&monitor); /* a waiting thread does not hold it */
     turns = 1;
     monitor_wake(&monitor);
     monitor_drop(&monitor);
     sleeper_assert_woken(&sleeper);
 }
 
-TEST_MAIN(TEST(one_thread_has_it_at_a_time), TEST(a_wait_ends_at_its_deadline),
+TEST_MAIN(TEST(one_thread_holds_the_monitor_at_a_time), TEST(a_wait_ends_at_its_deadline),
           TEST(a_wake_ends_a_wait))

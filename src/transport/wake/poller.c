@@ -1,16 +1,14 @@
-/* poller: epoll for descriptors, a binary heap for timers, and one timerfd
- * armed for the heap's top, so that the epoll descriptor alone says whether
- * there is work. An eventfd carries poller_wake.
+/* poller: epoll for descriptors, a binary heap for timers, and one timerfd armed for the top of the
+ * heap, so that the epoll descriptor alone shows whether there is work. An eventfd carries
+ * poller_wake.
  *
- * The lock is not held while epoll_wait sleeps: other threads then add, change
- * and remove watches, which epoll allows, and set timers, which re-arms the
- * timerfd and so ends the sleep in time. An event may have been fetched for a
- * watch that is removed before we get the lock: such a watch is marked and
- * freed only when the step is over.
+ * The lock is not held while epoll_wait sleeps: meanwhile other threads may add, change and remove
+ * watches, which epoll allows, and set timers, which re-arms the timerfd and so ends the sleep in
+ * time. A watch may be removed after epoll has fetched an event for it and before we get the lock;
+ * therefore a removed watch is marked, and freed only at the end of the step.
  *
- * Invariants, under the lock: heap[i]->slot == i + 1, no child is earlier than
- * its parent; armed <= heap[0]->at; retired watches exist only while a thread
- * is inside poller_step. */
+ * Invariants, under the lock: heap[i]->slot == i + 1; no child is earlier than its parent; armed <=
+ * heap[0]->at; retired watches exist only while a thread is inside poller_step. */
 #include "transport/wake/poller.h"
 
 #include <errno.h>
@@ -27,14 +25,14 @@
 #include "base/check.h"
 
 enum {
-    EVENTS_MAX = 64,  /* of one step */
-    RETIRED_MAX = 64, /* then the sleeper is woken to free them */
+    EVENTS_MAX = 64,  /* handled by one step */
+    RETIRED_MAX = 64, /* then the sleeping thread is woken to free them */
 };
 
 struct poller_watch {
     int fd;
     bool removed;
-    bool absent; /* ignored for now: the system does not know of it */
+    bool absent; /* ignored for now: not in the epoll set */
     poller_ready *ready;
     void *owner;
     struct poller_watch *next; /* in the retired list */
@@ -46,7 +44,7 @@ struct poller {
     int wake_fd;
     int timer_fd;
     bool stepping;
-    nsec armed; /* what the timerfd is set to */
+    nsec armed; /* when the timerfd is set to fire */
     struct poller_timer **heap;
     size_t timer_count;
     size_t timer_capacity;
@@ -147,7 +145,7 @@ void poller_remove(struct poller *poller, struct poller_watch *watch)
         return;
     assert(!watch->removed && poller->watch_count > 0);
     int result = watch->absent ? 0 : epoll_ctl(poller->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
-    assert(result == 0); /* else its owner closed it before, and we would be called for a ghost */
+    assert(result == 0); /* else the owner closed the descriptor too early */
     poller->watch_count--;
     if (!poller->stepping) {
         free(watch);
@@ -178,7 +176,7 @@ static void heap_put(struct poller *poller, size_t at, struct poller_timer *time
     timer->slot = (unsigned)at + 1;
 }
 
-/* Moves the timer at `at` up or down to where its moment belongs. */
+/* Moves the timer at `at` up or down to its place in the heap. */
 static void heap_settle(struct poller *poller, size_t at)
 {
     struct poller_timer *timer = poller->heap[at];
@@ -204,7 +202,7 @@ static void heap_settle(struct poller *poller, size_t at)
 static void poller_arm(struct poller *poller, nsec at)
 {
     struct itimerspec when = {{0}, {0}};
-    if (at != NSEC_NEVER) /* all zero would disarm it */
+    if (at != NSEC_NEVER) /* a time of zero would disarm it */
         when.it_value = clock_timespec(at > 0 ? at : 1);
     int result = timerfd_settime(poller->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
     assert(result == 0);
@@ -225,7 +223,7 @@ int poller_set(struct poller *poller, struct poller_timer *timer, nsec at)
     }
     timer->at = at;
     heap_settle(poller, timer->slot - 1);
-    if (at < poller->armed) /* a later one may stay armed too early: it costs one idle step */
+    if (at < poller->armed) /* armed too early costs only one step without work */
         poller_arm(poller, at);
     return 0;
 }
@@ -245,8 +243,8 @@ void poller_unset(struct poller *poller, struct poller_timer *timer)
     heap_settle(poller, at);
 }
 
-/* Each timer set now fires at most once, so that one that always sets itself
- * to the past cannot hold us here. */
+/* Each timer that is set now fires at most once, so that a timer that always sets itself to the
+ * past cannot hold us here. */
 static int poller_fire(struct poller *poller)
 {
     nsec now = clock_now();
@@ -276,10 +274,10 @@ static int poller_sleep(int epoll_fd, struct epoll_event *events, nsec until)
         int most = until == NSEC_NEVER ? -1 : (int)(left_msec < 60000 ? left_msec : 60000);
         count = epoll_wait(epoll_fd, events, EVENTS_MAX, most);
     }
-    return count > 0 ? count : 0; /* an interrupted wait is a short one */
+    return count > 0 ? count : 0; /* an interrupted wait counts as a short one */
 }
 
-/* Another thread polls: waits until there is work, which that thread does. */
+/* Another thread is in poller_step: waits until there is work, which that thread does. */
 static void poller_wait_beside(int epoll_fd, nsec until)
 {
     struct pollfd descriptor = {.fd = epoll_fd, .events = POLLIN};
@@ -333,7 +331,7 @@ int poller_step(struct poller *poller, nsec until)
 void poller_wake(struct poller *poller)
 {
     uint64_t one = 1;
-    (void)!write(poller->wake_fd, &one, sizeof one); /* refused only when it is readable anyway */
+    (void)!write(poller->wake_fd, &one, sizeof one); /* fails only if already readable */
 }
 
 int poller_fd(struct poller *poller)

@@ -1,9 +1,9 @@
 #pragma once
-/* poller: descriptors and timers, and who wants to know about them.
+/* poller: watches descriptors and timers, and calls their owners back.
  *
- * All callbacks run with the poller's lock held; all calls but poller_wake and
- * poller_step are made with it held, from callbacks too. A callback may add
- * and remove anything, itself included. */
+ * All callbacks run with the poller's lock held. All calls except poller_wake and poller_step are
+ * made with the lock held, also from callbacks. A callback may add and remove anything, itself
+ * included. */
 
 #include <stdint.h>
 
@@ -19,41 +19,43 @@ typedef void poller_fired(void *owner);
 struct poller_watch; /* one descriptor */
 
 struct poller_timer {
-    nsec at; /* NSEC_NEVER while it rests */
+    nsec at; /* NSEC_NEVER while it is not set */
     poller_fired *fired;
     void *owner;
-    unsigned slot; /* the poller's own */
+    unsigned slot; /* private to the poller */
 };
 
-/* The lock is borrowed. Closing asserts that every watch was removed; timers
- * that are still set are forgotten. */
+/* The lock is borrowed. Closing asserts that every watch was removed; timers that are still set are
+ * dropped. */
 MUST_CHECK int poller_open(struct poller **poller, struct lock *lock);
-void poller_close(struct poller *poller); /* NULL is allowed; nobody is in poller_step */
+void poller_close(struct poller *poller); /* NULL is allowed; no thread may be in poller_step */
 
 MUST_CHECK int poller_add(struct poller *poller, int fd, uint32_t events, poller_ready *ready,
                           void *owner, struct poller_watch **watch);
 MUST_CHECK int poller_change(struct poller *poller, struct poller_watch *watch, uint32_t events);
 
-/* Not told of at all until the next change, which costs whoever makes it readable nothing: even
- * without events the system would look through a descriptor that is itself a set of others. */
+/* Stops watching the descriptor entirely until the next poller_change. While ignored, it costs a
+ * writer that makes it readable nothing; with an empty set of events the system would still examine
+ * a descriptor that is itself a set of others. */
 void poller_ignore(struct poller *poller, struct poller_watch *watch);
 
-/* Never called back from here on. The fd stays open, and must be open still. */
+/* The watch is never called back from here on. Its descriptor stays open; it must still be open
+ * now. */
 void poller_remove(struct poller *poller, struct poller_watch *watch); /* NULL is allowed */
 
-/* Zero the timer, set fired and owner, then set it as often as wanted. Setting
- * one that is set already cannot fail; NSEC_NEVER unsets it. */
+/* Zero the timer, fill in fired and owner, then set it as often as needed. Setting a timer that is
+ * already set cannot fail; NSEC_NEVER unsets it. */
 MUST_CHECK int poller_set(struct poller *poller, struct poller_timer *timer, nsec at);
 void poller_unset(struct poller *poller, struct poller_timer *timer);
 
-/* Waits until something is ready, a timer fires, somebody wakes it or `until`;
- * calls back. Takes the lock itself. Returns how many callbacks ran. One
- * thread at a time does that work: while one is inside, another that comes
- * only waits until there is some or `until`, and returns 0. */
+/* Waits until a descriptor is ready, a timer fires, poller_wake is called or `until` is reached,
+ * then runs the callbacks. Takes the lock itself. Returns how many callbacks ran. One thread at a
+ * time does this work: while it is inside, a second thread only waits until there is work or until
+ * `until`, and returns 0. */
 int poller_step(struct poller *poller, nsec until);
 
-/* Makes the current or next poller_step return at once. Any thread. */
+/* Makes the current or next poller_step return at once. May be called by any thread. */
 void poller_wake(struct poller *poller);
 
-/* Readable when poller_step has something to do, timers included. */
+/* Becomes readable when poller_step has something to do, timers included. */
 int poller_fd(struct poller *poller);

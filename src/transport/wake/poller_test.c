@@ -80,7 +80,7 @@ static void second_ready(void *owner, uint32_t events)
     empty(owner, 1);
 }
 
-/* Whichever comes first removes the other and itself. */
+/* The first of the two that is called removes both. */
 static void remove_both(void *owner, uint32_t events)
 {
     struct bench *bench = owner;
@@ -118,7 +118,7 @@ static void descriptors_call_their_owners(void **state)
     assert_int_equal(poller_change(bench->poller, bench->watch[1], EPOLLIN), 0);
     assert_int_equal(poller_step(bench->poller, 0), 1);
     assert_int_equal(bench->calls[1], 2);
-    poller_ignore(bench->poller, bench->watch[1]); /* and is removed so */
+    poller_ignore(bench->poller, bench->watch[1]); /* and is removed while ignored */
     assert_int_equal(poller_add(bench->poller, -1, EPOLLIN, first_ready, bench, &bench->watch[0]),
                      -EBADF);
     bench_close(bench);
@@ -206,14 +206,14 @@ static void a_timer_that_is_always_due_does_not_hold_the_step(void **state)
     assert_int_equal(poller_step(bench->poller, NSEC_NEVER), 1);
     poller_unset(bench->poller, &bench->timers[0]);
     assert_int_equal(poller_set(bench->poller, &bench->timers[0], NSEC_NEVER), 0);
-    poller_step(bench->poller, 0); /* the timerfd was armed for it still */
+    poller_step(bench->poller, 0); /* the timerfd was still armed for it */
     assert_int_equal(bench->fired_count, 2);
     bench_close(bench);
 }
 
 struct keeper {
     struct bench *bench;
-    _Atomic int done; /* both threads add what they did; the lock carries the rest */
+    _Atomic int done; /* both threads add their callbacks; the lock orders the rest */
     bool stop;        /* under the lock */
 };
 
@@ -229,7 +229,7 @@ static void keep(void *argument)
     }
 }
 
-/* Waits for the keeper: looking on, or doing the work between two of its steps. */
+/* Waits for the keeper, or does the work between two of its steps. */
 static void await(struct keeper *keeper, int count)
 {
     nsec deadline = clock_after(10 * NSEC_PER_SEC);
@@ -281,7 +281,8 @@ static void step_once(void *argument)
     poller_step(bench->poller, NSEC_NEVER);
 }
 
-/* Else the memory of watches that come and go while a thread sleeps would grow without end. */
+/* Otherwise the memory of watches that are added and removed while a thread sleeps would grow for
+ * ever. */
 static void a_sleeper_is_woken_to_free_many_removed_watches(void **state)
 {
     struct bench *bench = bench_open();

@@ -1,9 +1,9 @@
 #pragma once
 /* sleeper: a thread of a test that makes one call which sleeps until another thread wakes it.
  *
- * The test waits until the thread really sleeps, does what must wake it, and asserts that the
- * call returned. A lost wake-up is then a failed assertion, not a test that hangs. The thread that
- * was not woken stays behind, so a sleeper and whatever its call uses are static. */
+ * The test waits until the thread really sleeps, does what must wake it, and asserts that the call
+ * returned. A lost wake-up is then a failed assertion, not a test that hangs. A thread that was not
+ * woken outlives its test, so a sleeper and everything that its call uses are static. */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,14 +14,14 @@
 #include "transport/clock.h"
 #include "transport/wake/thread.h"
 
-#define SLEEPER_PATIENCE_NSEC (20 * NSEC_PER_SEC) /* a busy machine needs some of it */
-#define SLEEPER_CHECKS        5 /* in a row: before its call sleeps it may wait for a lock */
+#define SLEEPER_PATIENCE_NSEC (20 * NSEC_PER_SEC) /* long enough for a busy machine */
+#define SLEEPER_CHECKS        5 /* in a row: the call may wait for a lock before it sleeps */
 
 struct sleeper {
     void (*call)(void *argument);
     void *argument;
     struct thread thread;
-    _Atomic int id;    /* of the thread, for the kernel; it stores it with release */
+    _Atomic int id;    /* the kernel's number of the thread; stored by the thread with release */
     _Atomic bool done; /* the call returned; the thread stores it with release */
 };
 
@@ -39,7 +39,7 @@ static inline bool sleeper_is_done(struct sleeper *sleeper)
     return atomic_load_explicit(&sleeper->done, memory_order_acquire);
 }
 
-/* What the kernel says of the thread: R runs, S sleeps. */
+/* The thread's state according to the kernel: R runs, S sleeps. */
 static inline char sleeper_state(struct sleeper *sleeper)
 {
     char path[64], state = '?';
@@ -54,7 +54,7 @@ static inline char sleeper_state(struct sleeper *sleeper)
     return state;
 }
 
-/* Starts the thread; its call may sleep or not. */
+/* Starts the thread. Its call need not sleep. */
 static inline void sleeper_begin(struct sleeper *sleeper, void (*call)(void *argument),
                                  void *argument)
 {

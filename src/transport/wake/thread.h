@@ -1,5 +1,5 @@
 #pragma once
-/* thread: starting and ending one, by name. */
+/* thread: starts and joins a named thread. */
 
 #include <pthread.h>
 
@@ -10,12 +10,12 @@ struct thread {
     int running;
 };
 
-/* Signals are blocked in it: they are the program's business. */
+/* Blocks all signals in the new thread, because signals are for the program to handle. */
 MUST_CHECK int thread_start(struct thread *thread, const char *name, void *(*run)(void *),
                             void *argument);
-void thread_join(struct thread *thread); /* nothing if it never ran */
+void thread_join(struct thread *thread); /* does nothing if the thread was not started */
 
-/* Ends what the library asked the system for when this thread began: to write down, at each switch
- * to it, which processor it has (rseq). It costs a thread that yields all the time a twelfth of
- * every switch; sched_getcpu is a system call from then on. */
+/* Turns off a service that the C library requested when this thread began: at each switch to the
+ * thread the kernel records on which processor it runs (rseq). For a thread that yields all the
+ * time this costs a twelfth of every switch. From then on sched_getcpu is a system call. */
 void thread_switch_lightly(void);

@@ -9,9 +9,9 @@
 
 struct report {
     bool blocks_signals;
-    bool was_told; /* which processor it has, at each switch */
-    bool is_told;
-    int processor; /* as it asked for it */
+    bool was_told; /* the kernel recorded its processor at each switch */
+    bool is_told;  /* still, after thread_switch_lightly */
+    int processor; /* from sched_getcpu */
 };
 
 static const volatile struct rseq *told(void)
@@ -34,7 +34,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-static void it_blocks_signals_and_can_switch_lightly(void **state)
+static void a_thread_blocks_signals_and_can_switch_lightly(void **state)
 {
     struct thread thread = {0};
     struct report report = {0};
@@ -43,9 +43,9 @@ static void it_blocks_signals_and_can_switch_lightly(void **state)
     thread_join(&thread); /* harmless */
     assert_true(report.blocks_signals);
     if (!report.was_told)
-        print_message("# this system tells no thread its processor\n");
+        print_message("# this system does not record a thread's processor (no rseq)\n");
     assert_false(report.is_told);
     assert_true(report.processor >= 0);
 }
 
-TEST_MAIN(TEST(it_blocks_signals_and_can_switch_lightly))
+TEST_MAIN(TEST(a_thread_blocks_signals_and_can_switch_lightly))

@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-/* Reading the clock costs as much as two or three looks at a ring. */
+/* Reading the clock costs as much as polling a ring two or three times. */
 #define TURNS_PER_CLOCK_READ 16
 
 void wait_start(struct wait *wait, nsec spin, nsec yield)
@@ -27,7 +27,7 @@ enum wait_advice wait_turn(struct wait *wait, nsec deadline)
     if (wait->spin >= 0) {
         if (waited < wait->spin)
             return WAIT_AGAIN;
-        wait->spin = -1; /* from here on every turn looks at the clock: yielding is slow anyway */
+        wait->spin = -1; /* from here on every turn reads the clock: yielding is slow anyway */
         wait->since = now;
         waited = 0;
     }

@@ -1,8 +1,7 @@
 #pragma once
-/* wait: patience that grows. A wait first polls (the answer is usually there
- * within a few microseconds), then yields the processor to whoever has work,
- * then asks its caller to block. The thresholds were measured by
- * bench/ripc --waits. */
+/* wait: waits with growing patience. A wait first polls (the answer usually arrives within a few
+ * microseconds), then yields the processor to threads that have work, then asks its caller to
+ * block. The thresholds were measured by bench/ripc --waits. */
 
 #include <stdbool.h>
 
@@ -13,16 +12,16 @@
 
 struct wait {
     nsec spin;  /* how long to poll, and then ... */
-    nsec yield; /* ... to yield */
-    nsec since; /* when the wait began; 0 before the first look at the clock */
+    nsec yield; /* ... how long to yield */
+    nsec since; /* when the wait began; 0 before the clock was first read */
     unsigned turns;
 };
 
 enum wait_advice { WAIT_AGAIN, WAIT_BLOCK, WAIT_TIMEOUT };
 
-/* Negative durations skip that stage. */
+/* A negative duration skips that stage. */
 void wait_start(struct wait *wait, nsec spin, nsec yield);
 
-/* Called after each look that found nothing; pauses or yields as it sees fit.
- * The clock is read every few turns only. */
+/* Call it after each poll that found nothing; it pauses or yields, depending on the stage. It reads
+ * the clock only every few turns. */
 enum wait_advice wait_turn(struct wait *wait, nsec deadline);
