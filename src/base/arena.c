@@ -6,15 +6,15 @@
 
 #include "base/check.h"
 
-/* Small pieces share a block; one that is larger than a block has its own. */
+/* Small pieces share a block; a piece larger than a block gets its own. */
 enum { BLOCK_SIZE = 64 * 1024 };
 
 struct arena_block {
     struct arena_block *next;
-    size_t size, used; /* with this head */
+    size_t size, used; /* including this head */
 };
 
-static_assert(sizeof(struct arena_block) <= ARENA_ALIGN, "it fits before the first piece");
+static_assert(sizeof(struct arena_block) <= ARENA_ALIGN, "the head fits before the first piece");
 
 static struct arena_block *block_add(struct arena *arena, size_t size)
 {
@@ -24,7 +24,7 @@ static struct arena_block *block_add(struct arena *arena, size_t size)
                                               : aligned_alloc(ARENA_ALIGN, whole);
     if (!block)
         return NULL;
-    /* Whichever has more room left stays the first. */
+    /* The block with more room left comes first. */
     struct arena_block *first = arena->blocks;
     bool behind = first && first->size - first->used > whole - ARENA_ALIGN - size;
     struct arena_block **link = behind ? &first->next : &arena->blocks;

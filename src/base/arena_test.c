@@ -5,7 +5,7 @@
 
 #include "base/test.h"
 
-static void pieces_are_zeroed_aligned_and_apart(void **state)
+static void pieces_are_zeroed_aligned_and_disjoint(void **state)
 {
     struct arena arena = {0};
     uint8_t *pieces[300];
@@ -36,4 +36,4 @@ static void what_is_too_large_is_refused(void **state)
     arena_fini(&arena);
 }
 
-TEST_MAIN(TEST(pieces_are_zeroed_aligned_and_apart), TEST(what_is_too_large_is_refused))
+TEST_MAIN(TEST(pieces_are_zeroed_aligned_and_disjoint), TEST(what_is_too_large_is_refused))

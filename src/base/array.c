@@ -9,7 +9,7 @@ void *array_new(size_t count, size_t size)
 {
     assert(size > 0);
     if (count > PTRDIFF_MAX / size)
-        return NULL; /* calloc would say so too, but sanitizers end the program there */
+        return NULL; /* calloc would refuse it too, but sanitizers end the program there */
     return calloc(count ? count : 1, size);
 }
 

@@ -18,7 +18,7 @@ static void a_product_that_overflows_is_refused(void **state)
     assert_null(array_new(SIZE_MAX / 2, 16));
 }
 
-static void growing_keeps_what_was_there(void **state)
+static void growing_keeps_the_items(void **state)
 {
     uint64_t *items = NULL;
     size_t capacity = 0;
@@ -45,4 +45,4 @@ static void growing_beyond_memory_changes_nothing(void **state)
 }
 
 TEST_MAIN(TEST(new_items_are_zero), TEST(a_product_that_overflows_is_refused),
-          TEST(growing_keeps_what_was_there), TEST(growing_beyond_memory_changes_nothing))
+          TEST(growing_keeps_the_items), TEST(growing_beyond_memory_changes_nothing))

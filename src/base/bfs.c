@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 
-#define SCATTERED 8 /* one write far from the last costs about as much as so many in a row */
+#define SCATTERED 8 /* one scattered write costs about as much as this many consecutive ones */
 
 static void levels_clear(struct bfs *bfs)
 {

@@ -13,7 +13,7 @@ static void search(struct bfs *bfs, bool joined[NODES][NODES])
                 bfs_visit(bfs, v, w);
 }
 
-/* Floyd and Warshall's method is the oracle for all distances. */
+/* Floyd and Warshall's method computes all distances for comparison. */
 static void distances_find(bool joined[NODES][NODES], uint32_t hops[NODES][NODES])
 {
     for (uint32_t a = 0; a < NODES; a++)
@@ -34,7 +34,7 @@ static void levels_are_distances(void **state)
     for (int turn = 0; turn < 50; turn++) {
         bool joined[NODES][NODES];
         uint32_t hops[NODES][NODES], reached = 0;
-        for (uint32_t a = 0; a < NODES; a++) /* arcs one way, so that order matters */
+        for (uint32_t a = 0; a < NODES; a++) /* arcs in one direction, so that order matters */
             for (uint32_t b = 0; b < NODES; b++)
                 joined[a][b] = rng_below(&rng, 16) == 0;
         distances_find(joined, hops);
@@ -50,12 +50,12 @@ static void levels_are_distances(void **state)
         assert_int_equal(bfs.order[0], from);
         for (uint32_t i = 1; i < bfs.count; i++)
             assert_true(bfs.level[bfs.order[i]] >= bfs.level[bfs.order[i - 1]]);
-        bfs_clear(&bfs); /* the next turn starts on the same memory */
+        bfs_clear(&bfs); /* the next turn reuses the memory */
     }
     bfs_fini(&bfs);
 }
 
-static void a_node_is_met_once(void **state)
+static void a_node_is_reached_once(void **state)
 {
     struct bfs bfs;
     uint32_t v;
@@ -72,8 +72,8 @@ static void a_node_is_met_once(void **state)
     bfs_fini(&bfs);
 }
 
-/* A second start after the end searches another part, behind the first. */
-static void parts_follow_each_other(void **state)
+/* A second start after the end searches another part; its nodes follow the first. */
+static void a_second_start_searches_another_part(void **state)
 {
     bool joined[NODES][NODES] = {{0}};
     joined[0][1] = joined[1][0] = joined[2][3] = joined[3][2] = true;
@@ -92,4 +92,5 @@ static void parts_follow_each_other(void **state)
     bfs_fini(&bfs);
 }
 
-TEST_MAIN(TEST(levels_are_distances), TEST(a_node_is_met_once), TEST(parts_follow_each_other))
+TEST_MAIN(TEST(levels_are_distances), TEST(a_node_is_reached_once),
+          TEST(a_second_start_searches_another_part))

@@ -1,15 +1,15 @@
 #pragma once
-/* bitset: a set of small numbers, one bit each, in an array of 64-bit words that
- * belongs to the caller. Number i is bit i % 64 of word i / 64.
+/* bitset: a set of small numbers, one bit each, in an array of 64-bit words that the caller owns.
+ * Number i is bit i % 64 of word i / 64.
  *
- * Sets whose words are _Atomic take bitset_word and bitset_bit, so that each
- * access names its memory order. */
+ * Sets with _Atomic words use bitset_word and bitset_bit, so that each access names its memory
+ * order. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Words of a set of the numbers below `count`. */
+/* How many words a set of the numbers below `count` needs. */
 static inline size_t bitset_words(size_t count)
 {
     return count / 64 + (count % 64 > 0);
@@ -46,8 +46,8 @@ static inline void bitset_put(uint64_t *set, size_t number, bool member)
     set[number / 64] = (set[number / 64] & ~bitset_bit(number)) | (uint64_t)member << number % 64;
 }
 
-/* Removes the lowest number of one word of a set, which is not empty, and
- * returns it. `word` is the index of the word in its set. */
+/* Removes the lowest number from one word of a set and returns it. The word must not be empty;
+ * `word` is its index in the set. */
 static inline size_t bitset_take_lowest(uint64_t *left, size_t word)
 {
     size_t number = 64 * word + (size_t)__builtin_ctzll(*left);

@@ -7,8 +7,8 @@
 
 #define COUNT 200
 
-/* A byte for each number is the oracle: a set never touches another number. */
-static void a_set_holds_what_was_put_into_it(void **state)
+/* Compares with one byte for each number: an operation never changes another number. */
+static void a_set_contains_what_was_added(void **state)
 {
     uint64_t set[4] = {0};
     uint8_t member[COUNT] = {0};
@@ -38,7 +38,7 @@ static void a_set_holds_what_was_put_into_it(void **state)
     }
 }
 
-static void words_hold_all_numbers_and_no_more(void **state)
+static void the_number_of_words_is_exact(void **state)
 {
     static const size_t known[][2] = {{0, 0},  {1, 1},   {63, 1}, {64, 1},
                                       {65, 2}, {128, 2}, {129, 3}};
@@ -47,7 +47,7 @@ static void words_hold_all_numbers_and_no_more(void **state)
     assert_int_equal(bitset_words(SIZE_MAX), SIZE_MAX / 64 + 1);
 }
 
-static void a_word_and_a_bit_name_a_number(void **state)
+static void a_word_and_a_bit_identify_a_number(void **state)
 {
     for (size_t number = 0; number < COUNT; number++) {
         uint64_t set[4] = {0};
@@ -73,5 +73,5 @@ static void numbers_are_taken_from_the_lowest_on(void **state)
     assert_int_equal(taken, count);
 }
 
-TEST_MAIN(TEST(a_set_holds_what_was_put_into_it), TEST(words_hold_all_numbers_and_no_more),
-          TEST(a_word_and_a_bit_name_a_number), TEST(numbers_are_taken_from_the_lowest_on))
+TEST_MAIN(TEST(a_set_contains_what_was_added), TEST(the_number_of_words_is_exact),
+          TEST(a_word_and_a_bit_identify_a_number), TEST(numbers_are_taken_from_the_lowest_on))

@@ -1,8 +1,9 @@
 #pragma once
-/* bytes: cursors over memory, so that codecs read like the format.
+/* bytes: cursors over memory, so that encoders and decoders read like the format.
  *
- * Integers travel in network order. A reader that runs out returns zeroes and
- * remembers it, so one look at `failed` covers all fields; a writer likewise. */
+ * Integers travel in network order. A reader that runs out of bytes returns zeros and sets
+ * `failed`, so one check of it covers all fields. A writer that runs out of room sets `failed`,
+ * too. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ static inline struct writer writer_make(void *data, size_t size)
     return (struct writer){data, size, false};
 }
 
-/* The next `size` bytes in place, or NULL. */
+/* Returns the next `size` bytes in place, or NULL. */
 static inline const uint8_t *read_bytes(struct reader *in, size_t size)
 {
     const uint8_t *at = in->next;

@@ -35,13 +35,13 @@ static void a_short_input_fails_for_good(void **state)
     assert_int_equal(read_u16(&in), 0x0102);
     assert_int_equal(read_u32(&in), 0);
     assert_true(in.failed);
-    assert_int_equal(read_u8(&in), 0); /* though one byte would be there */
+    assert_int_equal(read_u8(&in), 0); /* although a byte is left */
     read_copy(&in, rest, sizeof rest);
     assert_int_equal(rest[0] | rest[3], 0);
     assert_null(read_bytes(&in, 0));
 }
 
-static void a_full_output_takes_nothing_more(void **state)
+static void a_full_output_refuses_more(void **state)
 {
     uint8_t data[4] = {0};
     struct writer out = writer_make(data, 3);
@@ -53,4 +53,4 @@ static void a_full_output_takes_nothing_more(void **state)
 }
 
 TEST_MAIN(TEST(numbers_come_back_in_network_order), TEST(a_short_input_fails_for_good),
-          TEST(a_full_output_takes_nothing_more))
+          TEST(a_full_output_refuses_more))

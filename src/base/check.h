@@ -1,9 +1,9 @@
 #pragma once
 /* check: assertions that stay on in every build.
  *
- * `assert` guards against our own mistakes and is never compiled out (the
- * build never defines NDEBUG). `check_slow` calls a function that walks a
- * whole structure, in debug and sanitizer builds (WEFT_SLOW_CHECKS). */
+ * `assert` guards against our own mistakes and is never compiled out (the build never defines
+ * NDEBUG). `check_slow` calls a function that walks a whole structure, in debug and sanitizer
+ * builds (WEFT_SLOW_CHECKS). */
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #pragma once
-/* compare: which of two numbers comes first, as qsort and bsearch ask for it; the least and the
- * most of two. */
+/* compare: the order of two numbers, as qsort and bsearch need it; the smaller and the larger of
+ * two. */
 
 #include <stdint.h>
 
@@ -10,7 +10,7 @@ static inline int compare_u64(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* The same of two elements of an array of numbers. */
+/* The same for two elements of an array of numbers. */
 static inline int compare_u64_items(const void *left, const void *right)
 {
     return compare_u64(*(const uint64_t *)left, *(const uint64_t *)right);

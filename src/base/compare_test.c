@@ -9,12 +9,12 @@ static void the_lower_number_comes_first(void **state)
     assert_true(compare_u64(1, 2) < 0);
     assert_true(compare_u64(2, 1) > 0);
     assert_int_equal(compare_u64(2, 2), 0);
-    /* Not by a difference, which is cut off. */
+    /* A difference, cut to an int, would be wrong here. */
     assert_true(compare_u64(0, UINT64_MAX) < 0);
     assert_true(compare_u64(UINT64_C(1) << 32, 0) > 0);
 }
 
-static void the_least_and_the_most_are_found(void **state)
+static void the_smaller_and_the_larger_are_found(void **state)
 {
     assert_int_equal(least_u32(3, UINT32_MAX), 3);
     assert_int_equal(least_u32(4, 3), 3);
@@ -35,5 +35,5 @@ static void numbers_are_sorted_and_found(void **state)
     assert_ptr_equal(bsearch(&wanted, numbers, 6, sizeof wanted, compare_u64_items), &numbers[4]);
 }
 
-TEST_MAIN(TEST(the_lower_number_comes_first), TEST(the_least_and_the_most_are_found),
+TEST_MAIN(TEST(the_lower_number_comes_first), TEST(the_smaller_and_the_larger_are_found),
           TEST(numbers_are_sorted_and_found))

@@ -22,9 +22,9 @@ const char *err_text(enum err err)
     assert_unreachable();
 }
 
-/* A reason may quote a stranger's file: a control character in it could end
- * the line early or speak to the terminal, and what is no UTF-8, such as a
- * character that was cut, would make the whole output none. */
+/* A reason may quote a foreign file: a control character in it could end the line early or control
+ * the terminal, and bytes that are not UTF-8, such as a truncated character, would make the whole
+ * output invalid. */
 static void why_clean(struct why *why)
 {
     char *at = why->text, *end = at + strlen(at);
@@ -38,8 +38,8 @@ static void why_clean(struct why *why)
     }
 }
 
-/* What is quoted comes first and the reason last: of a line too long for both
- * the middle goes. Without memory for all of it the end is cut after all. */
+/* The quotation comes first and the reason last, so the middle of a line that is too long is left
+ * out. Without memory for the whole line its end is cut instead. */
 __attribute__((format(printf, 3, 0))) static void why_shorten(struct why *why, size_t size,
                                                               const char *format, va_list args)
 {

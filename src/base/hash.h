@@ -1,6 +1,6 @@
 #pragma once
-/* hash: mixing numbers. Good enough to tell damaged from whole and equal from different; no
- * defence against somebody who wants a collision. The same on every machine. */
+/* hash: mixes numbers. Good enough to detect damage and differences; no defence against deliberate
+ * collisions. The result is the same on every machine. */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 #pragma once
-/* heap: numbered things, the one with the least key first, for Dijkstra's
- * algorithm. The keys belong to the user, who may lower the key of a thing in the
- * heap and then says so. Each has four children: a thing is lowered more often
- * than one is taken out. Equal keys come out in no particular order. */
+/* heap: numbered items, smallest key first, for Dijkstra's algorithm. The keys belong to the
+ * caller, who may lower the key of an item in the heap and then calls heap_lowered. Each item has
+ * four children, because keys are lowered more often than items are taken out. Equal keys come out
+ * in no particular order. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,13 +11,13 @@
 #include "base/err.h"
 
 struct heap {
-    const double *key; /* borrowed; per thing */
+    const double *key; /* borrowed; per item */
     uint32_t *things;  /* owned; the heap */
-    uint32_t *slot;    /* owned; per thing in the heap: where it stands */
-    uint32_t count;    /* of things in the heap */
+    uint32_t *slot;    /* owned; per item in the heap: its place */
+    uint32_t count;    /* items in the heap */
 };
 
-/* Empty, for things numbered below `most`. False when memory is short; heap_fini is
+/* Makes an empty heap for items numbered below `most`. False if there is no memory; heap_fini is
  * allowed even then. */
 MUST_CHECK bool heap_init(struct heap *heap, const double *key, uint32_t most);
 void heap_fini(struct heap *heap);
@@ -28,7 +28,7 @@ static inline void heap_put(struct heap *heap, uint32_t slot, uint32_t thing)
     heap->slot[thing] = slot;
 }
 
-/* The thing, which is in the heap, has a lower key now. */
+/* Call this when the key of an item in the heap was lowered. */
 static inline void heap_lowered(struct heap *heap, uint32_t thing)
 {
     uint32_t slot = heap->slot[thing];
@@ -43,14 +43,14 @@ static inline void heap_lowered(struct heap *heap, uint32_t thing)
     heap_put(heap, slot, thing);
 }
 
-/* The thing, which is not in the heap, goes into it as if its key were infinite; if
- * it is not, heap_lowered must follow. */
+/* Adds an item that is not in the heap, as if its key were infinite; if it is not, call
+ * heap_lowered next. */
 static inline void heap_add(struct heap *heap, uint32_t thing)
 {
     heap_put(heap, heap->count++, thing);
 }
 
-/* Takes out the thing with the least key; the heap is not empty. */
+/* Takes out the item with the smallest key; the heap must not be empty. */
 static inline uint32_t heap_take(struct heap *heap)
 {
     assert(heap->count > 0);

@@ -5,7 +5,7 @@
 
 #define THINGS 60u
 
-/* What is in the heap, and its least key, by looking at all things. */
+/* What is in the heap, and its smallest key, found by examining all items. */
 struct model {
     double key[THINGS];
     bool in[THINGS];
@@ -59,7 +59,7 @@ static void the_least_key_comes_out_first(void **state)
     heap_fini(&heap);
 }
 
-/* All of them at once, so that the heap is full and every level of it is used. */
+/* All items at once, so that the heap is full and every level of it is used. */
 static void a_full_heap_sorts(void **state)
 {
     struct rng rng = rng_make(4, 0);

@@ -7,15 +7,15 @@
 
 #define ID_MAP_CAPACITY_MIN 8
 
-/* Ids may be consecutive or chosen by a peer: a multiplicative hash spreads
- * the first; the second can at worst make a map slow that holds a peer's own. */
+/* Ids may be consecutive or chosen by a peer. A multiplicative hash spreads consecutive ids; ids
+ * chosen by a peer can at worst slow down a map of that peer's own ids. */
 static size_t id_map_home(const struct id_map *map, uint64_t id)
 {
     uint64_t hash = id * 0x9e3779b97f4a7c15u;
     return (size_t)(hash ^ hash >> 32) & map->mask;
 }
 
-/* The slot of the id, or the free one where it would go. */
+/* The slot of the id, or the free slot for it. */
 static size_t id_map_find(const struct id_map *map, uint64_t id)
 {
     size_t at = id_map_home(map, id);
@@ -70,7 +70,7 @@ void *id_map_take(struct id_map *map, uint64_t id)
     void *value = map->slots[hole].value;
     if (!value)
         return NULL;
-    /* Shift back whoever was pushed past the hole by it. */
+    /* Moves back the entries that were displaced past the hole. */
     for (size_t at = (hole + 1) & map->mask; map->slots[at].value; at = (at + 1) & map->mask) {
         size_t home = id_map_home(map, map->slots[at].id);
         if (((at - home) & map->mask) >= ((at - hole) & map->mask)) {

@@ -1,6 +1,6 @@
 #pragma once
-/* id_map: pointers by 64-bit ids. Open addressing with linear probing and
- * removal by shifting back, so that it never fills with tombstones. */
+/* id_map: maps 64-bit ids to pointers. Open addressing with linear probing; removal moves entries
+ * back, so that the map never fills with tombstones. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,18 +19,18 @@ struct id_map_slot {
     void *value; /* NULL: free */
 };
 
-void id_map_fini(struct id_map *map); /* the values are not its own */
+void id_map_fini(struct id_map *map); /* does not free the values */
 
-/* NULL if there is none. */
+/* NULL if the id is not in the map. */
 void *id_map_get(const struct id_map *map, uint64_t id);
 
-/* Adds or replaces. The value is not NULL. False without memory, and then the
- * map is as it was. */
+/* Adds or replaces. The value must not be NULL. False if there is no memory; then the map is
+ * unchanged. */
 MUST_CHECK bool id_map_put(struct id_map *map, uint64_t id, void *value);
 
-/* Takes out; NULL if there was none. */
+/* Removes the entry and returns its value; NULL if there was none. */
 void *id_map_take(struct id_map *map, uint64_t id);
 
-/* Walks in no particular order: `cursor` starts at 0; NULL at the end. Nothing
- * may be put or taken meanwhile. */
+/* Walks in no particular order: `cursor` starts at 0; NULL at the end. Nothing may be put or taken
+ * meanwhile. */
 void *id_map_next(const struct id_map *map, size_t *cursor);

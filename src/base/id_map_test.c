@@ -17,7 +17,7 @@ static void agrees_with_an_array_under_random_changes(void **state)
     print_message("# seed %llu\n", (unsigned long long)seed);
     for (unsigned step = 0; step < 200000; step++) {
         uint64_t at = rng_below(&rng, IDS);
-        uint64_t id = at % 2 ? at << 40 : at; /* both dense and far apart */
+        uint64_t id = at % 2 ? at << 40 : at; /* some dense, some far apart */
         switch (rng_below(&rng, 3)) {
         case 0:
             model[at] = &values[rng_below(&rng, IDS)];

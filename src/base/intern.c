@@ -1,6 +1,5 @@
-/* intern: a table of slots with linear probing, at most half full. Taking away
- * the youngest record only is what keeps that simple: nothing was ever placed
- * further on because of it. */
+/* intern: a table of slots with linear probing, at most half full. Only the newest record can be
+ * removed, which keeps removal simple: no other record was displaced because of it. */
 #include "base/intern.h"
 
 #include <stdlib.h>
@@ -29,7 +28,7 @@ static uint32_t record_hash(const struct intern *intern, const void *record)
     return (uint32_t)hash;
 }
 
-/* The slot that holds the record, or the free one where it would go. */
+/* The slot that contains the record, or the free slot for it. */
 static uint32_t slot_find(const struct intern *intern, const void *record)
 {
     uint32_t slot = record_hash(intern, record) & intern->slot_mask;
@@ -43,7 +42,7 @@ void intern_clear(struct intern *intern)
 {
     if (!intern->slots)
         return;
-    /* one by one where that is less than the whole table */
+    /* One by one if that is cheaper than clearing the whole table. */
     if (intern->count < intern->slot_mask / 16)
         while (intern->count)
             intern_pop(intern);

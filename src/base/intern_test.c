@@ -7,8 +7,8 @@
 
 enum { SEED = 5, RANGE = 40, STEPS = 40000 };
 
-/* Random adding, finding, popping and clearing, against a plain list. */
-static void against_a_list(void **state)
+/* Adds, finds, pops and clears at random, and compares with a plain list. */
+static void numbering_agrees_with_a_list(void **state)
 {
     struct rng rng = rng_make(SEED, 0);
     struct intern intern = {.size = 2 * sizeof(uint32_t)};
@@ -43,7 +43,7 @@ static void against_a_list(void **state)
     assert_null(intern.slots);
 }
 
-static void clearing_a_full_and_a_sparse_table(void **state)
+static void full_and_sparse_tables_are_cleared(void **state)
 {
     struct intern intern = {.size = sizeof(uint32_t)};
     uint32_t number;
@@ -58,4 +58,4 @@ static void clearing_a_full_and_a_sparse_table(void **state)
     intern_fini(&intern);
 }
 
-TEST_MAIN(TEST(against_a_list), TEST(clearing_a_full_and_a_sparse_table))
+TEST_MAIN(TEST(numbering_agrees_with_a_list), TEST(full_and_sparse_tables_are_cleared))

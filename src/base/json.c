@@ -20,7 +20,7 @@ static void json_line(struct json *json)
         text_puts(json->out, "  ");
 }
 
-/* Everything that may stand before an item: a comma, a new line. */
+/* Writes what precedes an item: a comma, a new line. */
 static void json_item(struct json *json)
 {
     if (json->keyed) {

@@ -1,6 +1,6 @@
 #pragma once
-/* json: a writer that cannot produce bad JSON. It appends to a text the
- * caller owns; running out of memory shows in text_ok. */
+/* json: a writer that cannot produce invalid JSON. It appends to a text that the caller owns;
+ * text_ok shows whether memory ran out. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ struct json {
     int depth;
     bool indent;                /* one item per line; else all on one */
     bool begun[JSON_DEPTH_MAX]; /* this level already has an item */
-    bool keyed;                 /* a key was written, its value comes next */
+    bool keyed;                 /* a key was written; its value follows */
 };
 
 struct json json_make(struct text *out, bool indent);
@@ -30,11 +30,11 @@ void json_string(struct json *json, const char *value);
 void json_uint(struct json *json, uint64_t value);
 void json_int(struct json *json, int64_t value);
 void json_wide(struct json *json, uint128 value);
-void json_number(struct json *json, double value); /* shortest that reads back; NaN is null */
+void json_number(struct json *json, double value); /* shortest form that reads back; NaN is null */
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
 
-/* key and value at once, for the common case of an object's field */
+/* Key and value at once, for a field of an object. */
 void json_put_string(struct json *json, const char *key, const char *value);
 void json_put_uint(struct json *json, const char *key, uint64_t value);
 void json_put_number(struct json *json, const char *key, double value);

@@ -1,8 +1,7 @@
-/* json_reader: a stack of one bit per open bracket and a cursor.
+/* json_reader: a cursor, and a stack with one bit per open bracket.
  *
- * Invariants: `at` never passes `end`; line_at is one more than the newlines
- * before `at`; depth counts the open brackets. Bytes of a string are checked
- * as UTF-8 where they are copied. */
+ * Invariants: `at` never passes `end`; line_at is one more than the number of newlines before `at`;
+ * depth counts the open brackets. Bytes of a string are checked as UTF-8 when they are copied. */
 #include "base/json_reader.h"
 
 #include <string.h>

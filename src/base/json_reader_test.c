@@ -5,7 +5,7 @@
 
 #include "base/test.h"
 
-/* The events of a document as letters, each value's text after it. */
+/* Writes the events of a document as letters, each followed by the text of its value. */
 static enum err trace(const char *data, size_t size, struct text *out, struct why *why)
 {
     static const char letters[] = "$o}a]ksntf0N";
@@ -44,7 +44,7 @@ static void events_follow_the_document(void **state)
     }
 }
 
-static void what_is_not_json_is_refused_with_its_line(void **state)
+static void invalid_json_is_refused_with_its_line(void **state)
 {
     static const struct {
         const char *document, *reason;
@@ -105,7 +105,7 @@ static void items_are_read_until_their_container_ends(void **state)
     assert_int_equal(items, 3);
     assert_int_equal(reader.event, JSON_OBJECT_END);
     assert_int_equal(json_reader_next(&reader), OK);
-    err = ERR_USAGE; /* of the caller: nothing more is read */
+    err = ERR_USAGE; /* an error of the caller: nothing more is read */
     assert_false(json_reader_more(&reader, &err));
     assert_int_equal(err, ERR_USAGE);
     json_reader_fini(&reader);
@@ -163,6 +163,6 @@ static void typed_values_are_checked(void **state)
     json_reader_fini(&reader);
 }
 
-TEST_MAIN(TEST(events_follow_the_document), TEST(what_is_not_json_is_refused_with_its_line),
+TEST_MAIN(TEST(events_follow_the_document), TEST(invalid_json_is_refused_with_its_line),
           TEST(items_are_read_until_their_container_ends), TEST(an_error_ends_the_items),
           TEST(depth_is_bounded), TEST(typed_values_are_checked))

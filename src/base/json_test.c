@@ -21,7 +21,7 @@ static void an_object_is_written_with_commas_only_between(void **state)
     text_fini(&text);
 }
 
-static void indented_items_stand_on_their_own_lines(void **state)
+static void indented_items_have_their_own_lines(void **state)
 {
     struct text text = {0};
     struct json json = json_make(&text, true);
@@ -63,5 +63,5 @@ static void numbers_read_back_exactly_and_nan_is_null(void **state)
 }
 
 TEST_MAIN(TEST(an_object_is_written_with_commas_only_between),
-          TEST(indented_items_stand_on_their_own_lines), TEST(strings_are_escaped),
+          TEST(indented_items_have_their_own_lines), TEST(strings_are_escaped),
           TEST(numbers_read_back_exactly_and_nan_is_null))

@@ -1,7 +1,6 @@
 #pragma once
-/* list: doubly linked, intrusive, circular: the head is a node that holds
- * nothing. A node that is in no list points at itself, so removing it twice is
- * harmless. The list owns nothing. */
+/* list: doubly linked, intrusive, circular: the head is a node without contents. A node that is in
+ * no list points at itself, so removing it twice is harmless. The list owns nothing. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,19 +40,19 @@ static inline void list_remove(struct list *node)
     list_init(node);
 }
 
-/* The first node, taken out; NULL if there is none. */
+/* Removes and returns the first node; NULL if there is none. */
 static inline struct list *list_take(struct list *list)
 {
     struct list *node = list->next;
     if (node == list)
         return NULL;
     list_remove(node);
-    assert(list->next != node); /* so that an analyser sees it, too: whoever frees it may go on */
+    assert(list->next != node); /* tells analysers that freeing the node is safe */
     return node;
 }
 
-/* The body may remove `node`, and no other. A name that is declared stands in no
- * parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
+/* The body may remove `node`, but no other. A declared name has no parentheses.
+ * NOLINTBEGIN(bugprone-macro-parentheses) */
 #define list_each(head, node)                                                                      \
     for (struct list *node = (head)->next, *node##_next = node->next; node != (head);              \
          node = node##_next, node##_next = node->next)

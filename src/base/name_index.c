@@ -1,5 +1,5 @@
-/* name_index: a table of slots with linear probing, at most half full. Letters
- * lie in one growing text, so a hundred thousand names are a few allocations. */
+/* name_index: a table of slots with linear probing, at most half full. The names are in one growing
+ * text, so a hundred thousand names take a few allocations. */
 #include "base/name_index.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ void name_index_fini(struct name_index *index)
     *index = (struct name_index){0};
 }
 
-/* FNV-1a, then a mixing step: without it numbers in a row share low bits. */
+/* FNV-1a, then a mixing step: without it consecutive numbers share low bits. */
 static uint32_t name_hash(const char *name, size_t size)
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -27,7 +27,7 @@ static uint32_t name_hash(const char *name, size_t size)
     return (uint32_t)(hash >> 32);
 }
 
-/* The slot that holds the name, or the free one where it would go. */
+/* The slot that contains the name, or the free slot for it. */
 static uint32_t slot_find(const struct name_index *index, const char *name, size_t size,
                           uint32_t hash)
 {

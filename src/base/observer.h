@@ -1,12 +1,12 @@
 #pragma once
-/* observer: whom a long piece of work tells how far it has come. */
+/* observer: receives the progress of a long piece of work. */
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* `told` hears now and then at which stage the work is, "edge connectivity", and
- * how much of that is done; a total of 0 where nobody counts. The names of
- * stages are constants. A zeroed observer does not listen. */
+/* `told` is called now and then with the current stage, for example "edge connectivity", and how
+ * much of it is done; the total is 0 if it is unknown. The names of stages are constants. A zeroed
+ * observer receives nothing. */
 struct observer {
     void (*told)(void *context, const char *stage, uint64_t done, uint64_t total);
     void *context;

@@ -50,8 +50,8 @@ uint64_t rng_next(struct rng *rng)
 uint64_t rng_below(struct rng *rng, uint64_t bound)
 {
     assert(bound > 0);
-    /* Lemire's method: the high half of a product is uniform once the few low
-     * halves that would favour some values are drawn again. */
+    /* Lemire's method: the high half of the product is uniform once the few low halves that would
+     * favour some values are drawn again. */
     uint64_t draw = rng_next(rng);
     uint128 product = (uint128)draw * bound;
     if ((uint64_t)product < bound) {

@@ -1,10 +1,9 @@
 #pragma once
 /* rng: randomness as a value.
  *
- * Philox4x32-10 (Salmon et al., SC 2011): the n-th draw of a stream is a pure
- * function of (seed, stream, n), so a result depends on neither the machine,
- * the number of threads nor the order of evaluation. Give every independent
- * use its own stream. */
+ * Philox4x32-10 (Salmon et al., SC 2011): the n-th draw of a stream is a pure function of (seed,
+ * stream, n), so a result depends on neither the machine nor the number of threads nor the order of
+ * evaluation. Give each independent use its own stream. */
 
 #include <stdint.h>
 
@@ -29,5 +28,5 @@ uint64_t rng_below(struct rng *rng, uint64_t bound);
 /* Uniform in [0, 1), 53 bits. */
 double rng_unit(struct rng *rng);
 
-/* Fisher and Yates' shuffle of ids. */
+/* Fisher and Yates' shuffle. */
 void rng_shuffle(struct rng *rng, uint32_t *items, uint32_t count);

@@ -1,7 +1,6 @@
 #pragma once
-/* test: what every unit test begins with. cmocka's header wants these four
- * before it. Assertions inside the code under test end the test program, as
- * they would end weft. */
+/* test: the beginning of every unit test. cmocka's header needs these four headers before it. A
+ * failed assertion inside the code under test ends the test program, as it would end weft. */
 
 #include <math.h>
 #include <setjmp.h>

@@ -44,7 +44,7 @@ void text_puts(struct text *text, const char *string)
 
 void text_wide(struct text *text, uint128 value)
 {
-    char digits[39]; /* 2^128 has so many */
+    char digits[39]; /* 2^128 has 39 digits */
     size_t at = sizeof digits;
     do {
         digits[--at] = (char)('0' + (int)(value % 10));

@@ -1,9 +1,9 @@
 #pragma once
-/* text: output that grows in memory before anybody writes it to a file, so
- * that a failure half-way leaves no half-written file.
+/* text: output that grows in memory before it is written to a file, so that a failure half-way
+ * leaves no half-written file.
  *
- * Running out of memory is remembered, not reported at each call: write
- * everything, then ask text_ok once. */
+ * A failed allocation is remembered, not reported by each call: write everything, then check
+ * text_ok once. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "base/wide.h"
 
 struct text {
-    char *data; /* owned; always ends in a zero byte once anything was added */
+    char *data; /* owned; ends in a zero byte once anything was added */
     size_t size;
     size_t capacity;
     bool failed;
@@ -29,6 +29,6 @@ void text_printf(struct text *text, const char *format, ...) __attribute__((form
 /* "1 cable", "2 cables". */
 void text_count(struct text *text, uint64_t count, const char *one, const char *many);
 
-/* The words of a string, spaces and newlines between them, as a paragraph:
- * lines of at most `width` columns (a longer word stands alone), each indented. */
+/* Writes the words of a string, separated by spaces or newlines, as a paragraph: indented lines of
+ * at most `width` columns (a longer word gets its own line). */
 void text_wrap(struct text *text, const char *string, size_t size, int indent, int width);

@@ -52,7 +52,7 @@ static void paragraphs_are_wrapped_between_words(void **state)
     text_fini(&text);
 }
 
-static void one_is_not_many(void **state)
+static void counts_use_singular_and_plural(void **state)
 {
     struct text text = {0};
     for (uint64_t count = 0; count < 3; count++)
@@ -76,4 +76,4 @@ static void wide_numbers_are_decimal(void **state)
 
 TEST_MAIN(TEST(pieces_are_joined), TEST(a_long_piece_is_not_cut),
           TEST(a_refused_allocation_is_remembered), TEST(paragraphs_are_wrapped_between_words),
-          TEST(one_is_not_many), TEST(wide_numbers_are_decimal))
+          TEST(counts_use_singular_and_plural), TEST(wide_numbers_are_decimal))

@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 
-/* Size of the well-formed character at the start, or 0. */
+/* Returns the size of the well-formed character at the start, or 0. */
 static size_t character_size(const unsigned char *at, size_t left)
 {
     if (at[0] < 0x80)

@@ -22,7 +22,7 @@ static void every_character_is_put_and_accepted(void **state)
     assert_memory_equal(bytes, "\xe2\x82\xac", 3);
 }
 
-static void bad_bytes_are_found_where_they_are(void **state)
+static void the_position_of_invalid_bytes_is_found(void **state)
 {
     static const char *const bad[] = {"ab\x80",
                                       "ab\xc0\xaf",
@@ -48,4 +48,4 @@ static void control_characters_are_those_of_unicode(void **state)
 }
 
 TEST_MAIN(TEST(control_characters_are_those_of_unicode), TEST(every_character_is_put_and_accepted),
-          TEST(bad_bytes_are_found_where_they_are))
+          TEST(the_position_of_invalid_bytes_is_found))

@@ -25,7 +25,7 @@ pid_t child_start(void (*run)(void *argument), void *argument)
         return child < 0 ? -errno : child;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
-        _exit(1); /* it was gone before we asked */
+        _exit(1); /* the parent died before prctl took effect */
     signal(SIGPIPE, SIG_IGN);
     run(argument);
     _exit(0);
@@ -51,7 +51,7 @@ bool children_add(struct children *children, void (*run)(void *argument), void *
     return children->ends[index].fd >= 0;
 }
 
-/* One has ended: was it well? */
+/* Reaps a child that has ended; true if it succeeded. */
 static bool children_take(struct children *children, uint32_t index)
 {
     int status;
@@ -98,13 +98,13 @@ static int entry_remove(const char *path, const struct stat *status, int kind, s
     return 0;
 }
 
-/* The keeper makes the folder, not we: there is no moment at which we could die and leave it. Waits
- * until nobody holds our end of its life any more; besides us, children that we forked hold it, and
- * they do not outlive us. */
+/* The keeper, not we, makes the folder, so there is no moment at which we could die and leave it
+ * behind. It waits until no process has our end of the `life` socket open any more; besides us,
+ * only children that we forked have it open, and they do not outlive us. */
 static _Noreturn void folder_keep(char *path, int life)
 {
     char nothing;
-    setsid(); /* a Ctrl-C is not for us */
+    setsid(); /* Ctrl-C must not reach the keeper */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
@@ -118,7 +118,7 @@ static _Noreturn void folder_keep(char *path, int life)
     _exit(0);
 }
 
-/* What the keeper says: where the folder is, or a negative errno. */
+/* Receives the keeper's report: the path of the folder, or a negative errno. */
 static int folder_hear(struct child_folder *folder)
 {
     int error;
@@ -134,7 +134,7 @@ int child_folder_make(struct child_folder *folder)
     const char *base = getenv("TMPDIR");
     int life[2], size = snprintf(folder->path, sizeof folder->path, "%s/weft-measured-XXXXXX",
                                  base && *base ? base : "/tmp");
-    if (size >= CHILD_FOLDER_SIZE) /* sockets lie in it, whose paths are short */
+    if (size >= CHILD_FOLDER_SIZE) /* short, because sockets will be in it */
         strcpy(folder->path, "/tmp/weft-measured-XXXXXX");
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, life) < 0)
         return -errno;

@@ -35,10 +35,10 @@ static void a_killed_child_is_gone(void **state)
     child_kill(child);
     assert_int_equal(kill(child, 0), -1);
     assert_int_equal(errno, ESRCH);
-    child_kill(0); /* none */
+    child_kill(0); /* no child */
 }
 
-/* The middle process starts a child, says which, and dies. */
+/* The middle process starts a child, reports its id, and is killed. */
 static void middle_run(void *argument)
 {
     const int *pipe_ends = argument;
@@ -79,7 +79,7 @@ static void children_are_waited_for_together(void **state)
     assert_int_equal(kill(sleeper, 0), -1);
 
     assert_true(children_add(&children, sleep_long, NULL));
-    assert_false(children_wait(&children, clock_now())); /* the moment has come */
+    assert_false(children_wait(&children, clock_now())); /* the time is up at once */
     children_end(&children);
 }
 
@@ -89,7 +89,7 @@ static bool exists(const char *path)
     return stat(path, &status) == 0;
 }
 
-static void a_folder_goes_with_what_is_in_it(void **state)
+static void a_folder_is_removed_with_its_contents(void **state)
 {
     struct child_folder folder;
     char path[CHILD_FOLDER_SIZE + 8];
@@ -105,4 +105,4 @@ static void a_folder_goes_with_what_is_in_it(void **state)
 
 TEST_MAIN(TEST(a_child_runs_its_function_and_ends), TEST(a_killed_child_is_gone),
           TEST(no_child_outlives_its_parent), TEST(children_are_waited_for_together),
-          TEST(a_folder_goes_with_what_is_in_it))
+          TEST(a_folder_is_removed_with_its_contents))

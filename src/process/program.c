@@ -1,6 +1,6 @@
-/* program: program_run passes input and output through files in memory rather than pipes:
- * a full file in memory blocks neither process, and a program that does not read its input
- * raises no signal here. */
+/* program: program_run passes input and output through memory files rather than pipes: a memory
+ * file never blocks either process, and a program that does not read its input raises no signal
+ * here. */
 #include "process/program.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 extern char **environ;
 
-/* A session of its own, and no signal blocked or ignored. */
+/* Gives the program a new session, with no signal blocked or ignored. */
 static int attributes_detach(posix_spawnattr_t *attributes)
 {
     sigset_t none, all;

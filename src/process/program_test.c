@@ -18,7 +18,7 @@ static struct program run(const char *const *words, const char *input)
     return program;
 }
 
-static void input_goes_in_and_output_comes_out(void **state)
+static void input_and_output_are_passed_through(void **state)
 {
     const char *const words[] = {"sh", "-c", "read word; echo got $word; echo bad >&2; exit 3",
                                  NULL};
@@ -40,7 +40,7 @@ static void input_that_is_not_read_raises_no_signal(void **state)
     program_fini(&program);
 }
 
-static void a_program_that_is_not_there_is_missing(void **state)
+static void an_unknown_program_is_reported_missing(void **state)
 {
     const char *const words[] = {"weft-has-no-such-program", NULL};
     struct program program = run(words, "");
@@ -48,7 +48,7 @@ static void a_program_that_is_not_there_is_missing(void **state)
     program_fini(&program);
 }
 
-static void a_signal_shows_in_the_status(void **state)
+static void a_signal_appears_in_the_status(void **state)
 {
     const char *const words[] = {"sh", "-c", "kill -9 $$", NULL};
     struct program program = run(words, "");
@@ -64,8 +64,8 @@ static pid_t start(const char *const *words, bool detached)
     return pid;
 }
 
-/* Detached is: another session, and signals that we ignore are not ignored there. */
-static void only_a_detached_program_has_a_session_of_its_own(void **state)
+/* A detached program has its own session, and does not ignore the signals that we ignore. */
+static void only_a_detached_program_has_its_own_session(void **state)
 {
     const char *const words[] = {"sleep", "100", NULL};
     pid_t near = start(words, false), far = start(words, true);
@@ -87,7 +87,7 @@ static void a_detached_program_has_the_default_signals(void **state)
     signal(SIGTERM, SIG_DFL);
 }
 
-TEST_MAIN(TEST(input_goes_in_and_output_comes_out), TEST(input_that_is_not_read_raises_no_signal),
-          TEST(a_program_that_is_not_there_is_missing), TEST(a_signal_shows_in_the_status),
-          TEST(only_a_detached_program_has_a_session_of_its_own),
+TEST_MAIN(TEST(input_and_output_are_passed_through), TEST(input_that_is_not_read_raises_no_signal),
+          TEST(an_unknown_program_is_reported_missing), TEST(a_signal_appears_in_the_status),
+          TEST(only_a_detached_program_has_its_own_session),
           TEST(a_detached_program_has_the_default_signals))

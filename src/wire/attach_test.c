@@ -1,4 +1,4 @@
-/* attach: what is written is read again, and nothing else is. */
+/* attach: what was written can be read, and everything else is refused. */
 #include "wire/attach.h"
 
 #include <errno.h>

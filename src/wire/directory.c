@@ -62,7 +62,7 @@ static bool claim_read(struct reader *in, struct directory_claim *claim)
     return !in->failed && group <= 1 && claim->member && claim->incarnation;
 }
 
-/* What all but asking and answering are about is one claim. */
+/* All operations except asking and answering concern one claim. */
 static bool count_is_right(const struct directory_message *message)
 {
     if (message->operation == DIRECTORY_ASK)

@@ -1,10 +1,10 @@
 #pragma once
-/* directory: what programs say to their node about names, what it answers, and what the nodes'
- * directory services say to each other. One form for all; docs/protocol.md has it in a table. Pure.
+/* directory: the messages about names between programs and their node, and between the directory
+ * services of nodes. All have one format; docs/protocol.md has it in a table. Pure.
  *
- * A claim is a record that only programs understand, which its owner has sealed; the directory
- * knows of it what stands beside it: domain and id (by which it is found), member (of which there
- * is one), incarnation (the higher is newer) and the owner's server. */
+ * A claim is a record that only programs understand and that its owner has sealed. The directory
+ * uses the fields beside it: domain and id (by which the claim is found), member (which has one
+ * claim), incarnation (the higher is newer) and the owner's server. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,30 +12,30 @@
 
 #include "base/err.h"
 
-#define DIRECTORY_SERVICE    4 /* of the node */
+#define DIRECTORY_SERVICE    4 /* number of the node's service */
 #define DIRECTORY_RECORD_MAX 96
-#define DIRECTORY_CLAIMS_MAX 64 /* of one message */
+#define DIRECTORY_CLAIMS_MAX 64 /* in one message */
 #define DIRECTORY_PARTS_MAX  64
 #define DIRECTORY_HEAD_SIZE  28
-#define DIRECTORY_CLAIM_SIZE 22 /* before its record */
+#define DIRECTORY_CLAIM_SIZE 22 /* before the record */
 #define DIRECTORY_MESSAGE_MAX                                                                      \
     (DIRECTORY_HEAD_SIZE + DIRECTORY_CLAIMS_MAX * (DIRECTORY_CLAIM_SIZE + DIRECTORY_RECORD_MAX))
 
 enum directory_operation {
-    DIRECTORY_CLAIM = 1, /* program to node, owner's server to the root: this is mine */
-    DIRECTORY_CLAIMED,   /* back: `status`, of the one claim. -EAGAIN: the root does not know yet */
-    DIRECTORY_WITHDRAW,  /* program to node, owner's server to the root: it is no more */
-    DIRECTORY_COPY,      /* root to those who come next */
+    DIRECTORY_CLAIM = 1, /* program to node, owner's server to root: claims the id */
+    DIRECTORY_CLAIMED,   /* the reply: `status` of the claim. -EAGAIN: the root does not know yet */
+    DIRECTORY_WITHDRAW,  /* program to node, owner's server to root: withdraws the claim */
+    DIRECTORY_COPY,      /* root to the other replicas */
     DIRECTORY_UNCOPY,
-    DIRECTORY_ASK,    /* who has `id`? A program is answered again and again for a while */
-    DIRECTORY_ANSWER, /* `count` claims; part `part` of `parts`. -EAGAIN: there may be others */
+    DIRECTORY_ASK,    /* asks for the claims of `id`; a program gets repeated answers */
+    DIRECTORY_ANSWER, /* `count` claims; part `part` of `parts`. -EAGAIN: there may be more */
     DIRECTORY_OPERATION_END,
 };
 
 struct directory_claim {
     uint64_t member;
     uint64_t incarnation;
-    uint32_t server; /* of the owner; a program's own word for it is not asked */
+    uint32_t server; /* the owner's; the node sets it, a program's value is ignored */
     bool group;
     uint8_t size;
     uint8_t record[DIRECTORY_RECORD_MAX];
@@ -44,7 +44,7 @@ struct directory_claim {
 struct directory_message {
     enum directory_operation operation;
     int status; /* 0 or a negative errno; only -EAGAIN, -EADDRINUSE, -ENOSPC and -ESTALE travel */
-    uint32_t round; /* of an answer: its parts have the same */
+    uint32_t round; /* the same in all parts of an answer */
     uint8_t part;
     uint8_t parts; /* at least 1 */
     uint16_t count;

@@ -1,4 +1,4 @@
-/* directory: what is written is read again; what could not have been written is refused. */
+/* directory: what was written can be read; what cannot have been written is refused. */
 #include "wire/directory.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static void what_is_written_is_read(void **state)
     }
 }
 
-static void every_shorter_or_longer_one_is_refused(void **state)
+static void messages_of_another_size_are_refused(void **state)
 {
     uint8_t bytes[DIRECTORY_MESSAGE_MAX + 1] = {0};
     size_t size = answer_write(bytes, 3);
@@ -60,7 +60,7 @@ static void every_shorter_or_longer_one_is_refused(void **state)
         assert_int_equal(directory_read(&back, bytes, other), other == size ? 0 : -EPROTO);
 }
 
-static void damaged_ones_never_say_what_cannot_be(void **state)
+static void damaged_messages_are_refused_or_still_valid(void **state)
 {
     uint64_t seed = 5;
     struct rng rng = rng_make(seed, 0);
@@ -81,5 +81,5 @@ static void damaged_ones_never_say_what_cannot_be(void **state)
     assert_true(refused > 1000 && refused < 20000);
 }
 
-TEST_MAIN(TEST(what_is_written_is_read), TEST(every_shorter_or_longer_one_is_refused),
-          TEST(damaged_ones_never_say_what_cannot_be))
+TEST_MAIN(TEST(what_is_written_is_read), TEST(messages_of_another_size_are_refused),
+          TEST(damaged_messages_are_refused_or_still_valid))

@@ -1,10 +1,10 @@
 #pragma once
-/* relay: what a program says to its node to reach programs of other servers, what the node says to
- * it, and what the nodes' ripc services say to each other. One form for all three; docs/protocol.md
- * has it in a table. Pure.
+/* relay: the messages between a program and its node by which programs on different servers
+ * communicate, and between the ripc services of nodes. All have one format; docs/protocol.md has it
+ * in a table. Pure.
  *
- * A relay carries datagrams: they may be lost, doubled and overtake each other. Whoever needs more
- * builds it at the two ends (transport/routed/stream.h, transport/udp/udp.c). */
+ * A relay carries datagrams: they may be lost, duplicated and reordered. Users that need more add
+ * it at the two ends (transport/routed/stream.h, transport/datagram/datagram.h). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,12 +12,13 @@
 
 #include "base/err.h"
 
-#define RELAY_SERVICE   5 /* of the node */
+#define RELAY_SERVICE   5 /* number of the node's service */
 #define RELAY_HEAD_SIZE 36
-#define RELAY_BODY_MAX  8864 /* with the head a packet's whole payload */
+#define RELAY_BODY_MAX  8864 /* fills a packet's payload together with the head */
 #define RELAY_SIZE_MAX  (RELAY_HEAD_SIZE + RELAY_BODY_MAX)
 
-/* Where a program is. Of no other program, ever: a number is used again, a life is not. */
+/* The address of a program. It is never given to another program: `program` is reused, `life` is
+ * not. */
 struct relay_address {
     uint32_t server;
     uint32_t program; /* from 1 */
@@ -32,17 +33,17 @@ static inline bool relay_address_equal(const struct relay_address *one,
 }
 
 enum relay_operation {
-    RELAY_ATTACH = 1, /* program to node: give me an address */
-    RELAY_ATTACHED,   /* node to program: `to` is yours */
-    RELAY_DATA,       /* on all three ways: from one program to another */
-    RELAY_ABSENT,     /* there is nobody at `from`. To a program, or (to.program 0) to all there */
-    RELAY_DOWN,       /* node to program: from.server can no longer be reached */
-    RELAY_UP,         /* ... and now it can */
+    RELAY_ATTACH = 1, /* program to node: requests an address */
+    RELAY_ATTACHED,   /* node to program: `to` is the program's address */
+    RELAY_DATA,       /* between programs, on all three legs of the way */
+    RELAY_ABSENT,     /* `from` is gone; sent to one program, or (to.program 0) to all there */
+    RELAY_DOWN,       /* node to program: from.server has become unreachable */
+    RELAY_UP,         /* node to program: from.server is reachable again */
     RELAY_OPERATION_END,
 };
 
-/* What a datagram is to the programs; the relay does not care but for lines, whose ends are told
- * when the other is gone. */
+/* How programs use a datagram. The relay only distinguishes lines: it reports to one end of a line
+ * that the other end is gone. */
 enum relay_kind {
     RELAY_KIND_LINE = 1,
     RELAY_KIND_FRAME,
@@ -53,11 +54,11 @@ struct relay_message {
     uint8_t kind;
     struct relay_address from;
     struct relay_address to;
-    const uint8_t *body; /* behind the head, in place */
+    const uint8_t *body; /* follows the head, in place */
     size_t size;
 };
 
-/* The head only. */
+/* Writes only the head. */
 void relay_write(const struct relay_message *message, uint8_t out[RELAY_HEAD_SIZE]);
 MUST_CHECK int relay_read(struct relay_message *message, const void *bytes,
                           size_t size); /* -EPROTO */

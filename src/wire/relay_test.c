@@ -1,4 +1,4 @@
-/* relay: what is written is read again, and nothing else is. */
+/* relay: what was written can be read, and everything else is refused. */
 #include "wire/relay.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static void wrong_bytes_are_refused(void **state)
     assert_int_equal(relay_read(&read, bytes, RELAY_HEAD_SIZE), 0);
 }
 
-static void addresses_fit_a_place(void **state)
+static void addresses_are_written_and_read_in_16_bytes(void **state)
 {
     struct relay_address address = {7, 9, 0xfedcba9876543210ULL}, read;
     uint8_t bytes[16];
@@ -62,4 +62,5 @@ static void addresses_fit_a_place(void **state)
     assert_false(relay_address_equal(&address, &read));
 }
 
-TEST_MAIN(TEST(what_is_written_is_read), TEST(wrong_bytes_are_refused), TEST(addresses_fit_a_place))
+TEST_MAIN(TEST(what_is_written_is_read), TEST(wrong_bytes_are_refused),
+          TEST(addresses_are_written_and_read_in_16_bytes))
