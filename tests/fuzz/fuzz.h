@@ -1,10 +1,9 @@
 #pragma once
 /* fuzz: what the fuzz targets share.
  *
- * A target is one file fuzz_NAME.c that defines LLVMFuzzerTestOneInput; a
- * folder corpus/NAME with at least one file; and NAME in meson.build. With
- * -Dfuzz=true and clang it becomes a libFuzzer program; without, replay.c runs
- * it on the corpus and on seeded mutations of it, as a test. */
+ * A target is one file fuzz_NAME.c that defines LLVMFuzzerTestOneInput, a folder corpus/NAME with
+ * at least one file, and NAME in meson.build. With -Dfuzz=true and clang it becomes a libFuzzer
+ * program; otherwise replay.c runs it, as a test, on the corpus and on seeded mutations of it. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A refusal must say why, in one line. */
+/* A refusal must give its reason in one line. */
 static inline void fuzz_check_why(const struct why *why)
 {
     assert(why->text[0]);

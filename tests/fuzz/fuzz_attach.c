@@ -1,8 +1,8 @@
-/* How a program attaches to its node: what it asks and what it is answered are refused, or of the
- * one form that writing gives. Behind a good ask stands what the program writes into the memory
- * that comes along, each a place and a word: the node maps it, takes what is in it and answers.
- * Nothing there leads it out of the memory or out of its own buffer (a block of its own, for a
- * sanitizer). */
+/* Tests how a program attaches to its node: request and answer are refused, or are exactly what our
+ * writer writes. After a valid request the input lists what the program writes into the shared
+ * memory, as positions and words: the node maps the memory, takes its messages and answers. Nothing
+ * in it may lead the node out of the memory or out of its own buffer (a separate block, for
+ * sanitizers). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +15,11 @@
 #include "transport/ring/channel.h"
 #include "transport/ring/ring.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
-    BELLS = 256, /* as channel.c lays it out: before the two rings */
+    BELLS = 256, /* before the two rings, as channel.c lays it out */
     TAKES_MAX = 64,
     WRITES_MAX = 512,
 };
@@ -43,7 +43,7 @@ static void message_try(const uint8_t *data, size_t size)
     }
 }
 
-/* As the client socket does, in turn with the answers. */
+/* Takes messages as the client socket does, alternating with answers. */
 static void channel_use(struct channel *channel)
 {
     uint8_t *bytes = malloc(CHANNEL_MESSAGE_MAX);
@@ -62,7 +62,7 @@ static void channel_use(struct channel *channel)
     free(bytes);
 }
 
-/* The memory as the program left it, of the size that the shape has if it is one. */
+/* The memory as the program left it; its size matches the shape if that is valid. */
 static void memory_try(const struct attach_ask *ask, struct reader *in, int socket)
 {
     const struct ring_shape shape = {ask->slots, ask->bytes};

@@ -1,4 +1,4 @@
-/* What programs ask bench and what it answers: refused, or of the one form that writing gives. */
+/* Tests the requests to bench and its answers: refused, or exactly what our writer writes. */
 #include "fuzz.h"
 #include "services/bench/bench_wire.h"
 

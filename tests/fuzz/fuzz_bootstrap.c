@@ -1,7 +1,7 @@
-/* Whatever comes over the cables of a server that has no coordinate yet: refused, or of the one
- * form that writing gives; and a server that gets a list of such messages, with the right check in
- * place or as they are, stays sound and finds a place or says what is wrong. The text of a kept
- * coordinate likewise. */
+/* Tests what arrives over the cables of a server that has no coordinate yet: refused, or exactly
+ * what our writer writes. A server that receives a list of such messages, with a correct checksum
+ * or as they are, stays consistent, and finds a place or reports what is wrong. The text of a kept
+ * coordinate is tested as well. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,7 +57,7 @@ static void server_try(const uint8_t *data, size_t size, const struct plan *plan
         size_t most = read_u16(&in) % sizeof bytes;
         most = most < in.left ? most : in.left;
         read_copy(&in, bytes, most);
-        if (flags & 0x80 && most >= 8) { /* nobody guesses a check */
+        if (flags & 0x80 && most >= 8) { /* a fuzzer cannot guess a checksum */
             struct writer check = writer_make(bytes + most - 8, 8);
             write_u64(&check, hash_bytes(bytes, most - 8));
         }

@@ -1,4 +1,4 @@
-/* The cost model: refused in one line, or written and read again the same. */
+/* Tests the cost model: refused in one line, or the same after writing and reading it again. */
 #include "base/text.h"
 #include "fuzz.h"
 #include "topology/cabling/cable_cost.h"

@@ -1,13 +1,14 @@
-/* A server's cable, and in place of the neighbour somebody who calls or is called, says any words
- * of the cable's own and of the transport's, and writes what it likes into the ring that it offers.
- * The input is a script of that and of what a host does with the port. Packets lie inside their
- * frames, the carrier comes and goes in turn, and nothing is left: no packet, no descriptor. */
+/* Tests a server's cable. The test plays the neighbour, which connects or accepts, sends any
+ * messages of the cable and of the transport, and writes anything into the ring that it offers. The
+ * input is a script of these and of what a host does with the port. Packets must be inside their
+ * frames, the carrier must alternate between on and off, and no packet and no descriptor may
+ * leak. */
 #include "fuzz_line.h"
 #include "os/cable/cable.h"
 #include "transport/ring/ring.h"
 #include "transport/transport.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {
@@ -23,7 +24,7 @@ enum step {
     STEP_COUNT,
 };
 
-/* The words of os/cable/cables.c, and the plan: server 3 port 1 to server 8 port 5. */
+/* The message kinds of os/cable/cables.c, and the plan: server 3 port 1 to server 8 port 5. */
 enum { CABLE_OPEN = 1, CABLE_ANSWER, STEPS_MAX = 64, SLOTS = 8, PACKETS = 40, HELD = 8 };
 
 /* As ring.c lays it out. */
@@ -39,15 +40,15 @@ struct scene {
     struct port *port;
     struct cable_plan plan; /* ours */
     bool carrier;
-    int listen_fd; /* of the neighbour that is called; or -1 */
+    int listen_fd; /* of the neighbour that accepts; or -1 */
     struct fuzz_peer peer;
     struct ring_shape shape;
-    struct memfile ring; /* that it offers */
-    uint64_t stamped;    /* frames in it, all told */
+    struct memfile ring; /* the ring that the neighbour offers */
+    uint64_t stamped;    /* number of frames written into it */
     uint8_t card[32];
     size_t card_size;
-    struct packet *held[HELD]; /* received, not done with */
-    uint32_t sum;              /* so that what is read is not optimised away */
+    struct packet *held[HELD]; /* received, not yet done */
+    uint32_t sum;              /* keeps the compiler from removing the reads */
 };
 
 static void on_carrier(void *owner, uint32_t server, uint32_t number, bool on)
@@ -151,7 +152,7 @@ static void step_say(struct scene *scene, struct reader *in)
     peer_say(scene, kind, body, size, &fd, fd >= 0);
 }
 
-/* The next frame of the ring: packets as their headers say, or bytes. */
+/* Writes the next frame of the ring: packets as their headers describe them, or any bytes. */
 static void step_frame(struct scene *scene, struct reader *in)
 {
     uint8_t *slot = (uint8_t *)scene->ring.base + SLOTS_AT + scene->stamped % SLOTS * SLOT_SIZE;
@@ -260,7 +261,7 @@ static void scene_open(struct scene *scene, bool calls)
 {
     static const struct cable_plan plans[] = {{8, 5, 3, 1}, {3, 1, 8, 5}};
     struct why why = {""};
-    static const uint8_t card[] = {'s', 'h', 'm', 1}; /* what shm says of itself */
+    static const uint8_t card[] = {'s', 'h', 'm', 1}; /* shm's description */
     *scene = (struct scene){.folder = fuzz_folder_open(), .listen_fd = -1, .peer.fd = -1};
     scene->plan = plans[calls];
     scene->card_size = sizeof card;
@@ -294,7 +295,7 @@ static void scene_close(struct scene *scene)
             packet_done(scene->held[i]);
     scene->port->ops->close(scene->port);
     cables_close(scene->cables);
-    packets_close(scene->packets); /* asserts that all are back */
+    packets_close(scene->packets); /* asserts that all packets were returned */
     if (scene->listen_fd >= 0)
         fuzz_peer_unlisten(scene->listen_fd, scene->folder.path, scene->plan.peer_server + 1);
     memfile_close(&scene->ring);

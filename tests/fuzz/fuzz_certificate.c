@@ -1,5 +1,5 @@
-/* Flow files against a small ring: refused in one line, or read and verified
- * or refused in one line; and what is verified is a bracket. */
+/* Tests flow files on a small ring: refused in one line when read or when verified, or verified;
+ * and then the lower bound is not above the upper. */
 #include <math.h>
 
 #include "flow/concurrent/certificate.h"

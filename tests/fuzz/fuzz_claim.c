@@ -1,6 +1,6 @@
-/* Claims in files and datagrams, and the names of those files: refused, or of the one form that
- * writing gives. A fuzzer cannot guess a seal, so each input is also tried with the
- * right one in place of its last bytes. */
+/* Tests claims in files and datagrams, and the names of those files: refused, or exactly what our
+ * writer writes. A fuzzer cannot guess a seal, so each input is also tried with the correct seal in
+ * its last bytes. */
 #include <sodium.h>
 
 #include "fuzz.h"

@@ -1,14 +1,14 @@
-/* A node's client socket and three programs that say what they like to it, by the socket and
- * through memory that they hand over, and write what they like into that memory. The input is a
- * script of that and of its own turns. Requests lie inside what was sent, each program that is
- * known goes once, and no descriptor is left. */
+/* Tests a node's client socket with three programs that send anything, through the socket and
+ * through memory that they share, and write anything into that memory. The input is a script of
+ * these and of the node's own steps. Requests must be inside what was sent, each known program must
+ * be reported gone once, and no descriptor may leak. */
 #include "fuzz_line.h"
 #include "os/host/client_socket.h"
 #include "transport/ring/channel.h"
 #include "transport/ring/ring.h"
 #include "wire/attach.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {
@@ -24,12 +24,12 @@ enum step {
     STEP_COUNT,
 };
 
-enum { STEPS_MAX = 96, PROGRAMS = 3, BELLS = 256 /* as channel.c has it: before the rings */ };
+enum { STEPS_MAX = 96, PROGRAMS = 3, BELLS = 256 /* before the rings, as in channel.c */ };
 
 struct program {
     int fd;               /* -1: none */
-    struct memfile file;  /* that it handed over; base NULL: none */
-    struct channel *good; /* of one that keeps to the rules, or NULL */
+    struct memfile file;  /* the memory that it shared; base NULL: none */
+    struct channel *good; /* of a program that keeps to the rules, or NULL */
 };
 
 struct scene {
@@ -39,11 +39,11 @@ struct scene {
     struct client_sockets sockets;
     struct client_socket *socket;
     struct program programs[PROGRAMS];
-    uint64_t client; /* who asked last */
+    uint64_t client; /* of the last request */
     bool asked;
-    int verdict; /* what a request is answered with: 0 or an error */
+    int verdict; /* the result of a request: 0 or an error */
     unsigned gone;
-    uint32_t sum; /* so that what is read is not optimised away */
+    uint32_t sum; /* keeps the compiler from removing the reads */
 };
 
 static int on_request(void *owner, uint16_t service, uint64_t client, const void *bytes,
@@ -106,7 +106,7 @@ static void step_request(struct program *program, struct reader *in)
         close(fd);
 }
 
-/* Memory of the shape that it says, or not, or none at all. */
+/* Offers memory of the described shape, of another shape, or none at all. */
 static void step_attach(struct program *program, struct reader *in)
 {
     unsigned how = read_u8(in);
@@ -129,14 +129,14 @@ static void step_attach(struct program *program, struct reader *in)
     close(fd);
 }
 
-/* One that keeps to the rules, so that there is somebody whom the others could harm. */
+/* A program that keeps to the rules, which the others could harm. */
 static void step_say(struct scene *scene, struct program *program, struct reader *in)
 {
     uint8_t bytes[256] = {0};
     size_t size = read_u8(in);
     const struct iovec piece = {bytes, size};
     if (!program->good && !program->file.base && channel_open(&program->good, program->fd) == 0) {
-        if (channel_offer(program->good)) { /* it was hung up on */
+        if (channel_offer(program->good)) { /* the node hung up */
             channel_close(program->good);
             program->good = NULL;
             return;
@@ -226,7 +226,7 @@ static void scene_close(struct scene *scene)
     scene->verdict = 0;
     fuzz_settle(scene->poller);
     client_sockets_poll(&scene->sockets);
-    assert(list_is_empty(&scene->sockets.channels)); /* who is gone has none any more */
+    assert(list_is_empty(&scene->sockets.channels)); /* those of lost programs are closed */
     client_socket_close(scene->socket);
     poller_close(scene->poller);
     fuzz_folder_close(&scene->folder);

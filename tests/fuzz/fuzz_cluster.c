@@ -1,5 +1,5 @@
-/* What the command line asks a server, what that answers, and the file by which they find each
- * other: refused, or possible and written again byte by byte the same. The first byte says which
+/* Tests the requests of the command line to a server, the answers, and the file by which they find
+ * each other: refused, or valid and the same bytes when written again. The first byte selects which
  * of them the rest is. */
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "os/cluster/cluster_file.h"
 #include "services/control/control_wire.h"
 
-/* Not fuzz.h: it has no business with topologies. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint8_t again[CONTROL_ANSWER_MAX];

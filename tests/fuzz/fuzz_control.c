@@ -1,6 +1,6 @@
-/* What contexts say over their lifeline: refused, or written again byte by byte the same, but for
- * the status: one that a call has for itself is read as -EPROTO. What was read and written is read
- * as the same again. The input is the kind and then the body. */
+/* Tests the messages of contexts over their lifeline: refused, or the same bytes when written
+ * again, except for the status: a status that only local calls use is read as -EPROTO. What was
+ * read, written and read again is the same. The input is the kind followed by the body. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 #include "base/check.h"
 #include "ripc/core/control.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { STATUS_AT = 40 }; /* in the body, as control.c writes it */
+enum { STATUS_AT = 40 }; /* offset in the body, as in control.c */
 
 static bool words_equal(const struct control_words *one, const struct control_words *other)
 {
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(control.body, data + 1, size - 1);
     int result = control_read(&control, &words);
     assert(result == 0 || result == -EPROTO);
-    assert(control.fd_count == 0 && words.parcel.fd_count == 1); /* they moved in any case */
+    assert(control.fd_count == 0 && words.parcel.fd_count == 1); /* they were moved in any case */
     if (result == 0)
         words_try(&words, &control);
     parcel_fini(&words.parcel);

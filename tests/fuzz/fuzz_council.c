@@ -1,12 +1,12 @@
-/* What members of a table say to each other: refused, or written again byte by byte the
- * same; and whatever it is, a member, one that joins and one that leaves stay sound. */
+/* Tests the messages between members of a table: refused, or the same bytes when written again.
+ * Whatever the message is, a member, a joining member and a leaving member stay consistent. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "sst/council/council.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ROWS = 4, TABLE = 1 };
@@ -65,7 +65,7 @@ static void council_start(struct council *council, ripc_id id)
     council_init(council, &ops, council, &config);
 }
 
-/* Twice, with some time between, from a member and from nobody. */
+/* Delivers it twice, with some time in between, from a member and from a non-member. */
 static void council_try(struct council *council, const uint8_t *data, size_t size)
 {
     for (ripc_id from = 1; from <= 3; from += 2) {

@@ -1,15 +1,16 @@
-/* The pipes of the fabric transport against a peer that opens them with any parcels and sends any
- * messages to them. The input is a script of that and of what our side does with its two ends. What
- * breaks the rules breaks the link and nothing else; what is pulled lies inside its message.
+/* Tests the pipes of the fabric transport against a peer that opens them with any parcels and sends
+ * any messages. The input is a script of these and of what our side does with its two ends. A
+ * violation breaks the link and nothing else; a pulled frame is inside its message.
  *
- * The transport is linked to itself, over libfabric's tcp, and opened once: that takes long. */
+ * The transport is linked to itself, over libfabric's tcp, and opened only once, because that is
+ * slow. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "fuzz_pipes.h"
 #include "transport/fabric/fabric_impl.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {
@@ -30,18 +31,18 @@ struct scene {
     struct poller *poller;
     struct transport *transport;
     struct pipes pipes;
-    uint64_t inlet, outlet; /* our numbers of the two, as the peer was told */
+    uint64_t inlet, outlet; /* our ids of the two pipes, as sent to the peer */
     uint32_t frames, returns;
 };
 
-/* libfabric loses a few connections that were never made. */
+/* libfabric leaks a few connections that were never made. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libfabric.so\n";
 }
 
-/* As if the provider had received these bytes. */
+/* Acts as if the provider had received these bytes. */
 static void receive(struct scene *scene, const void *bytes, size_t size)
 {
     struct fabric *fabric = container_of(scene->transport, struct fabric, transport);
@@ -54,7 +55,7 @@ static void receive(struct scene *scene, const void *bytes, size_t size)
     fabric_received(fabric, buffer, size);
 }
 
-/* Numbers, as an end says them of itself; some cut, some too many. */
+/* Makes the numbers by which an end describes itself; some too short, some too long. */
 static void parcel_make(struct parcel *parcel, struct reader *in, bool answer)
 {
     unsigned how = read_u8(in);
@@ -90,7 +91,7 @@ static void step_answer(struct scene *scene, struct reader *in)
     assert(result == 0 || result == -EPROTO);
 }
 
-/* With the next number of its pipe, or another. */
+/* The next sequence number of the pipe, or another one. */
 static uint32_t sequence_make(unsigned how, uint32_t *next)
 {
     return how & 1 ? *next + (how >> 4) - 8 : (*next)++;

@@ -1,11 +1,11 @@
-/* A message of the fabric transport: refused, or exactly one, which is written again byte by byte
- * the same. */
+/* Tests a message of the fabric transport: refused, or exactly one message, with the same bytes
+ * when written again. */
 #include <string.h>
 
 #include "base/check.h"
 #include "transport/fabric/fabric_wire.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void frame_try(const struct fabric_message *message, const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
-/* A list of faults as a person writes it: refused with a reason, or written and read again as the
- * same set. */
+/* Tests a list of faults as a person writes it: refused with a reason, or the same set after
+ * writing and reading it again. */
 #include "base/text.h"
 #include "fuzz.h"
 #include "sim/chaos/fault.h"

@@ -1,7 +1,6 @@
 #pragma once
-/* fuzz_format: a reader of topology files under fire. Any bytes are refused in
- * one line with a line number, or are a sound topology that can be written and
- * read again as the same. */
+/* fuzz_format: tests a reader of topology files. Any bytes are refused in one line with a line
+ * number, or are a valid topology that is the same after writing and reading it again. */
 
 #include <stdio.h>
 
@@ -14,7 +13,7 @@ static inline void fuzz_read_back(const struct topology *topology, enum format f
     struct why why = {""};
     enum err err = format_write(&text, format, topology, &why);
     if (err) {
-        fuzz_check_why(&why); /* a name or a cable that the format cannot hold */
+        fuzz_check_why(&why); /* a name or a cable that the format cannot express */
         text_fini(&text);
         return;
     }
@@ -22,7 +21,7 @@ static inline void fuzz_read_back(const struct topology *topology, enum format f
     if (err)
         fprintf(stderr, "%s\n%s", why.text, text.data);
     assert(!err);
-    if (format == FORMAT_ANYNET) { /* keeps neither ports nor names: but the next file is equal */
+    if (format == FORMAT_ANYNET) { /* without ports and names, but the next file is equal */
         struct text again = {0};
         assert(format_write(&again, format, &back, &why) == OK);
         assert(again.size == text.size && memcmp(again.data, text.data, text.size) == 0);

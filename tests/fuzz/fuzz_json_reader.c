@@ -1,12 +1,12 @@
-/* The JSON reader: a document is refused in one line, or written again by our
- * writer it reads the same. */
+/* Tests the JSON reader: a document is refused in one line, or reads the same after our writer has
+ * written it again. */
 #include <math.h>
 
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "fuzz.h"
 
-/* Writes the event as JSON; false if it cannot (too deep, or no finite number). */
+/* Writes the event as JSON; false if it cannot (too deep, or not a finite number). */
 static bool event_write(struct json *json, const struct json_reader *reader)
 {
     switch (reader->event) {

@@ -1,4 +1,4 @@
-/* A key as a person writes it: refused, or the number that its digits are. */
+/* Tests a key as a person writes it: refused, or the number that its digits express. */
 #include <ctype.h>
 
 #include "fuzz.h"

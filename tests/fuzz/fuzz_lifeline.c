@@ -1,5 +1,5 @@
-/* What opens a lifeline: refused, or written again byte by byte the same. The
- * input is a message, its head and then its body. */
+/* Tests the greeting of a lifeline: refused, or the same bytes when written again. The input is a
+ * message, its head followed by its body. */
 #include <errno.h>
 
 #include "fuzz.h"

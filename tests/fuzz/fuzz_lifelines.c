@@ -1,11 +1,11 @@
-/* A lifeline whose other end says anything in any order: by a Unix socket or over TCP, having
- * called or being called, with a secret or without. The input is a script: parts of the hello,
- * whole messages with descriptors, bytes as they are (so that messages come in pieces), and calls
- * at our own end. Each line that came up or was called goes down once, what is said after the hello
- * comes out as it was said, and no descriptor is left. */
+/* Tests a lifeline whose other end sends anything in any order: over a Unix socket or TCP,
+ * connecting or accepting, with a secret or without. The input is a script: parts of the hello,
+ * whole messages with descriptors, raw bytes (so that messages arrive in pieces), and calls at our
+ * own end. Each line that came up or that we connected goes down once, messages after the hello
+ * arrive as they were sent, and no descriptor leaks. */
 #include "fuzz_line.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {
@@ -35,10 +35,10 @@ struct scene {
     struct fuzz_peer peer;
     struct lifeline *line; /* up, or NULL */
     int listen_fd;
-    unsigned known; /* lines that must go down: one that we began, and those that came up */
+    unsigned known; /* lines that must go down: one that we connected, and those that came up */
     unsigned downs;
-    bool garbled;        /* the peer sent bytes as they are */
-    uint16_t said, came; /* kinds of messages after the hello, by number */
+    bool garbled;        /* the peer sent raw bytes */
+    uint16_t said, came; /* kinds of the messages after the hello, numbered */
 };
 
 static void on_up(void *owner, struct lifeline *line, const struct context_address *peer,
@@ -47,7 +47,7 @@ static void on_up(void *owner, struct lifeline *line, const struct context_addre
     struct scene *scene = owner;
     assert(!scene->line && card_size <= LIFELINE_CARD_MAX && peer->context);
     scene->line = line;
-    scene->known += lifeline_data(line) == NULL; /* it called us */
+    scene->known += lifeline_data(line) == NULL; /* the peer connected to us */
 }
 
 static void on_control(void *owner, struct lifeline *line, struct control *control)
@@ -98,7 +98,7 @@ static void step_say(struct scene *scene, struct reader *in)
     read_copy(in, body, size);
     count = count > CONTROL_FD_MAX ? 0 : count;
     if (what & 16 || (count && !lifeline_local(scene->line)))
-        scene->garbled = true; /* out of turn, or descriptors over TCP */
+        scene->garbled = true; /* out of order, or descriptors over TCP */
     else
         scene->said++;
     for (unsigned i = 0; i < count; i++)
@@ -179,7 +179,7 @@ static void scene_step(struct scene *scene, struct reader *in)
     }
 }
 
-/* We call the peer, which listens. */
+/* We connect to the peer, which listens. */
 static void scene_call(struct scene *scene)
 {
     struct lifeline *line;
@@ -215,7 +215,7 @@ static void scene_open(struct scene *scene, unsigned how)
     scene->peer.key = !(how & KEYED) ? NULL : how & OTHER_KEY ? other_key : key;
 }
 
-/* The peer is gone: every line that somebody knew of goes down, once. */
+/* The peer is gone: every line that was known goes down, once. */
 static void scene_close(struct scene *scene)
 {
     fuzz_peer_close(&scene->peer);

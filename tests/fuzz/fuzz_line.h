@@ -1,10 +1,11 @@
 #pragma once
-/* fuzz_line: a peer at the other end of a lifeline that says what a script wants: whole messages of
- * any kind with descriptors, bytes as they are, and the hello in order or out of it. Beside it what
- * targets with files and descriptors share: a folder of their own, and the count of what is open.
+/* fuzz_line: a peer at the other end of a lifeline that sends what a script requires: whole
+ * messages of any kind with descriptors, raw bytes, and the hello in order or out of order. It also
+ * has what targets with files and descriptors share: a folder of their own, and a count of open
+ * descriptors.
  *
- * Nothing here waits: what was sent on this machine is there, and the peer's end is not blocking.
- */
+ * Nothing here waits: on one machine, what was sent has arrived, and the peer's end does not
+ * block. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +28,7 @@
 /* ---- files and descriptors ---- */
 
 struct fuzz_folder {
-    char path[32]; /* short, since sockets lie in it */
+    char path[32]; /* short, because sockets are in it */
 };
 
 static inline struct fuzz_folder fuzz_folder_open(void)
@@ -37,7 +38,7 @@ static inline struct fuzz_folder fuzz_folder_open(void)
     return folder;
 }
 
-/* Nothing may be left in it. */
+/* Asserts that the folder is empty, and removes it. */
 static inline void fuzz_folder_close(const struct fuzz_folder *folder)
 {
     int result = rmdir(folder->path);
@@ -55,7 +56,7 @@ static inline unsigned fuzz_descriptors(void)
     return count;
 }
 
-/* Something to send: a memory file of that many pages, sealed or not, or one end of nothing. */
+/* Makes a descriptor to send: a memory file of some pages, sealed or not, or one end of a pipe. */
 static inline int fuzz_file(unsigned how)
 {
     struct memfile file;
@@ -85,7 +86,7 @@ struct fuzz_peer {
     enum hello_role role;
     const uint8_t *key;               /* or NULL */
     uint8_t digests[2][HELLO_DIGEST]; /* of the two greetings, by role */
-    struct control_head heard;        /* the last message that came, and its body */
+    struct control_head heard;        /* the last message that arrived, and its body */
     uint8_t body[LIFELINE_FRAME_MAX];
 };
 
@@ -97,7 +98,7 @@ static inline void fuzz_unix_address(struct sockaddr_un *address, const char *fo
              (unsigned long long)context);
 }
 
-/* Calls the lifelines there, by the socket in the folder or (NULL) over TCP. */
+/* Connects to the lifelines at that address, by the socket in the folder or (NULL) over TCP. */
 static inline struct fuzz_peer fuzz_peer_call(const struct context_address *address,
                                               const char *folder)
 {
@@ -119,7 +120,7 @@ static inline struct fuzz_peer fuzz_peer_call(const struct context_address *addr
     return peer;
 }
 
-/* A place in that folder to be called at; fuzz_peer_answer takes the call. */
+/* Listens in that folder; fuzz_peer_answer accepts the connection. */
 static inline int fuzz_peer_listen(const char *folder, uint64_t context)
 {
     struct sockaddr_un address;
@@ -150,7 +151,7 @@ static inline void fuzz_peer_close(struct fuzz_peer *peer)
     peer->fd = -1;
 }
 
-/* Bytes as they are; whether they are taken is the other's affair. */
+/* Sends raw bytes, whether the other end takes them or not. */
 static inline void fuzz_peer_bytes(struct fuzz_peer *peer, const void *bytes, size_t size,
                                    const int *fds, unsigned fd_count)
 {
@@ -173,7 +174,7 @@ static inline void fuzz_peer_bytes(struct fuzz_peer *peer, const void *bytes, si
     (void)!sendmsg(peer->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* A message, whole. */
+/* Sends a whole message. */
 static inline void fuzz_peer_say(struct fuzz_peer *peer, uint16_t kind, const void *body,
                                  size_t size, const int *fds, unsigned fd_count)
 {
@@ -187,7 +188,7 @@ static inline void fuzz_peer_say(struct fuzz_peer *peer, uint16_t kind, const vo
     fuzz_peer_bytes(peer, bytes, CONTROL_HEAD_SIZE + size, fds, fd_count);
 }
 
-/* One message, if there is one; its descriptors are closed. */
+/* Receives one message, if there is one, and closes its descriptors. */
 static inline bool fuzz_peer_hear(struct fuzz_peer *peer)
 {
     uint8_t bytes[CONTROL_HEAD_SIZE];
@@ -216,7 +217,7 @@ static inline bool fuzz_peer_hear(struct fuzz_peer *peer)
         for (size_t i = 0; i < size / sizeof *fds; i++)
             close(fds[i]);
     }
-    assert(control_head_read(&peer->heard, bytes) == 0); /* we speak in order */
+    assert(control_head_read(&peer->heard, bytes) == 0); /* our own messages are valid */
     if (type == SOCK_STREAM && peer->heard.size)
         assert(recv(peer->fd, peer->body, peer->heard.size, MSG_DONTWAIT) == peer->heard.size);
     if (peer->heard.kind == HELLO_GREETING)
@@ -253,14 +254,14 @@ static inline struct lifeline_hello fuzz_hello(const struct fuzz_peer *peer, uin
     return hello;
 }
 
-/* All that is due at the other end. */
+/* Runs all that is due at the other end. */
 static inline void fuzz_settle(struct poller *poller)
 {
     for (unsigned i = 0; i < 64 && poller_step(poller, 0) > 0; i++)
         ;
 }
 
-/* The whole hello of a peer that called, in order. */
+/* The whole hello of a connecting peer, in order. */
 static inline void fuzz_peer_hello(struct fuzz_peer *peer, struct poller *poller, uint64_t context,
                                    const uint8_t *card, size_t card_size)
 {

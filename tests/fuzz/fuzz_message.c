@@ -1,12 +1,12 @@
-/* The table in front of a message, as a peer wrote it: refused, or within the
- * frame and read again the same. The input is the three counts and the body. */
+/* Tests the table in front of a message, as a peer wrote it: refused, or inside the frame and the
+ * same when read again. The input is the three counts and the body. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "ripc/message/message.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool memory_equal(const struct remote_memory *one, const struct remote_memory *other)

@@ -1,5 +1,4 @@
-/* The file of names: refused in one line, or a sorted table without
- * contradictions. */
+/* Tests the file of names: refused in one line, or a sorted table without contradictions. */
 #include "fuzz.h"
 #include "ripc/names/names_file.h"
 

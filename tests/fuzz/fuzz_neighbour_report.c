@@ -1,5 +1,5 @@
-/* Neighbour reports against a small plan: refused in one line, or inspected
- * and given a repair that costs what its header says. */
+/* Tests neighbour reports against a small plan: refused in one line, or inspected and given a
+ * repair of the cost that the counts imply. */
 #include "fuzz.h"
 #include "topology/cabling/inspection.h"
 #include "topology/cabling/neighbour_report.h"

@@ -1,6 +1,6 @@
-/* Whatever arrives on the links of a server, whole messages or nonsense: it stays sound, loses no
- * packet, and counts what it drops. The input is a list of steps: what came over which port, with
- * a proper check or as it is, how much time passes, and what becomes of carriers. */
+/* Tests a server with any input on its links, valid messages or not: it stays consistent, loses no
+ * packet, and counts what it drops. The input is a list of steps: what arrived at which port, with
+ * a correct checksum or as it is, how much time passes, and how carriers change. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "node/links/hello.h"
 #include "node/node.h"
 
-/* Not fuzz.h: the links of a topology are not the ones meant here. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { COUNT_MAX = 64, PORTS = 4, LAYOUT_AT = 32 };
@@ -20,7 +20,7 @@ struct stage {
     struct env env;
     struct packet *waiting[PORTS];
     uint64_t asked;
-    uint8_t layout[8]; /* as the node's own hellos say it */
+    uint8_t layout[8]; /* as in the node's own hellos */
 };
 
 static unsigned on_receive(struct env *env, unsigned port, struct packet **out, unsigned most)
@@ -44,7 +44,7 @@ static void on_transmit(struct env *env, unsigned port, struct packet **packets,
     for (unsigned i = 0; i < count; i++) {
         struct packet copy = *packets[i];
         packet_seal_hops(&copy);
-        assert(packet_read(&copy, packets[i]->size)); /* what leaves is always in order */
+        assert(packet_read(&copy, packets[i]->size)); /* what leaves is always valid */
         if (packets[i]->service == 0 && packet_payload(packets[i])[0] == HELLO)
             memcpy(((struct stage *)env)->layout, packet_payload(packets[i]) + LAYOUT_AT, 8);
         packet_done(packets[i]);
@@ -83,7 +83,7 @@ static const struct weft_service echo = {
     .version = WEFT_SERVICE_VERSION, .name = "echo", .id = 2, .queue_packets = 8, .ops = &echo_ops};
 static const struct weft_service *const services[] = {&echo, NULL};
 
-/* The bytes as a packet that arrived; `whole` gives it the checks that its sender would have. */
+/* Makes a packet that arrived out of the bytes; `whole` adds the checksums of a proper sender. */
 static struct packet *packet_from(struct stage *stage, const uint8_t *bytes, uint32_t size,
                                   bool whole)
 {
@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                             .services = services,
                                             .limbo_packets = 4},
                       NULL));
-    stage.env.now = 2 * 1000 * 1000; /* it has said hello by then */
+    stage.env.now = 2 * 1000 * 1000; /* it has sent its hello by then */
     for (unsigned i = 0; i < 3; i++)
         (void)node_step(node);
     struct reader in = reader_make(data, size);
@@ -157,6 +157,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned port = 0; port < PORTS; port++)
         if (stage.waiting[port])
             packet_done(stage.waiting[port]);
-    packet_pool_close(stage.env.pool); /* asserts that all are back */
+    packet_pool_close(stage.env.pool); /* asserts that all packets were returned */
     return 0;
 }

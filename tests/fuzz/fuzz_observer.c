@@ -1,12 +1,12 @@
-/* What observers ask and members answer: refused, or possible and written again byte by
- * byte the same. Answers are of the member 101. */
+/* Tests questions of observers and answers of members: refused, or valid and the same bytes when
+ * written again. Answers are those of member 101. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "sst/observe/observer_wire.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MEMBER 101

@@ -1,5 +1,5 @@
-/* What programs ask ping, what it answers, and its packets: refused, or of the one form that
- * writing gives; and a packet that is touched stays inside its payload. */
+/* Tests the requests to ping, its answers and its packets: refused, or exactly what our writer
+ * writes. A change to a packet stays inside its payload. */
 #include "fuzz.h"
 #include "services/ping/ping_wire.h"
 

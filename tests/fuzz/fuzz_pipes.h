@@ -1,6 +1,6 @@
 #pragma once
-/* fuzz_pipes: our two ends of pipes over a link, one outlet and one inlet, used by a script as a
- * context uses them. What the peer's parcels say and what it sends is the target's affair. */
+/* fuzz_pipes: our ends of two pipes over a link, one outlet and one inlet, which a script uses as a
+ * context would. The target makes the peer's parcels and messages. */
 
 #include <string.h>
 
@@ -26,12 +26,12 @@ struct pipes {
     struct doorbell bell;
     struct outlet *outlet;
     struct inlet *inlet;
-    struct parcel offer; /* ours, of the outlet; its descriptors are the target's to close */
+    struct parcel offer; /* our outlet's; the target closes its descriptors */
     struct frame held[PIPES_HELD];
     unsigned held_count;
-    unsigned unanswered; /* frames that were pulled and not acknowledged */
+    unsigned unanswered; /* pulled frames that were not acknowledged */
     uint64_t pushed, collected;
-    uint32_t sum; /* so that what is read is not optimised away */
+    uint32_t sum; /* keeps the compiler from removing the reads */
 };
 
 static inline void pipes_close(struct pipes *pipes)
@@ -48,7 +48,7 @@ static inline void pipes_close(struct pipes *pipes)
     pipes->pushed = pipes->collected = 0;
 }
 
-/* Frames are given back in any order; so is what they were. */
+/* Pulls frames, to be released and acknowledged in any order. */
 static inline void pipes_pull(struct pipes *pipes, unsigned max)
 {
     unsigned room = PIPES_HELD - pipes->held_count;

@@ -1,16 +1,16 @@
-/* What a shared object says of the service in it. The object is this program itself, whose
+/* Tests the service that a shared object describes. The object is this program itself, whose
  * weft_service is made from the input: refused with a reason, when it is loaded or when a node
- * shall run it, or run, and then packets come and go. */
+ * starts it, or run, and then packets arrive and leave. */
 #include "base/bytes.h"
 #include "fuzz_stage.h"
 #include "os/plugin.h"
 
-/* Not fuzz.h: the links of a topology are not the ones meant here. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MEMORY_MAX = 1 << 24, PACKETS_MAX = 64 };
 
-/* Not constant, as it is in an object that is loaded: each input makes another. */
+/* Not constant, unlike in a real shared object: each input makes another one. */
 extern WEFT_API struct weft_service weft_service;
 struct weft_service weft_service;
 
@@ -44,7 +44,7 @@ static int on_start(struct weft_self *self)
     return weft_service.size & 1 ? -EINVAL : 0;
 }
 
-/* All but a name that does not end and functions that are none: those nobody can tell. */
+/* Anything except a name without an end and pointers to non-functions, which cannot be detected. */
 static void service_make(struct reader *in, struct weft_service_ops *ops, char name[256])
 {
     unsigned what = read_u8(in), which = read_u8(in);

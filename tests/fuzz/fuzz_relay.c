@@ -1,5 +1,5 @@
-/* What programs and nodes say to each other about datagrams, lines and names: refused, or of the
- * one form that writing gives. */
+/* Tests the messages between programs and nodes about datagrams, lines and names: refused, or
+ * exactly what our writer writes. */
 #include "fuzz.h"
 #include "transport/routed/stream.h"
 #include "wire/directory.h"

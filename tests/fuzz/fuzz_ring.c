@@ -1,8 +1,7 @@
-/* A ring whose segment somebody else writes to at will, seen from both ends.
- * The input is a script: calls of the sender, calls of the receiver, and what
- * is written over the segment in between. Whatever comes of it lies inside the
- * segment (which is a block of its own, for a sanitizer), and both ends keep
- * their invariants. */
+/* Tests both ends of a ring whose segment another process overwrites at will. The input is a
+ * script: calls of the sender, calls of the receiver, and what is written over the segment in
+ * between. All results are inside the segment (a separate block, for sanitizers), and both ends
+ * keep their invariants. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "base/check.h"
 #include "transport/ring/ring.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {
@@ -22,8 +21,8 @@ enum step {
     STEP_RELEASE,
     STEP_ACKNOWLEDGE,
     STEP_WRITE, /* a word anywhere before the area */
-    STEP_STAMP, /* what the receiver waits for, with a size and an offset */
-    STEP_HEAD,  /* how far the receiver is said to be */
+    STEP_STAMP, /* for the slot that the receiver waits for, with a size and an offset */
+    STEP_HEAD,  /* how far the receiver claims to have released */
     STEP_ANSWER,
     STEP_COUNT,
 };
@@ -47,7 +46,7 @@ struct scene {
     struct ring_receiver receiver;
     struct frame held[SLOTS];
     unsigned held_count;
-    uint32_t sum; /* so that what is read is not optimised away */
+    uint32_t sum; /* keeps the compiler from removing the reads */
 };
 
 static void put_u64(struct scene *scene, size_t at, uint64_t value)

@@ -1,11 +1,11 @@
-/* A context and a peer that is let in and then says what it likes: a card of any bytes, words of
- * all kinds with fields and descriptors of its own, frames and anything else in the ring that it
- * offers. The input is a script of that and of what a program does with its context meanwhile: it
- * receives, fetches, answers, and has given away memory. Messages lie inside their frames, what the
- * program began comes to an end, and no descriptor is left.
+/* Tests a context with a peer that is let in and then sends anything: a card of any bytes, control
+ * messages of all kinds with any fields and descriptors, frames and anything else in the ring that
+ * it offers. The input is a script of these and of what a program does with its context meanwhile:
+ * it receives, fetches, answers, and has granted memory. Messages must be inside their frames, what
+ * the program started must end, and no descriptor may leak.
  *
- * The program sends no long items and writes to no grant: into memory of key 0 the kernel writes at
- * any address of the peer, and here that is us. */
+ * The program sends no long items and writes to no grant: for memory of key 0 the kernel writes at
+ * any address of the peer, and here the peer is this process. */
 #include <weft/ripc.h>
 
 #include "fuzz_line.h"
@@ -15,7 +15,7 @@
 #include "transport/domain.h"
 #include "transport/ring/ring.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {
@@ -46,15 +46,15 @@ struct scene {
     struct ripc_grant grant;
     struct ripc_message held[HELD];
     bool holds[HELD];
-    uint8_t *memory; /* that the peer may reach */
+    uint8_t *memory; /* memory that the peer may access */
     int claim_fd;    /* the peer's claim of its service */
     struct fuzz_peer peer;
     struct ring_shape shape;
-    struct memfile ring; /* that it offers */
+    struct memfile ring; /* the ring that the peer offers */
     struct doorbell bell;
     uint64_t stamped;
-    uint64_t heard_pipe; /* the last that we were offered */
-    uint32_t sum;        /* so that what is read is not optimised away */
+    uint64_t heard_pipe; /* the last pipe that we were offered */
+    uint32_t sum;        /* keeps the compiler from removing the reads */
 };
 
 /* ---- the peer ---- */
@@ -74,7 +74,7 @@ static void words_say(struct scene *scene, struct control_words *words)
     parcel_fini(&words->parcel);
 }
 
-/* A pipe to our service, as a peer opens one that keeps to the rules; or nearly. */
+/* Opens a pipe to our service, correctly or nearly so. */
 static void step_open(struct scene *scene, struct reader *in)
 {
     unsigned how = read_u8(in);
@@ -130,7 +130,7 @@ static void step_raw(struct scene *scene, struct reader *in)
         close(fd);
 }
 
-/* The next frame of the ring: a message or a notification of any shape. */
+/* Writes the next frame of the ring: a message or a notification of any shape. */
 static void step_frame(struct scene *scene, struct reader *in)
 {
     uint8_t *slot = (uint8_t *)scene->ring.base + SLOTS_AT + scene->stamped % SLOTS * SLOT_SIZE;
@@ -262,9 +262,9 @@ static void scene_step(struct scene *scene, struct reader *in)
     }
 }
 
-/* ---- beginning and end ---- */
+/* ---- opening and closing ---- */
 
-/* The number of the one context in the domain. */
+/* The number of the only context in the domain. */
 static uint64_t context_find(const char *folder)
 {
     unsigned long long context = 0;
@@ -277,7 +277,7 @@ static uint64_t context_find(const char *folder)
     return context;
 }
 
-/* The peer's service, so that it can be sent to. */
+/* Claims the peer's service, so that messages can be sent to it. */
 static int claim_make(const char *folder)
 {
     struct claim claim = {
@@ -296,7 +296,7 @@ static int claim_make(const char *folder)
 
 static void scene_open(struct scene *scene, const uint8_t *card, size_t card_size)
 {
-    static char variable[64]; /* of the environment from here on */
+    static char variable[64]; /* part of the environment from here on */
     *scene = (struct scene){.folder = fuzz_folder_open()};
     snprintf(variable, sizeof variable, "WEFT_FOLDER=%s", scene->folder.path);
     assert(putenv(variable) == 0);

@@ -1,9 +1,9 @@
-/* A program that is attached to a node, and a node that says what it likes: frames in one part and
- * in two, from the peer's program or another, to the pipes and about memory; lines; who is absent
- * and which server is down; bytes. The input is a script of that and of what the program does: it
- * uses pipes, reads and writes memory of the peer and lets the peer reach its own. What is read and
- * written stays inside (blocks of their own, for a sanitizer), every transfer ends once, and no
- * descriptor is left. */
+/* Tests a program that is attached to a node which sends anything: frames in one part and in two,
+ * from the peer's program or another, to the pipes and about memory; lines; reports of absent
+ * programs and unreachable servers; raw bytes. The input is a script of these and of what the
+ * program does: it uses pipes, reads and writes memory of the peer and grants the peer access to
+ * its own. All accesses stay inside that memory (separate blocks, for sanitizers), every transfer
+ * ends once, and no descriptor leaks. */
 #include "fuzz_line.h"
 #include "fuzz_pipes.h"
 #include "transport/datagram/datagram_wire.h"
@@ -13,7 +13,7 @@
 #include "wire/attach.h"
 #include "wire/relay.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {
@@ -33,12 +33,12 @@ enum step {
 
 enum { STEPS_MAX = 96, TRANSFERS = 4, REGION = 1024, PART_HEAD = 8, DESCRIPTION_SIZE = 16 };
 
-/* The words of routed_memory.c. */
+/* The message kinds of routed_memory.c. */
 enum { MEMORY_READS = 1, MEMORY_DATA, MEMORY_WRITES, MEMORY_WRITES_LAST, MEMORY_DONE };
 
 struct transfer_kept {
     struct transfer transfer;
-    uint8_t *bytes; /* of their own; NULL: free */
+    uint8_t *bytes; /* a block of its own; NULL: free */
     bool under_way;
 };
 
@@ -48,7 +48,7 @@ struct scene {
     struct fuzz_folder folder;
     char path[64]; /* the node's socket */
     int listen_fd;
-    int node_fd; /* to the program; the thread's until it has ended */
+    int node_fd; /* to the program; used by the thread until it has ended */
     struct relay_address own, peer, other;
     struct transport *transport;
     struct lifelines *lines;
@@ -56,13 +56,13 @@ struct scene {
     struct fuzz_peer peer_line;
     struct lifeline *line;
     struct pipes pipes;
-    uint64_t inlet, outlet; /* our numbers of the two pipes, as the peer was told */
+    uint64_t inlet, outlet; /* our numbers of the two pipes, as sent to the peer */
     uint64_t memory_inlet, memory_outlet;
-    uint64_t sequence; /* of the next frame about memory */
-    uint32_t number;   /* of the next datagram of two parts */
-    uint8_t *memory;   /* of ours, that the peer may reach */
+    uint64_t sequence; /* number of the next frame about memory */
+    uint32_t number;   /* number of the next datagram of two parts */
+    uint8_t *memory;   /* our memory that the peer may access */
     struct region *region;
-    struct remote_memory shared[2]; /* to be read, and to be written, too */
+    struct remote_memory shared[2]; /* read-only, and writable */
     struct transfer_kept transfers[TRANSFERS];
 };
 
@@ -82,7 +82,7 @@ static void node_say(const struct scene *scene, const struct relay_message *mess
     node_bytes(scene, bytes, RELAY_HEAD_SIZE + message->size);
 }
 
-/* Takes no memory and gives an address: the program waits for that when it opens. */
+/* Refuses memory and assigns an address, for which the program waits when it opens. */
 static void *node_run(void *argument)
 {
     struct scene *scene = argument;
@@ -99,9 +99,9 @@ static void *node_run(void *argument)
     return NULL;
 }
 
-/* ---- what the peer's program says ---- */
+/* ---- messages of the peer's program ---- */
 
-/* In one part, in two, or only one of two. */
+/* Sends a datagram in one part, in two, or only one of two. */
 static void peer_datagram(struct scene *scene, const uint8_t *bytes, size_t size, unsigned how)
 {
     unsigned parts = how & 1 ? 2 : 1;
@@ -161,7 +161,7 @@ static void step_return(struct scene *scene, struct reader *in)
     peer_datagram(scene, bytes, pipe_datagram_write(&datagram, bytes, sizeof bytes), how & ~64u);
 }
 
-/* About memory, with keys, offsets and sizes of which many are right. */
+/* Sends a message about memory, with keys, offsets and sizes that are often valid. */
 static void step_word(struct scene *scene, struct reader *in)
 {
     uint8_t bytes[PIPE_DATAGRAM_MAX];
@@ -355,14 +355,14 @@ static void scene_step(struct scene *scene, struct reader *in)
     }
 }
 
-/* ---- beginning and end ---- */
+/* ---- opening and closing ---- */
 
 static void on_up(void *owner, struct lifeline *line, const struct context_address *peer,
                   const uint8_t *card, size_t card_size)
 {
     struct scene *scene = owner;
     if (scene->line)
-        return; /* one of the fabric, on top of the script */
+        return; /* a line through the fabric, caused by the script */
     scene->line = line;
 }
 
@@ -376,7 +376,7 @@ static void on_down(void *owner, struct lifeline *line, int reason)
 
 static const struct lifeline_events events = {on_up, on_control, on_down};
 
-/* As routed_memory.c numbers them. */
+/* The numbers of the pipes, as in routed_memory.c. */
 static uint64_t pipe_number(uint64_t number, const struct relay_address *owner, bool outlet)
 {
     uint64_t mixed = number ^ owner->life * 0x9e3779b97f4a7c15ULL ^ (uint64_t)owner->program << 32 ^

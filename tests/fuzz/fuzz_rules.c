@@ -1,10 +1,10 @@
-/* Forwarding tables for a small network: refused in one line, or replayed, and
- * then every packet ended somewhere. */
+/* Tests forwarding tables for a small network: refused in one line, or replayed, and then every
+ * packet ended somewhere. */
 #include "fuzz.h"
 #include "routing/rules/rule_replay.h"
 #include "routing/rules/rule_tables.h"
 
-/* Four switches in a ring, one without servers and one with a chord's cable. */
+/* Four switches in a ring with one chord; one switch has no servers. */
 static void network_make(struct topology *topology, struct rules *rules)
 {
     static const struct link links[] = {

@@ -1,6 +1,5 @@
-/* The description of a table's rows, as a member sent it: refused, or a layout whose
- * columns are apart and inside of the row, and that is written again byte by byte the
- * same. */
+/* Tests the description of a table's rows, as a member sent it: refused, or a layout whose columns
+ * do not overlap and are inside the row, and that has the same bytes when written again. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 #include "base/check.h"
 #include "sst/table/schema.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int watches_compare(const void *left, const void *right)

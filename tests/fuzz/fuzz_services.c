@@ -1,12 +1,13 @@
-/* The services of a server, in whatever order programs and neighbours speak to them: requests,
- * programs that hang up or take no answers, packets from the links, packets of its own that come
- * back, changed in places (so that numbers in them are those it waits for), links that go down, and
- * time. It stays sound, and loses no packet. The input is a list of such steps. */
+/* Tests the services of a server with programs and neighbours that use them in any order: requests,
+ * programs that hang up or take no answers, packets from the links, packets of the server itself
+ * that come back, partly changed (so that they contain numbers that the server waits for), links
+ * that go down, and time. The server stays consistent, and loses no packet. The input is a list of
+ * such steps. */
 #include "base/bytes.h"
 #include "fuzz_stage.h"
 #include "services/services.h"
 
-/* Not fuzz.h: the links of a topology are not the ones meant here. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {
@@ -51,7 +52,8 @@ static void step_packet(struct fuzz_stage *stage, struct reader *in)
     stage_bring(stage, port, &fields, fields.kind == PACKET_TO_KEY ? key : NULL, payload, size);
 }
 
-/* One that it sent, back from whom it went to: as it is, or with some bytes changed. */
+/* Returns a packet that the server sent, from its destination: unchanged, or with some bytes
+ * changed. */
 static void step_back(struct fuzz_stage *stage, struct reader *in)
 {
     unsigned which = read_u8(in), changes = read_u8(in) % 4;
@@ -69,7 +71,7 @@ static void step_back(struct fuzz_stage *stage, struct reader *in)
         if (size)
             payload[at % size] = value;
     }
-    bool answer = !(which & 128); /* else it went round in a circle */
+    bool answer = !(which & 128); /* else it travelled in a circle */
     node_id source = header.source;
     header.source = answer && header.kind == PACKET_TO_SERVER ? header.server : 1;
     header.server = answer ? source : header.server;

@@ -1,15 +1,16 @@
-/* The shm transport against a peer that sends what it likes over the lifeline and writes what it
- * likes into the memory that both have: parcels with descriptors of the wrong kind, size or number,
- * slabs and words about them, rings. The input is a script of that, and of what our side does with
- * its pipes and with the peer's memory: read, write, map. All of it stays inside what was mapped,
- * and no descriptor is left.
+/* Tests the shm transport against a peer that sends anything over the lifeline and writes anything
+ * into the shared memory: parcels with descriptors of the wrong kind, size or number, slabs and
+ * messages about them, rings. The input is a script of these, and of what our side does with its
+ * pipes and with the peer's memory: read, write, map. All accesses stay inside what was mapped, and
+ * no descriptor leaks.
  *
- * Not memory of key 0, which the kernel copies from any address of the peer: here that is us. */
+ * Memory of key 0 is not tested: the kernel copies it from any address of the peer, which here is
+ * this process. */
 #include "fuzz_line.h"
 #include "fuzz_pipes.h"
 #include "transport/ring/ring.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {
@@ -37,10 +38,10 @@ struct scene {
     struct lifeline *line; /* up, or NULL */
     struct pipes pipes;
     struct ring_shape shape;
-    struct doorbell bell;      /* the peer's */
+    struct doorbell bell;      /* the peer's bell */
     struct memfile theirs;     /* the ring that the peer offers */
-    struct memfile ours;       /* the ring of our outlet, as the peer has it */
-    struct mapping maps[MAPS]; /* the peer's memory here; base NULL: free */
+    struct memfile ours;       /* our outlet's ring, as the peer mapped it */
+    struct mapping maps[MAPS]; /* the peer's memory, mapped here; base NULL: free */
     size_t sizes[MAPS];
 };
 
@@ -75,7 +76,7 @@ static void fds_add(struct parcel *parcel, int fd)
     parcel->fds[parcel->fd_count++] = fd;
 }
 
-/* Descriptors of a bell; or, as the script has it, of something else. */
+/* Adds the descriptors of a bell or, if the script requires it, others. */
 static void bell_add(struct scene *scene, struct parcel *parcel, unsigned how)
 {
     int fds[DOORBELL_FD_COUNT];
@@ -122,7 +123,7 @@ static void step_answer(struct scene *scene, struct reader *in)
     parcel_fini(&answer);
 }
 
-/* A word into one of the two rings. */
+/* Writes a word into one of the two rings. */
 static void step_scribble(struct scene *scene, struct reader *in)
 {
     unsigned what = read_u8(in);
@@ -139,7 +140,7 @@ static void step_scribble(struct scene *scene, struct reader *in)
         memcpy((uint8_t *)file->base + at % file->size, &word, sizeof word);
 }
 
-/* What a peer says of its slabs: a file of its own and what it says of it. */
+/* Sends a message about one of the peer's slabs: a file and a description of it. */
 static void step_say(struct scene *scene, struct reader *in)
 {
     unsigned how = read_u8(in), file = read_u8(in), count = how >> 4 & 3;
@@ -153,7 +154,7 @@ static void step_say(struct scene *scene, struct reader *in)
     }
     if (how & 64)
         write_u8(&out, 0);
-    count = how & 1 ? count : count ^ 1; /* one is right */
+    count = how & 1 ? count : count ^ 1; /* one descriptor is correct */
     for (unsigned i = 0; i < count; i++)
         fds[i] = fuzz_file(file);
     fuzz_peer_say(&scene->peer, (uint16_t)(SLAB + (how & 3)), body, sizeof body - out.left, fds,
@@ -169,7 +170,7 @@ static struct remote_memory memory_read(struct reader *in)
     struct remote_memory memory = {.key = 1 + read_u8(in) % 8};
     memory.address = read_u32(in);
     memory.size = read_u32(in);
-    if (memory.address >> 31) /* far beyond */
+    if (memory.address >> 31) /* far beyond any slab */
         memory.address <<= 32;
     return memory;
 }

@@ -1,9 +1,9 @@
-/* The words that name a topology: refused in one line, or built soundly, and
- * known again by its file. */
+/* Tests topology specifications: refused in one line, or built correctly, and recognised again in
+ * its file. */
 #include "fuzz.h"
 
-/* Keeps a run short: numbers whose product is moderate, or so large that they
- * must be refused or are seeds. */
+/* Keeps a run short: accepts numbers whose product is moderate, or that are so large that they are
+ * refused or are seeds. */
 static bool small(const char *spec)
 {
     uint64_t product = 1;

@@ -1,7 +1,7 @@
 #pragma once
-/* fuzz_stage: one server of four, settled, with all links up, and the script in place of the world:
- * what arrives over its ports is brought by stage_bring, what it sends is kept for a while, and
- * what programs do with its answers is set. */
+/* fuzz_stage: one server of four, settled, with all links up; the script plays the world.
+ * stage_bring delivers packets to the server's ports, the packets that it sends are kept for a
+ * while, and the script sets how programs react to its answers. */
 
 #include <errno.h>
 #include <stddef.h>
@@ -24,8 +24,8 @@ struct fuzz_stage {
     struct node *node;
     struct packet *waiting[STAGE_PORTS];
     uint64_t kept_count;
-    struct stage_kept kept[STAGE_KEPT]; /* what it sent last */
-    int local;                          /* what programs do with answers: 0, -EAGAIN or -EPIPE */
+    struct stage_kept kept[STAGE_KEPT]; /* the last packets that it sent */
+    int local;                          /* how programs take answers: 0, -EAGAIN or -EPIPE */
 };
 
 static inline unsigned stage_receive(struct env *env, unsigned port, struct packet **out,
@@ -51,7 +51,7 @@ static inline void stage_transmit(struct env *env, unsigned port, struct packet 
     for (unsigned i = 0; i < count; i++) {
         struct packet copy = *packets[i];
         packet_seal_hops(&copy);
-        assert(packet_read(&copy, packets[i]->size)); /* what leaves is always in order */
+        assert(packet_read(&copy, packets[i]->size)); /* what leaves is always valid */
         if (packets[i]->service) {
             struct stage_kept *kept = &stage->kept[stage->kept_count++ % STAGE_KEPT];
             kept->size = packets[i]->size;
@@ -72,7 +72,7 @@ static inline int stage_local(struct env *env, uint64_t client, const void *byte
 static const struct env_ops stage_ops = {
     .receive = stage_receive, .room = stage_room, .transmit = stage_transmit, .local = stage_local};
 
-/* What the node refuses to run it says why. */
+/* The node gives a reason for each service that it refuses to run. */
 static inline enum err stage_open(struct fuzz_stage *stage,
                                   const struct weft_service *const *services, struct why *why)
 {
@@ -109,10 +109,10 @@ static inline void stage_close(struct fuzz_stage *stage)
     for (unsigned port = 0; port < STAGE_PORTS; port++)
         if (stage->waiting[port])
             packet_done(stage->waiting[port]);
-    packet_pool_close(stage->env.pool); /* asserts that all are back */
+    packet_pool_close(stage->env.pool); /* asserts that all packets were returned */
 }
 
-/* What the node gets over that port, with the header that its sender would have given it. */
+/* Delivers a packet to that port of the node, with the header of a proper sender. */
 static inline void stage_bring(struct fuzz_stage *stage, unsigned port, const struct packet *fields,
                                const uint8_t *key, const uint8_t *payload, uint32_t size)
 {

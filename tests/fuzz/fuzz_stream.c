@@ -1,7 +1,7 @@
-/* Two ends of a stream, and between them whatever the script says: datagrams that are delayed,
- * lost, doubled and reordered, time that passes, ends; and, if its first byte allows it, datagrams
- * that nobody sent. Both ends keep their invariants, and without forgeries the bytes that come out
- * are those that went in, in order. */
+/* Tests two ends of a stream, between which the script delays, loses, duplicates and reorders
+ * datagrams, lets time pass, and ends the stream; and, if its first byte permits, forges datagrams.
+ * Both ends keep their invariants, and without forgeries the received bytes are those that were
+ * sent, in order. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "transport/routed/stream.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {
@@ -29,12 +29,12 @@ enum { WAYS = 64, STEPS_MAX = 512, LINE = 77 };
 struct flight {
     unsigned to;
     size_t size;
-    uint8_t *bytes; /* a block of its own, for a sanitizer */
+    uint8_t *bytes; /* a separate block, for sanitizers */
 };
 
 struct end {
     struct stream stream;
-    size_t put, took; /* bytes: the n-th is a function of n and the end */
+    size_t put, took; /* in bytes; the n-th byte is a function of n and the end */
 };
 
 struct scene {
@@ -91,7 +91,7 @@ static void end_send(struct scene *scene, unsigned i)
     unsigned count = 0;
     while (stream_next(&scene->ends[i].stream, scene->now, &head, &body, &size)) {
         count++;
-        assert(count <= STREAM_SEGMENTS + 2); /* it comes to an end */
+        assert(count <= STREAM_SEGMENTS + 2); /* the loop must end */
         assert(size <= STREAM_SEGMENT_MAX);
         stream_head_write(&head, bytes);
         if (size)
@@ -137,7 +137,7 @@ static void scene_step(struct scene *scene, struct reader *in, bool forging)
     case STEP_SEND:
         end_send(scene, end);
         break;
-    case STEP_CARRY: { /* once or twice; taken or not */
+    case STEP_CARRY: { /* once or twice; accepted or not */
         unsigned how = read_u8(in), which = how & 63;
         if (which < scene->way_count)
             land(scene, &scene->ways[which], how & 64);
@@ -180,7 +180,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned i = 0; i < 2; i++) {
         struct stream *stream = &scene->ends[i].stream;
         stream_init(stream, LINE, i == 0, 0);
-        if (start & 2) /* numbers come round */
+        if (start & 2) /* the numbers wrap around */
             stream->ours.base = stream->ours.sent = stream->ours.next = stream->expected =
                 UINT32_MAX - 2;
     }

@@ -1,9 +1,9 @@
-/* A trace file that somebody writes nonsense into, before and while it is read:
- * the reader refuses it, or takes no more than it was asked for.
+/* Tests a trace file that another process overwrites before and while it is read: the reader
+ * refuses it, or takes no more records than requested.
  *
- * The input is a list of steps: two bytes where (the head first, then the
- * slots), one byte how many, and those bytes to put there; none of them means
- * that the reader takes. */
+ * The input is a list of steps: two bytes for the position (the head first, then the slots), one
+ * byte for a count, and that many bytes to write there. A count of 0 makes the reader take
+ * records. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void folder_remove(void)
     rmdir(folder);
 }
 
-/* A good and empty trace. */
+/* Makes a valid and empty trace. */
 static int file_make(void)
 {
     struct {
@@ -40,7 +40,7 @@ static int file_make(void)
         snprintf(path, sizeof path, "%s/%s", folder, name);
         atexit(folder_remove);
     }
-    unlink(path); /* truncating one makes some file systems wait for the disk */
+    unlink(path); /* truncating makes some file systems wait for the disk */
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     assert(fd >= 0 && ftruncate(fd, sizeof(struct trace_file)) == 0);
     assert(pwrite(fd, &head, sizeof head, 0) == sizeof head);

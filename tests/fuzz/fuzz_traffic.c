@@ -1,5 +1,5 @@
-/* The traffic file, on a network of switches and on one of servers: refused in
- * one line, or demands in order, each pair once, all of them routable. */
+/* Tests the traffic file, on a switched and on a direct network: refused in one line, or a list of
+ * demands in order, each pair once, all of them routable. */
 #include <math.h>
 
 #include "fuzz.h"

@@ -1,12 +1,12 @@
-/* Datagrams of the udp transport: refused, or written again byte by byte the
- * same, with the body inside the input. */
+/* Tests datagrams of the udp transport: refused, or the same bytes when written again, with the
+ * body inside the input. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "transport/datagram/datagram_wire.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
-/* The pipes of the udp transport against a peer that sends any datagrams to them, in or out of
- * order, with the right numbers or not, and opens them with any parcels. The input is a script of
- * that and of what our side does with its two ends. Both keep their invariants (which they assert),
- * frames come out in the order of their numbers, each once, and acknowledgements, too. */
+/* Tests the pipes of the udp transport against a peer that sends any datagrams, in order or not,
+ * with valid numbers or not, and opens pipes with any parcels. The input is a script of these and
+ * of what our side does with its two ends. Both ends keep their invariants (which they assert);
+ * frames and acknowledgements come out in the order of their numbers, each once. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "fuzz_pipes.h"
 #include "transport/datagram/datagram_wire.h"
 
-/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+/* Declared here, because fuzz.h includes the headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {
@@ -33,9 +33,9 @@ struct scene {
     struct poller *poller;
     struct transport *transport;
     struct pipes pipes;
-    int fd; /* the peer's */
+    int fd; /* the peer's socket */
     struct sockaddr_in to;
-    uint64_t inlet, outlet; /* our numbers of the two, as the peer was told */
+    uint64_t inlet, outlet; /* our numbers of the two pipes, as sent to the peer */
 };
 
 static void peer_bytes(const struct scene *scene, const void *bytes, size_t size)
@@ -60,7 +60,7 @@ static uint64_t number_read(struct reader *in)
     return number < 250 ? number : read_u64(in);
 }
 
-/* What an end says of itself, as it is or cut, with windows that are none. */
+/* Makes the parcel of an end, complete or truncated, with valid or invalid windows. */
 static void parcel_make(struct parcel *parcel, struct reader *in)
 {
     unsigned how = read_u8(in);
@@ -176,7 +176,7 @@ static void scene_step(struct scene *scene, struct reader *in)
     }
 }
 
-/* A frame's token is its number: what is held came in order, each once. */
+/* A frame's token is its number, so the held frames show that they arrived in order, each once. */
 static void held_check(const struct scene *scene, uint64_t *next, unsigned before)
 {
     for (unsigned i = before; i < scene->pipes.held_count; i++)

@@ -1,7 +1,7 @@
-/* replay: runs a fuzz target without a fuzzer: on every file of its corpus,
- * and on seeded mutations of each (cut short, bits flipped, bytes moved), so
- * that an ordinary test run still throws some thousand broken inputs at every
- * reader. Prints the seed; a crash names the file and the mutation. */
+/* replay: runs a fuzz target without a fuzzer: on every file of its corpus, and on seeded mutations
+ * of each (truncated, bits flipped, bytes moved), so that an ordinary test run still tries some
+ * thousand invalid inputs on every reader. Prints each file and the seed, so that a crash can be
+ * replayed. */
 #include <dirent.h>
 #include <stdio.h>
 
@@ -23,7 +23,8 @@ static uint8_t *file_load(const char *path, size_t *size)
     return data;
 }
 
-/* In a block of exactly that size, so that a sanitizer sees one byte too far. */
+/* Runs it in a block of exactly that size, so that a sanitizer detects an access one byte too
+ * far. */
 static void run(const uint8_t *data, size_t size)
 {
     uint8_t *copy = malloc(size ? size : 1);
