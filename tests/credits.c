@@ -1,8 +1,7 @@
-/* Many messages of mixed sizes from one process to another, faster than the
- * other takes them: credit runs out again and again, and still none is lost,
- * none comes twice and none out of order. The sender waits for credit in both
- * ways there are; the receiver holds some messages back and lets them go in any
- * order.
+/* Many messages of mixed sizes from one process to another, faster than the other takes them:
+ * credit runs out again and again, but no message is lost, duplicated or reordered. The sender
+ * waits for credit in both possible ways; the receiver holds some messages back and releases them
+ * in any order.
  *
  *   credits_test [MESSAGES [SEED]] */
 #include <errno.h>
@@ -25,7 +24,7 @@
 #define SECOND      1000000000LL
 #define PATIENCE    (60 * SECOND)
 
-/* Ends the process with a line that says why. */
+/* Ends the process with a line that gives the failed condition. */
 #define demand(condition)                                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -44,7 +43,7 @@ static void enter(ripc_id id)
     demand(ripc_bind(ripc, id, 0, &service) == 0);
 }
 
-/* A hash, so that both sides know what the n-th message is. */
+/* A hash, by which both sides compute the n-th message. */
 static uint64_t mixed(uint64_t number, uint64_t seed)
 {
     uint64_t word = (number ^ seed) + 0x9e3779b97f4a7c15u;
@@ -53,7 +52,7 @@ static uint64_t mixed(uint64_t number, uint64_t seed)
     return word ^ word >> 31;
 }
 
-/* Mostly small, some that do not fit a slot, a few as large as can be. */
+/* Mostly small, some that do not fit into a slot, a few of the largest size. */
 static size_t size_of(uint64_t word)
 {
     if (word % 64 == 0)
@@ -63,7 +62,7 @@ static size_t size_of(uint64_t word)
 
 /* ---- sender ---- */
 
-/* Without waiting, and then for the event that says there is credit. */
+/* Sends without waiting, and if there is no credit waits for the event that announces some. */
 static void send_when_told(const void *data, size_t size, int64_t deadline)
 {
     struct ripc_event event;
@@ -88,7 +87,7 @@ static void be_sender(uint64_t messages, uint64_t seed)
         if (number % 4096 == 0)
             deadline = ripc_after(PATIENCE);
         memcpy(letter, &word, 8);
-        letter[size - 1] ^= (uint8_t)number; /* the last byte belongs to it, too */
+        letter[size - 1] ^= (uint8_t)number; /* so that the last byte is checked, too */
         if (number / 1024 % 2)
             send_when_told(letter, size, deadline);
         else
@@ -99,7 +98,7 @@ static void be_sender(uint64_t messages, uint64_t seed)
     demand(ripc_stats(ripc, &stats) == 0 && stats.sent == messages);
     printf("# %llu sends found no credit\n", (unsigned long long)stats.no_credit);
     demand(stats.no_credit > 0);
-    /* What was sent arrives after the end of its sender, too. */
+    /* What was sent arrives even after its sender has ended. */
     demand(ripc_close(ripc, ripc_after(PATIENCE)) == 0);
     fflush(stdout);
     _exit(0);
@@ -127,7 +126,7 @@ static void receive_all(uint64_t messages, uint64_t seed)
     for (uint64_t number = 0; number < messages;) {
         unsigned max = 1 + (unsigned)rng_below(&rng, BURST);
         int count = ripc_receive(service, burst, max, RIPC_NOW);
-        if (count == -EAGAIN) { /* what is held may be all the credit there is */
+        if (count == -EAGAIN) { /* the held messages may take all credit */
             for (unsigned i = 0; i < HELD_MAX; i++)
                 ripc_release(&held[i]);
             count = ripc_receive(service, burst, max, ripc_after(PATIENCE));
@@ -159,7 +158,7 @@ int main(int count, char **words)
            (unsigned long long)messages, (unsigned long long)seed);
     if (!mkdtemp(folder) || setenv("WEFT_FOLDER", folder, 1))
         return 1;
-    int ready[2]; /* forked before there are threads, it waits for the receiver */
+    int ready[2]; /* forked before there are threads; it waits for the receiver */
     char byte = 0;
     if (pipe(ready))
         return 1;
@@ -179,7 +178,7 @@ int main(int count, char **words)
     bool good = waitpid(sender, &status, 0) == sender && status == 0;
     good &= ripc_close(ripc, ripc_after(PATIENCE)) == 0;
     good &= rmdir(folder) == 0;
-    printf("# %.2f s\n%sok 1 - %llu messages: none lost, none twice, none out of order\n", seconds,
+    printf("# %.2f s\n%sok 1 - %llu messages: none lost, duplicated or out of order\n", seconds,
            good ? "" : "not ", (unsigned long long)messages);
     return good ? 0 : 1;
 }

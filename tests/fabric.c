@@ -1,5 +1,5 @@
-/* fabric: the fabric transport between two processes, over the provider that
- * WEFT_TEST_PROVIDER names (tcp), bound to WEFT_TEST_ADDRESS if that is set. */
+/* fabric: tests the fabric transport between two processes, over the provider in WEFT_TEST_PROVIDER
+ * (tcp), bound to WEFT_TEST_ADDRESS if that is set. */
 #include "base/test.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ enum { MEBI = 1024 * 1024 };
 
 static uint64_t seed;
 
-/* Byte `at` of stream `n`: what either side expects without asking. */
+/* Byte `at` of stream `n`: both sides compute it, so neither has to send it. */
 static uint8_t pattern(uint64_t n, size_t at)
 {
     return (uint8_t)((n * 0x9E3779B97F4A7C15ULL >> 40) + at * 7 + (at >> 8));
@@ -44,7 +44,7 @@ static uint8_t *memory_make(size_t size)
     return base;
 }
 
-/* The other side did its part, or there is no such provider: then skip. */
+/* Closes our side, and asserts that the peer succeeded. */
 static void finish(struct fabric_side *side, pid_t peer)
 {
     side_close(side);
@@ -65,7 +65,7 @@ static void peer_begin(struct fabric_side *side, int channel)
     side_link(side, channel, false);
 }
 
-/* The peer stays until we are through. */
+/* The peer waits until we are done. */
 static int peer_end(struct fabric_side *side)
 {
     char byte;
@@ -93,7 +93,7 @@ static void frames_send(struct fabric_side *side, bool spin)
     }
 }
 
-/* Holds a few back and releases them in any order. */
+/* Holds a few frames back and releases them in any order. */
 static void frames_receive(struct fabric_side *side, bool spin)
 {
     struct frame held[HOLD_MAX];
@@ -167,7 +167,7 @@ static int credit_peer(int channel, int argument)
     return peer_end(&side);
 }
 
-static void a_receiver_that_keeps_frames_costs_the_sender_eagain(void **state)
+static void held_frames_make_the_sender_wait(void **state)
 {
     struct fabric_side side;
     pid_t peer;
@@ -223,7 +223,7 @@ static int acknowledging_peer(int channel, int argument)
     return peer_end(&side);
 }
 
-static void every_acknowledgement_comes_once(void **state)
+static void every_acknowledgement_arrives_once(void **state)
 {
     struct fabric_side side;
     pid_t peer;
@@ -255,7 +255,7 @@ struct shared {
     struct remote_memory readable;
 };
 
-/* Shares memory and then does nothing at all: its keeper has to serve. */
+/* Shares memory and then does nothing: its keeper has to serve the accesses. */
 static int sharing_peer(int channel, int argument)
 {
     struct fabric_side side;
@@ -269,9 +269,9 @@ static int sharing_peer(int channel, int argument)
     MUST(side_share(&side, region, memory, SHARED_SIZE, MEMORY_READ, &shared.readable) == 0);
     MUST(side_share(&side, region, memory + 1, SHARED_SIZE, MEMORY_READ, &shared.all) == -ERANGE);
     channel_send(channel, &shared, sizeof shared);
-    size_t written[2]; /* where and how much */
+    size_t written[2]; /* offset and size */
     while (channel_receive(channel, written, sizeof written)) {
-        lock_take(&side.lock); /* it is our keeper that wrote */
+        lock_take(&side.lock); /* our keeper wrote it */
         bool there = pattern_is(memory + GUARD + written[0], written[1], 2);
         lock_drop(&side.lock);
         channel_send(channel, &there, sizeof there);
@@ -348,10 +348,9 @@ static void access_beyond_the_memory_is_refused(void **state)
     finish(&side, peer);
 }
 
-/* Who may only read must not write, and a key that is not one opens nothing.
- * Providers differ in what they tell the offender: a refusal, a broken link, or
- * nothing until the link is closed. */
-static void keys_open_no_more_than_they_say(void **state)
+/* A peer that may only read must not write, and an invalid key gives no access. Providers differ in
+ * how they report the violation: a refusal, a broken link, or nothing until the link is closed. */
+static void keys_give_no_more_rights_than_granted(void **state)
 {
     for (unsigned attempt = 0; attempt < 3; attempt++) {
         struct fabric_side side;
@@ -379,13 +378,13 @@ static void keys_open_no_more_than_they_say(void **state)
         assert_int_equal(memory[0], 0xEE);
         side_region_close(&side, region);
         munmap(memory, MEBI);
-        finish(&side, peer); /* it looks at its guard pages */
+        finish(&side, peer); /* the peer checks its guard pages */
     }
 }
 
 /* ---- death ---- */
 
-/* Serves memory, or floods, until it is killed. */
+/* Serves memory and sends frames until it is killed. */
 static int doomed_peer(int channel, int argument)
 {
     struct fabric_side side;
@@ -413,7 +412,7 @@ static int doomed_peer(int channel, int argument)
 
 enum { MOVES = 6, LIVES = 4 };
 
-/* Transfers of all kinds and a flood both ways, and the peer dies. */
+/* Transfers of all kinds and frames in both directions are in flight when the peer dies. */
 static void die_in_the_middle(struct fabric_side *side, struct region *region, uint8_t *memory,
                               pid_t peer, int channel, unsigned life)
 {
@@ -444,7 +443,7 @@ static void die_in_the_middle(struct fabric_side *side, struct region *region, u
     while ((result = side_push(side, &head, &piece, 1, life & 1)) == 0)
         ;
     assert_int_equal(result, -EPIPE);
-    for (unsigned i = 0; i < MOVES; i++) { /* exactly once each, whatever came of it */
+    for (unsigned i = 0; i < MOVES; i++) { /* exactly once each, whatever the result */
         int status = side_move_wait(side, &moves[i], false);
         assert_true(status == 0 || status == -EPIPE);
     }
@@ -454,7 +453,7 @@ static void die_in_the_middle(struct fabric_side *side, struct region *region, u
         assert_int_equal(moves[i].done_count, 1);
 }
 
-static void a_killed_peer_ends_everything_under_way_once(void **state)
+static void transfers_to_a_killed_peer_end_once(void **state)
 {
     struct fabric_side side;
     pid_t peers[LIVES];
@@ -471,7 +470,7 @@ static void a_killed_peer_ends_everything_under_way_once(void **state)
     munmap(memory, 32 * (size_t)MEBI);
 }
 
-/* The peer lives, but we have done with it. */
+/* The peer is running, but we close the link. */
 static void a_closed_link_ends_its_transfers_once(void **state)
 {
     struct fabric_side side;
@@ -493,7 +492,7 @@ static void a_closed_link_ends_its_transfers_once(void **state)
         assert_int_equal(move.status, -EPIPE);
     }
     lock_drop(&side.lock);
-    nanosleep(&(struct timespec){0, 30 * 1000 * 1000}, NULL); /* what comes late is harmless */
+    nanosleep(&(struct timespec){0, 30 * 1000 * 1000}, NULL); /* what arrives late is harmless */
     lock_take(&side.lock);
     assert_int_equal(move.done_count, 1);
     lifeline_cut(side.line, -EPIPE);
@@ -514,7 +513,7 @@ static int idle_peer(int channel, int argument)
     return 1;
 }
 
-static void what_the_killed_leave_goes_with_the_next_open(void **state)
+static void the_next_open_removes_files_of_killed_processes(void **state)
 {
     int channel;
     char byte;
@@ -548,13 +547,13 @@ static int folder_teardown(void **state)
 #define TESTS_OF_ALL                                                                               \
     TEST(frames_arrive_whole_and_in_order_when_both_poll),                                         \
     TEST(frames_arrive_whole_and_in_order_when_both_sleep),                                        \
-    TEST(a_receiver_that_keeps_frames_costs_the_sender_eagain),                                    \
-    TEST(every_acknowledgement_comes_once),                                                        \
+    TEST(held_frames_make_the_sender_wait),                                                        \
+    TEST(every_acknowledgement_arrives_once),                                                      \
     TEST(reads_and_writes_move_every_byte),                                                        \
     TEST(access_beyond_the_memory_is_refused),                                                     \
     TEST(a_closed_link_ends_its_transfers_once),                                                   \
-    TEST(keys_open_no_more_than_they_say),                                                         \
-    TEST(what_the_killed_leave_goes_with_the_next_open)
+    TEST(keys_give_no_more_rights_than_granted),                                                   \
+    TEST(the_next_open_removes_files_of_killed_processes)
 /* clang-format on */
 
 static pair_role *const roles[] = {
@@ -566,15 +565,15 @@ int main(int count, char **words)
     char text[24];
     seed = chosen ? strtoull(chosen, NULL, 0) : entropy_u64();
     snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
-    setenv("WEFT_TEST_SEED", text, 1); /* the other sides' too */
+    setenv("WEFT_TEST_SEED", text, 1); /* for the other sides, too */
     pair_init(count, words, roles);
     printf("# provider %s, seed %llu\n", pair_provider(), (unsigned long long)seed);
     const struct CMUnitTest tests[] = {
         TESTS_OF_ALL,
-        TEST(a_killed_peer_ends_everything_under_way_once),
+        TEST(transfers_to_a_killed_peer_end_once),
     };
-    /* libfabric's shm provider takes spin locks in shared memory: who is killed
-     * inside one stops its peers for good, and nothing above can help. */
+    /* libfabric's shm provider takes spin locks in shared memory: a process that is killed while it
+     * holds one blocks its peers for ever, and no layer above can help. */
     const struct CMUnitTest shm_tests[] = {TESTS_OF_ALL};
     return strcmp(pair_provider(), "shm")
                ? cmocka_run_group_tests(tests, folder_setup, folder_teardown)

@@ -10,14 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* libfabric's net provider loses a description of each connection. */
+/* libfabric's net provider leaks a description of each connection. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libfabric.so\n";
 }
 
-#define PATIENCE (150 * NSEC_PER_SEC) /* of an emulated machine under load */
+#define PATIENCE (150 * NSEC_PER_SEC) /* enough for an emulated machine under load */
 
 enum { CONTROL_OFFER = 1, CONTROL_ANSWER = 2 };
 
@@ -72,7 +72,7 @@ pid_t pair_start(pair_role *role, int argument, int *channel)
     pid_t peer = fork();
     MUST(peer >= 0);
     if (peer == 0) {
-        int kept = dup(ends[1]); /* across the exec */
+        int kept = dup(ends[1]); /* survives the exec */
         snprintf(words[1], sizeof words[1], "%d", kept);
         execl("/proc/self/exe", "pair", folder, words[0], words[1], words[2], (char *)NULL);
         _exit(127);
@@ -100,7 +100,7 @@ bool channel_receive(int channel, void *data, size_t size)
     return recv(channel, data, size, 0) == (ssize_t)size;
 }
 
-/* ---- what the layer above does ---- */
+/* ---- in place of the layer above ---- */
 
 static void parcel_send(struct fabric_side *side, uint16_t kind, const struct parcel *parcel)
 {
@@ -269,9 +269,9 @@ bool side_pause(struct fabric_side *side, bool spin)
 {
     if (spin) {
         bool idle = side->ops->progress(side->transport) == 0;
-        lock_drop(&side->lock); /* the keeper wants it, too */
+        lock_drop(&side->lock); /* the keeper needs it, too */
         if (idle && side->turns++ % 16 == 0)
-            sched_yield(); /* the other side may wait for our processor */
+            sched_yield(); /* the other side may need our processor */
         lock_take(&side->lock);
         return !side->down;
     }

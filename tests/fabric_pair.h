@@ -1,6 +1,6 @@
 #pragma once
-/* fabric_pair: two contexts in two processes that have lifelines and the fabric
- * transport, and nothing above them. */
+/* fabric_pair: two contexts in two processes that have lifelines and the fabric transport, and
+ * nothing above them. */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,10 +13,10 @@
 #include "transport/wake/lock.h"
 #include "transport/wake/thread.h"
 
-#define PAIR_SKIP 77 /* exit status: the provider is not here */
+#define PAIR_SKIP 77 /* exit status: the provider is not available */
 
 struct fabric_side {
-    int channel; /* to the other side, for what the test has to say */
+    int channel; /* to the other side, for messages of the test itself */
     struct lock lock;
     struct poller *poller;
     struct thread keeper;
@@ -27,7 +27,7 @@ struct fabric_side {
     struct lifelines *lines;
     struct context_address address;
     uint8_t card[160];
-    unsigned turns; /* of polling */
+    unsigned turns; /* polls so far */
 
     /* Under the lock. */
     struct transport_link *link; /* NULL until up */
@@ -38,7 +38,7 @@ struct fabric_side {
     struct inlet *inlet;
 };
 
-/* In processes that have no test framework around them. */
+/* An assertion for processes that have no test framework. */
 #define MUST(condition)                                                                            \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -50,45 +50,45 @@ struct fabric_side {
 /* The provider under test: WEFT_TEST_PROVIDER, or tcp. */
 const char *pair_provider(void);
 
-/* A folder for the sockets, and its end. */
+/* A folder for the sockets, and its removal. */
 void pair_folder_make(void);
 void pair_folder_remove(void);
 
 /* What the other side does; its result is the exit status. */
 typedef int pair_role(int channel, int argument);
 
-/* At the beginning of main(): does not return in a process that is another
- * side. The roles end with NULL. */
+/* Call it at the beginning of main(): it does not return in a process that plays the other side.
+ * The list of roles ends with NULL. */
 void pair_init(int count, char **words, pair_role *const *roles);
 
-/* Starts the other side: this program again, which runs `role` and ends, by
- * itself after two minutes. A mere fork would not do: it would inherit what libfabric
- * has open, and the kernel lets only those use an RDMA device who opened it.
- * Both sides get their end of the channel. */
+/* Starts the other side: this program again, which runs `role` and ends, by itself after two
+ * minutes. A mere fork would not work: the child would inherit what libfabric has open, and the
+ * kernel lets only the process that opened an RDMA device use it. Each side gets its end of the
+ * channel. */
 pid_t pair_start(pair_role *role, int argument, int *channel);
-/* Its exit status, or minus the signal. */
+/* Returns the exit status, or minus the signal. */
 int pair_wait(pid_t peer);
 
-/* Opens the context; exits with PAIR_SKIP if the provider is not there. */
+/* Opens the context; exits with PAIR_SKIP if the provider is not available. */
 void side_open(struct fabric_side *side);
-/* The link to the other side; both at the same time, one of them calling. */
+/* Opens the link to the other side; both call it at the same time, one of them with `calls`. */
 void side_link(struct fabric_side *side, int channel, bool calls);
-/* The link and its pipes close. */
+/* Closes the link and its pipes. */
 void side_unlink(struct fabric_side *side);
 void side_close(struct fabric_side *side);
-/* Opens an outlet; the other side finds its inlet with side_await_inlet. Frames
- * may be pushed before the answer. */
+/* Opens an outlet; the other side gets its inlet by side_await_inlet. Frames may be pushed before
+ * the answer. */
 void side_open_outlet(struct fabric_side *side);
 void side_await_inlet(struct fabric_side *side);
 
 void channel_send(int channel, const void *data, size_t size);
 bool channel_receive(int channel, void *data, size_t size); /* false: the other side is gone */
 
-/* Called with the lock held, after a look that found nothing: makes progress
- * if `spin`, else sleeps on the bell, dropping the lock. False once the link is down. */
+/* Call it with the lock held, after a poll that found nothing: makes progress if `spin`, else drops
+ * the lock and sleeps on the bell. False once the link is down. */
 bool side_pause(struct fabric_side *side, bool spin);
 
-/* Waiting calls, which take the lock: 0 or negative errno. */
+/* Waiting calls, which take the lock; they return 0 or a negative errno. */
 int side_push(struct fabric_side *side, const struct frame_head *head, const struct iovec *pieces,
               unsigned piece_count, bool spin);
 int side_pull(struct fabric_side *side, struct frame *frame, bool spin);

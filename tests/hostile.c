@@ -1,11 +1,10 @@
-/* A process that speaks the protocol of lifelines well enough to be let in, and
- * then misbehaves: it scribbles over rings, doorbells and frames while they are
- * read, sends controls and descriptors at random, opens pipes by the thousand,
- * answers what nobody asked and never reads what it asked for. Its victim must
- * neither crash nor hang nor leak, and serves an honest third process all the
- * while, which comes and goes.
+/* A process that speaks the lifeline protocol well enough to be let in, and then misbehaves: it
+ * overwrites rings, doorbells and frames with random data while they are read, sends random
+ * controls and descriptors, opens pipes by the thousand, sends answers that were not requested and
+ * never reads those that it requested. Its victim must neither crash nor hang nor leak, and all the
+ * while it must serve an honest third process, which opens and closes its context again and again.
  *
- * The villain is a context of the library whose insides we use directly.
+ * The villain is a context of the library whose internals we use directly.
  *
  *   hostile_test [SEED [SECONDS]] */
 #include <errno.h>
@@ -40,9 +39,9 @@
 #define FLIGHTS_MAX     32
 #define SECOND          1000000000LL
 #define DEED_NSEC       (SECOND / 20) /* how long one villain acts */
-#define DESCRIPTORS_MAX 1024          /* of the victim: what a process usually may have */
+#define DESCRIPTORS_MAX 1024          /* the victim's limit, the usual one of a process */
 
-/* Ends the process with a line that says why. */
+/* Ends the process with a line that gives the failed condition. */
 #define demand(condition)                                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -58,12 +57,12 @@ static struct {
     struct ripc_service *service;
 } self;
 
-/* Shared by all. */
+/* Shared by all processes. */
 static struct shared {
-    _Atomic bool ready;               /* the victim is there */
-    _Atomic uint64_t trips;           /* of honest messages, there and back */
-    _Atomic uint64_t visits;          /* of honest contexts */
-    _Atomic uint64_t protocol_errors; /* that the victim counted */
+    _Atomic bool ready;               /* the victim is ready */
+    _Atomic uint64_t trips;           /* round trips of honest messages */
+    _Atomic uint64_t visits;          /* contexts that the honest process opened */
+    _Atomic uint64_t protocol_errors; /* counted by the victim */
     _Atomic uint64_t peers_lost;
     _Atomic uint64_t received;
 } * shared;
@@ -103,7 +102,7 @@ static void enter(ripc_id id, uint32_t flags)
 
 static uint8_t window[WINDOW], fetched[WINDOW];
 static void *flights[FLIGHTS_MAX];
-static uint32_t touched; /* so that what is read is not optimised away */
+static uint32_t touched; /* keeps the compiler from removing the reads */
 
 static void touch(const void *data, size_t size)
 {
@@ -206,7 +205,7 @@ static void be_victim(void)
         demand(count > 0 || count == -ETIMEDOUT);
         for (int i = 0; i < count; i++) {
             victim_take(&messages[i]);
-            unsigned slot = (unsigned)below(HELD_MAX); /* let go of later, in any order */
+            unsigned slot = (unsigned)below(HELD_MAX); /* released later, in any order */
             ripc_release(&held[slot]);
             held[slot] = messages[i];
         }
@@ -227,7 +226,7 @@ static void be_victim(void)
     _exit(0);
 }
 
-/* ---- the honest one ---- */
+/* ---- the honest process ---- */
 
 static void honest_trip(uint64_t number)
 {
@@ -265,7 +264,7 @@ static struct {
     struct remote *remote;
     struct peer *peer;
     struct shm_outlet *outlet;
-    struct shm_inlet *inlet; /* of the victim's pipe to us, if it has come */
+    struct shm_inlet *inlet; /* of the victim's pipe to us, if it exists */
     uint64_t pipe_in;
     int64_t until;
 } evil;
@@ -275,7 +274,7 @@ static bool evil_goes_on(void)
     return ripc_now() < evil.until && evil.peer->line && lifeline_alive(evil.peer->line);
 }
 
-/* Connects like anybody; then nothing of the library runs any more. */
+/* Connects like an honest context; then no code of the library runs any more. */
 static void evil_enter(void)
 {
     struct ripc_message message;
@@ -284,7 +283,7 @@ static void evil_enter(void)
     demand(ripc_send(self.service, VICTIM_ID, "hello", 5, ripc_after(10 * SECOND)) == 0);
     for (int64_t deadline = ripc_after(SECOND / 50); ripc_now() < deadline;)
         if (ripc_receive(self.service, &message, 1, RIPC_NOW) == 1)
-            break; /* not released: its pipe stays */
+            break; /* not released, so that its pipe stays */
     evil.remote = id_map_get(&self.service->remotes, VICTIM_ID);
     demand(evil.remote);
     if (evil.remote->state != REMOTE_OPEN)
@@ -300,7 +299,7 @@ static void evil_enter(void)
     evil.until = ripc_after(DEED_NSEC);
 }
 
-/* Random bytes, small numbers and blocks, so that some of it makes sense. */
+/* Writes random bytes, small numbers and blocks, so that some of it is valid. */
 static void scribble(uint8_t *base, size_t size)
 {
     for (unsigned i = 0; i < 200; i++) {
@@ -472,7 +471,7 @@ static void offer_fill(struct parcel *parcel)
         parcel->fds[i] = some_descriptor();
 }
 
-/* Of one kind, or of all. */
+/* Sends controls of one kind, or of all kinds. */
 static void controls(unsigned kind)
 {
     while (evil_goes_on()) {
@@ -530,7 +529,7 @@ static void bytes_instead_of_controls(void)
     }
 }
 
-/* Good rings, as many as can be had, and none of them used. */
+/* Opens as many good rings as possible, and uses none of them. */
 static void pipes_by_the_thousand(void)
 {
     struct doorbell bell;
@@ -554,13 +553,13 @@ static void pipes_by_the_thousand(void)
         control_write(&control, &words);
         (void)!lifeline_send(evil.peer->line, &control);
         parcel_fini(&words.parcel);
-        ripc_progress(self.ripc); /* reads the answers, or it would be cut off for that */
+        ripc_progress(self.ripc); /* reads the answers, else the victim would cut it off */
     }
     while (evil_goes_on())
         usleep(1000);
 }
 
-/* Memory that shrinks after it was shown, and is not what it was said to be. */
+/* Shares memory that shrinks afterwards, and that does not match its description. */
 static void slabs_that_are_none(void)
 {
     while (evil_goes_on()) {
@@ -615,19 +614,19 @@ static const struct deed {
     const char *name;
     void (*run)(void);
 } deeds[] = {
-    {"scribbles over what the victim receives", scribble_over_what_the_victim_receives},
-    {"scribbles over what the victim sends", scribble_over_what_the_victim_sends},
-    {"scribbles over doorbells", scribble_over_doorbells},
+    {"overwrites what the victim receives", scribble_over_what_the_victim_receives},
+    {"overwrites what the victim sends", scribble_over_what_the_victim_sends},
+    {"overwrites doorbells", scribble_over_doorbells},
     {"sends frames of every kind", frames_of_every_kind},
     {"sends controls of all kinds", controls_of_all_kinds},
-    {"answers what nobody asked", answers_to_no_question},
-    {"asks for grants it has not got", questions_about_grants},
+    {"answers without a question", answers_to_no_question},
+    {"asks for grants that it does not have", questions_about_grants},
     {"cancels what it never sent", cancellations},
     {"sends bytes instead of controls", bytes_instead_of_controls},
     {"opens pipes by the thousand", pipes_by_the_thousand},
-    {"shows memory that is none", slabs_that_are_none},
+    {"shares invalid memory", slabs_that_are_none},
     {"acknowledges what was never sent", acknowledgements_of_nothing},
-    {"asks and does not listen", questions_without_listening},
+    {"asks and never reads the answers", questions_without_listening},
 };
 #define DEEDS (sizeof deeds / sizeof *deeds)
 
@@ -651,10 +650,10 @@ static void be_villain(void)
 {
     evil_enter();
     chosen->run();
-    _exit(0); /* not closed: the dead do not close either */
+    _exit(0); /* without closing, like a dead process */
 }
 
-/* One villain after the other; true while the victim lives. */
+/* Runs one villain after the other; true as long as the victim runs. */
 static bool act(const struct deed *deed, uint64_t seed, uint64_t *stream, int64_t until,
                 pid_t victim)
 {
@@ -662,7 +661,7 @@ static bool act(const struct deed *deed, uint64_t seed, uint64_t *stream, int64_
     do {
         if (!process_ended_well(start(be_villain, seed, ++*stream)))
             return false;
-        siginfo_t ended = {0}; /* not reaped here */
+        siginfo_t ended = {0}; /* it is not reaped here */
         if (waitid(P_PID, (id_t)victim, &ended, WEXITED | WNOHANG | WNOWAIT) || ended.si_pid)
             return false;
     } while (ripc_now() < until);
@@ -681,7 +680,7 @@ int main(int count, char **words)
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return 1;
-    signal(SIGTERM, on_term); /* before anybody can be told to stop */
+    signal(SIGTERM, on_term); /* before any process gets SIGTERM */
     pid_t victim = start(be_victim, seed, 1);
     for (int64_t patience = ripc_after(20 * SECOND); ripc_now() < patience; usleep(1000))
         if (atomic_load_explicit(&shared->ready, memory_order_acquire))
@@ -695,7 +694,7 @@ int main(int count, char **words)
         uint64_t villains = stream;
         bool passed = act(&deeds[i], seed, &stream, until, victim);
         trips = atomic_load_explicit(&shared->trips, memory_order_relaxed) - trips;
-        printf("%sok %u - somebody %s: %llu villains, %llu honest messages meanwhile\n",
+        printf("%sok %u - a villain %s: %llu villains, %llu honest messages meanwhile\n",
                passed ? "" : "not ", i + 1, deeds[i].name, (unsigned long long)(stream - villains),
                (unsigned long long)trips);
         good &= passed;
@@ -706,10 +705,9 @@ int main(int count, char **words)
     bool lives = process_ended_well(victim);
     printf("%sok %zu - an honest process was served all the while (%llu messages)\n",
            served ? "" : "not ", DEEDS + 1, (unsigned long long)shared->trips);
-    printf("%sok %zu - the victim lives, and nothing of it is left\n", lives ? "" : "not ",
-           DEEDS + 2);
+    printf("%sok %zu - the victim survives and leaks nothing\n", lives ? "" : "not ", DEEDS + 2);
     bool counted = shared->protocol_errors > 0 && shared->protocol_errors <= shared->peers_lost;
-    printf("%sok %zu - nonsense was counted (%llu peers cut off, of %llu lost)\n",
+    printf("%sok %zu - protocol errors were counted (%llu peers cut off, of %llu lost)\n",
            counted ? "" : "not ", DEEDS + 3, (unsigned long long)shared->protocol_errors,
            (unsigned long long)shared->peers_lost);
     ripc_clean(NULL);

@@ -1,7 +1,7 @@
-/* Garbage on every port that a context listens at, while an honest conversation
- * goes on over datagrams: random bytes, and messages that would be good but for
- * a few bits, to the Unix socket, the lifeline's TCP port, the port of the udp
- * transport and the group of the names. All of it is counted, none of it heeded.
+/* Sends garbage to every port on which a context listens, while an honest conversation runs over
+ * datagrams: random bytes, and messages that are valid except for a few bits, to the Unix socket,
+ * the lifeline's TCP port, the port of the udp transport and the multicast group of the names. All
+ * of it must be counted, and none of it may have an effect.
  *
  *   hostile_garbage_test [SEED [ROUNDS]] */
 #include <arpa/inet.h>
@@ -32,7 +32,7 @@
 #define CLIENT_ID 2
 #define SECOND    1000000000LL
 
-/* Ends the process with a line that says why. */
+/* Ends the process with a line that gives the failed condition. */
 #define demand(condition)                                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -50,12 +50,12 @@ static struct {
     char names[64];
 } self = {.name = "thrower"};
 
-/* Shared by all; the server fills it in. */
+/* Shared by all processes; the server fills it in. */
 static struct shared {
     _Atomic bool ready;
     struct context_address address;
     char folder[DOMAIN_PATH_MAX];
-    struct sockaddr_in datagrams; /* of the udp transport */
+    struct sockaddr_in datagrams; /* the port of the udp transport */
     _Atomic uint64_t garbage;
     _Atomic uint64_t trips;
 } * shared;
@@ -115,7 +115,7 @@ static void be_server(void)
         demand(ripc_stats(self.ripc, &stats) == 0);
         atomic_store_explicit(&shared->garbage, stats.garbage, memory_order_release);
     }
-    demand(stats.protocol_errors == 0); /* of those who were let in */
+    demand(stats.protocol_errors == 0); /* of contexts that were let in */
     demand(ripc_close(self.ripc, ripc_after(SECOND)) == 0);
     _exit(0);
 }
@@ -140,9 +140,9 @@ static void be_client(void)
     _exit(0);
 }
 
-/* ---- what is thrown ---- */
+/* ---- the garbage ---- */
 
-/* Bytes in the place of, or bits flipped in, what lies there. */
+/* Replaces the data by random bytes, or flips some of its bits. */
 static size_t spoil(uint8_t *data, size_t size, size_t most)
 {
     if (below(2)) {
@@ -164,12 +164,12 @@ static size_t make_greeting(uint8_t *out, size_t most)
     size_t size = greeting_write(&hello, out + CONTROL_HEAD_SIZE);
     struct control_head head = {.kind = HELLO_GREETING, .size = (uint16_t)size};
     control_head_write(out, &head);
-    /* A flipped bit of the card or of the challenge would be as good as another. */
+    /* A flipped bit of the card or of the challenge alone would leave the greeting valid. */
     out[below(CONTROL_HEAD_SIZE + 5)] ^= (uint8_t)(1u << below(8));
     return spoil(out, CONTROL_HEAD_SIZE + size, most);
 }
 
-/* Says it and hangs up. A context that has its hands full refuses us. */
+/* Sends it and hangs up. A context that is too busy refuses us. */
 static void throw_at(int domain, int type, const void *address, socklen_t size)
 {
     uint8_t bytes[2 * LIFELINE_FRAME_MAX];
@@ -180,7 +180,7 @@ static void throw_at(int domain, int type, const void *address, socklen_t size)
         (void)!send(fd, bytes, length, MSG_NOSIGNAL);
         struct timeval patience = {.tv_sec = 1};
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        if (type == SOCK_SEQPACKET) /* a stream may wait for the rest of what it takes us for */
+        if (type == SOCK_SEQPACKET) /* a stream may wait for the rest of the message */
             (void)!recv(fd, bytes, sizeof bytes, 0);
     }
     close(fd);
@@ -270,8 +270,8 @@ static bool await(const _Atomic uint64_t *value, uint64_t least)
     return false;
 }
 
-/* Most of it is seen to be garbage; the rest looks like something to drop, or
- * came when all hands were full. And honest messages come through after it. */
+/* Most of it is recognised as garbage; the rest looks like something to drop, or arrived when the
+ * context was too busy. Honest messages must get through afterwards. */
 static bool bombard(const struct port *port, unsigned rounds)
 {
     uint64_t before = atomic_load_explicit(&shared->garbage, memory_order_acquire);
@@ -305,7 +305,7 @@ int main(int count, char **words)
              1 + (unsigned)getpid() / 250 % 250, 20000 + (unsigned)getpid() % 20000);
     snprintf(self.names, sizeof self.names, "multicast:%s", self.group);
     self.rng = rng_make(seed, 0);
-    signal(SIGTERM, on_term); /* before anybody can be told to stop */
+    signal(SIGTERM, on_term); /* before any process gets SIGTERM */
     pid_t server = start(be_server, seed, 1);
     for (int64_t patience = ripc_after(20 * SECOND); ripc_now() < patience; usleep(1000))
         if (atomic_load_explicit(&shared->ready, memory_order_acquire))
@@ -322,7 +322,7 @@ int main(int count, char **words)
     bool served = process_ended_well(client);
     kill(server, SIGTERM);
     served &= process_ended_well(server);
-    printf("%sok %zu - two who talked did not notice (%llu messages)\n", served ? "" : "not ",
+    printf("%sok %zu - the conversation was not disturbed (%llu messages)\n", served ? "" : "not ",
            PORTS + 1, (unsigned long long)shared->trips);
     ripc_clean(NULL);
     bool clean = rmdir(folder) == 0;

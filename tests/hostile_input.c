@@ -1,5 +1,5 @@
-/* Mistakes of a program, and tricks of a peer, that have one answer each: an
- * error of their own, or nothing at all. hostile.c is about tricks at random. */
+/* Mistakes of a program, and tricks of a peer, that each have one correct answer: a specific error,
+ * or no effect at all. hostile.c tries random tricks. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -24,7 +24,7 @@ static int64_t send_long(struct hostile_pair *pair, const struct iovec *items, u
 
 /* ---- mistakes ---- */
 
-static void every_mistake_has_an_error_of_its_own(void **state)
+static void every_mistake_has_its_own_error(void **state)
 {
     struct hostile_pair pair = pair_open(0, 0);
     static uint8_t large[RIPC_SHORT_MAX + 1];
@@ -43,7 +43,7 @@ static void every_mistake_has_an_error_of_its_own(void **state)
     assert_int_equal(ripc_send(pair.client, 42, large, sizeof large, scene_deadline()), -EMSGSIZE);
     assert_int_equal(ripc_send(pair.client, 42, large, SIZE_MAX, scene_deadline()), -EMSGSIZE);
     assert_int_equal(ripc_send_message(pair.client, &two), -EMSGSIZE);
-    assert_int_equal(ripc_send_message(pair.client, &both), -EMSGSIZE); /* with what describes it */
+    assert_int_equal(ripc_send_message(pair.client, &both), -EMSGSIZE); /* with its description */
     assert_int_equal(send_long(&pair, &outside, 1), -EFAULT);
     item.iov_len = 1 << 30;
     assert_int_equal(send_long(&pair, &item, 1), -EFAULT);
@@ -65,7 +65,7 @@ static void every_mistake_has_an_error_of_its_own(void **state)
     assert_int_equal(ripc_unregister(pair.here, hole), 0);
     assert_int_equal(ripc_unregister(pair.here, hole), -ENOENT);
     munmap(hole, page);
-    /* None of it has hurt the way. */
+    /* None of it has broken the connection. */
     assert_int_equal(ripc_send(pair.client, 42, large, RIPC_SHORT_MAX, scene_deadline()), 0);
     struct ripc_message message = scene_receive(pair.server);
     assert_int_equal(message.size, RIPC_SHORT_MAX);
@@ -95,8 +95,8 @@ static void a_window_too_small_leaves_the_item_pending(void **state)
     pair_close(&pair);
 }
 
-/* The sender breaks its promise: the receiver is told, and has its window back. */
-static void memory_unmapped_under_way_is_an_error_of_the_item(void **state)
+/* The sender breaks its promise: the receiver gets an error, and gets its window back. */
+static void memory_unmapped_in_flight_fails_the_item(void **state)
 {
     struct hostile_pair pair = pair_open(0, 0);
     static uint8_t window[5000];
@@ -119,9 +119,9 @@ static void memory_unmapped_under_way_is_an_error_of_the_item(void **state)
     pair_close(&pair);
 }
 
-/* The receiver hears of the items' memory and of the cancellation in one go,
- * while it is about to copy the first of them. */
-static void a_message_canceled_while_it_is_taken_ends_once(void **state)
+/* The receiver learns of the items' memory and of the cancellation at the same time, while it is
+ * about to copy the first item. */
+static void a_message_cancelled_while_it_is_received_ends_once(void **state)
 {
     struct hostile_pair pair = pair_open(0, RIPC_MANUAL);
     static uint8_t windows[2][5000];
@@ -146,8 +146,8 @@ static void a_message_canceled_while_it_is_taken_ends_once(void **state)
     pair_close(&pair);
 }
 
-/* Its message outlives it, its return buffer does not. */
-static void a_return_buffer_of_the_dead_is_not_kept(void **state)
+/* A dead sender's message can still be received, but its return buffer is gone. */
+static void the_return_buffer_of_a_dead_context_is_dropped(void **state)
 {
     struct hostile_pair pair = pair_open(0, 0);
     const struct iovec buffer = {NULL, 5000};
@@ -161,7 +161,7 @@ static void a_return_buffer_of_the_dead_is_not_kept(void **state)
     struct ripc_message message = scene_receive(pair.server);
     assert_int_equal(message.return_count, 1);
     ripc_release(&message);
-    /* Another of that name has offered nothing. */
+    /* A new context with that id has offered no buffer. */
     pair.here = scene_open(NULL);
     pair.client = scene_bind(pair.here, 41);
     uint8_t *data = ripc_alloc(pair.there, 5000);
@@ -179,7 +179,7 @@ static void a_return_buffer_of_the_dead_is_not_kept(void **state)
 
 /* ---- tricks ---- */
 
-/* From here on this process may not read another's memory. */
+/* From here on this process must not read the memory of another. */
 static int forbid_reading(void)
 {
     struct sock_filter rules[] = {
@@ -192,7 +192,7 @@ static int forbid_reading(void)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program);
 }
 
-/* Runs in a child whose limits are its own; its failures are the test's. */
+/* Runs in a child with limits of its own; a failure there fails the test. */
 static void in_a_child(bool may_read, void (*run)(void))
 {
     fflush(stdout);
@@ -200,20 +200,20 @@ static void in_a_child(bool may_read, void (*run)(void))
     assert_true(child >= 0);
     if (child == 0) {
         if (!may_read && forbid_reading())
-            _exit(77); /* a kernel without filters */
+            _exit(77); /* a kernel without system call filters */
         run();
         _exit(0);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
-        print_message("# left out: this kernel has no filters for system calls\n");
+        print_message("# skipped: this kernel has no system call filters\n");
         return;
     }
     assert_int_equal(status, 0);
 }
 
-/* cmocka's assertions jump to a parent's frames: not from here. */
+/* cmocka's assertions jump to frames of the parent, so they cannot be used here. */
 #define insist(condition)                                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -237,17 +237,17 @@ static void copy_on_request(void)
     ripc_release(&message);
     insist(ripc_wait(pair.client, operation, scene_deadline()) == 0);
     struct ripc_stats stats;
-    insist(ripc_stats(pair.here, &stats) == 0 && stats.buffers == 0); /* the copy is gone */
+    insist(ripc_stats(pair.here, &stats) == 0 && stats.buffers == 0); /* the copy was freed */
     pair_close(&pair);
 }
 
-static void memory_that_may_not_be_read_is_copied_by_its_owner(void **state)
+static void unreadable_memory_is_copied_by_its_owner(void **state)
 {
     in_a_child(false, copy_on_request);
 }
 
-/* A frame with one item that waits for the sender's copy becomes nonsense, and
- * one with many items follows: the two have nothing to do with each other. */
+/* A frame with one item that waits for the sender's copy is overwritten with invalid data, and a
+ * frame with many items follows: the two must not be confused. */
 static void change_after_the_check(void)
 {
     struct hostile_pair pair = pair_open(RIPC_MANUAL, 0); /* it answers nothing */
@@ -256,7 +256,7 @@ static void change_after_the_check(void)
     insist(ripc_register(pair.here, data, sizeof data) == 0);
     insist(ripc_window_add(pair.there, NULL, window, sizeof window) == 0);
     insist(send_long(&pair, &(struct iovec){data, sizeof data}, 1) > 0);
-    insist(ripc_receive(pair.server, &message, 1, RIPC_NOW) == -EAGAIN); /* its item is asked for */
+    insist(ripc_receive(pair.server, &message, 1, RIPC_NOW) == -EAGAIN); /* item requested */
 
     struct ring_sender *ring = ring_to(pair.client, 42);
     memset(ring_last_body(ring), 0xff, RING_INLINE_MAX);
@@ -280,7 +280,7 @@ static void change_after_the_check(void)
     scene_close(pair.here);
 }
 
-static void a_frame_that_changes_after_the_check_is_nobodys(void **state)
+static void a_frame_changed_after_its_check_is_dropped(void **state)
 {
     in_a_child(false, change_after_the_check);
 }
@@ -290,14 +290,14 @@ static void ring_break(struct ripc_service *receiver)
     list_each(&receiver->arrivals, node)
     {
         struct arrival *arrival = container_of(node, struct arrival, service_node);
-        uint64_t head = 1000000; /* further than anything was sent */
+        uint64_t head = 1000000; /* beyond everything that was sent */
         memcpy(((struct shm_inlet *)arrival->inlet)->file.base, &head, sizeof head);
     }
 }
 
-/* A receiver that breaks its ring is cut off by whatever is sent to it next: a
- * message, one to a group, a notification. Then all begins anew. */
-static void a_broken_ring_is_cut_and_made_again(void **state)
+/* A receiver that breaks its ring is cut off by the next message that is sent to it: a plain one,
+ * one to a group, or a notification. Then everything is set up again. */
+static void a_broken_ring_is_cut_and_replaced(void **state)
 {
     static const char *const ways[] = {"message", "group", "notification"};
     for (unsigned way = 0; way < 3; way++) {
@@ -317,7 +317,7 @@ static void a_broken_ring_is_cut_and_made_again(void **state)
                          : way == 1 ? ripc_send(pair.client, 50, "x", 1, RIPC_NOW)
                                     : ripc_send(pair.client, 42, "x", 1, RIPC_NOW);
             assert_true(result == 0 || result == -EAGAIN || result == -EPROTO || result == -EPIPE);
-            if (stats.protocol_errors == 0) { /* nobody takes what comes */
+            if (stats.protocol_errors == 0) { /* nothing is received yet */
                 ring_break(way == 2 ? pair.there->notices : pair.server);
                 if (result == -EAGAIN) /* not connected yet */
                     ripc_progress(pair.there);
@@ -336,8 +336,8 @@ static void a_broken_ring_is_cut_and_made_again(void **state)
     }
 }
 
-/* One that opens pipes without end is refused at a quarter of what its victim
- * may have open; another still gets in. */
+/* A peer that opens pipes without end is refused at a quarter of the victim's descriptor limit;
+ * another peer still gets in. */
 static void open_pipes_without_end(void)
 {
     struct rlimit limit;
@@ -383,11 +383,10 @@ static void no_peer_gets_more_pipes_than_its_share(void **state)
     in_a_child(true, open_pipes_without_end);
 }
 
-TEST_MAIN(SCENE(every_mistake_has_an_error_of_its_own),
-          SCENE(a_window_too_small_leaves_the_item_pending),
-          SCENE(memory_unmapped_under_way_is_an_error_of_the_item),
-          SCENE(a_message_canceled_while_it_is_taken_ends_once),
-          SCENE(a_return_buffer_of_the_dead_is_not_kept),
-          SCENE(memory_that_may_not_be_read_is_copied_by_its_owner),
-          SCENE(a_frame_that_changes_after_the_check_is_nobodys),
-          SCENE(a_broken_ring_is_cut_and_made_again), SCENE(no_peer_gets_more_pipes_than_its_share))
+TEST_MAIN(SCENE(every_mistake_has_its_own_error), SCENE(a_window_too_small_leaves_the_item_pending),
+          SCENE(memory_unmapped_in_flight_fails_the_item),
+          SCENE(a_message_cancelled_while_it_is_received_ends_once),
+          SCENE(the_return_buffer_of_a_dead_context_is_dropped),
+          SCENE(unreadable_memory_is_copied_by_its_owner),
+          SCENE(a_frame_changed_after_its_check_is_dropped),
+          SCENE(a_broken_ring_is_cut_and_replaced), SCENE(no_peer_gets_more_pipes_than_its_share))

@@ -1,9 +1,9 @@
-/* A peer that is let in, behaves, and then lies about one thing: each lie has one answer. hostile.c
- * is about lies at random, which rarely hit a check that only one value passes. */
+/* A peer that is let in, behaves, and then lies about one thing: each lie has one correct answer.
+ * hostile.c tries random lies, which rarely reach a check that only one value passes. */
 #include "hostile_pair.h"
 #include "ripc/message/offer.h"
 
-/* The victim takes nothing from the liar, counts one fault, and cuts it off. */
+/* Asserts that the victim takes nothing from the liar, counts one error, and cuts the liar off. */
 static void assert_refused(struct ripc *victim, struct ripc_service *service)
 {
     struct ripc_message message;
@@ -16,7 +16,7 @@ static void assert_refused(struct ripc *victim, struct ripc_service *service)
     assert_int_equal(stats.protocol_errors, 1);
 }
 
-/* The message arrives, its item does not. */
+/* Asserts that the message arrives and its item is refused. */
 static void assert_item_refused(struct ripc_service *service)
 {
     struct ripc_message message = scene_receive(service);
@@ -25,8 +25,8 @@ static void assert_item_refused(struct ripc_service *service)
     ripc_release(&message);
 }
 
-/* The client offers a return buffer, and the server has opened its way back. Returns the number of
- * the offer, which the server learnt from the message. */
+/* The client offers a return buffer, and the server opens its pipe back. Returns the number of the
+ * offer, which the server received with the message. */
 static uint64_t offer_make(struct hostile_pair *pair, size_t size)
 {
     const struct iovec buffer = {NULL, size};
@@ -63,7 +63,7 @@ static void an_item_larger_than_its_return_buffer_is_refused(void **state)
     pair_close(&pair);
 }
 
-static void an_item_of_just_the_size_of_its_return_buffer_is_taken(void **state)
+static void an_item_of_exactly_its_buffers_size_is_accepted(void **state)
 {
     struct hostile_pair pair = pair_open(0, 0);
     uint64_t number = offer_make(&pair, 5000);
@@ -76,8 +76,8 @@ static void an_item_of_just_the_size_of_its_return_buffer_is_taken(void **state)
     pair_close(&pair);
 }
 
-/* The number is random, and yet somebody else may have come to know it. */
-static void a_return_buffer_is_filled_by_the_process_it_was_offered_to(void **state)
+/* The number is random, but another process may have learnt it. */
+static void only_the_offered_process_fills_a_return_buffer(void **state)
 {
     struct hostile_pair pair = pair_open(0, 0);
     uint64_t number = offer_make(&pair, 5000);
@@ -89,7 +89,7 @@ static void a_return_buffer_is_filled_by_the_process_it_was_offered_to(void **st
     returned_forge(thief, number, 10);
     assert_item_refused(pair.client);
 
-    returned_forge(pair.server, number, 10); /* it is still on offer */
+    returned_forge(pair.server, number, 10); /* the offer is still valid */
     message = scene_receive(pair.client);
     assert_int_equal(message.longs[0].status, 0);
     ripc_release(&message);
@@ -97,8 +97,8 @@ static void a_return_buffer_is_filled_by_the_process_it_was_offered_to(void **st
     pair_close(&pair);
 }
 
-/* The sizes are read again at each use, from memory that the sender can write to. */
-static void sizes_that_grow_after_the_check_lead_nowhere(void **state)
+/* The sizes are read again at each use, from memory that the sender can write. */
+static void sizes_that_grow_after_the_check_are_refused(void **state)
 {
     struct hostile_pair pair = pair_open(0, 0);
     const struct iovec pieces[3] = {{"one", 3}, {"three", 5}, {"seven77", 7}};
@@ -110,20 +110,20 @@ static void sizes_that_grow_after_the_check_lead_nowhere(void **state)
     assert_memory_equal(ripc_short(&message, 2, &size), "seven77", 7);
     assert_int_equal(size, 7);
 
-    uint8_t *sizes = ring_last_body(ring_to(pair.client, 42)); /* u16 each, highest byte first */
+    uint8_t *sizes = ring_last_body(ring_to(pair.client, 42)); /* u16 each, high byte first */
     sizes[5] = 8;                                              /* one byte past the end */
     assert_null(ripc_short(&message, 2, &size));
     assert_memory_equal(ripc_short(&message, 1, &size), "three", 5);
     sizes[5] = 0;
     sizes[3] = 13; /* the third begins one byte past the end */
     assert_null(ripc_short(&message, 2, &size));
-    sizes[3] = 12; /* ... and just at it */
+    sizes[3] = 12; /* ... and exactly at the end */
     assert_non_null(ripc_short(&message, 2, &size));
     assert_int_equal(size, 0);
     sizes[0] = sizes[2] = 0xff;
     assert_null(ripc_short(&message, 1, &size));
     assert_null(ripc_short(&message, 2, &size));
-    assert_null(ripc_short(&message, 3, &size)); /* there is none */
+    assert_null(ripc_short(&message, 3, &size)); /* there is no such piece */
     ripc_release(&message);
     pair_close(&pair);
 }
@@ -153,8 +153,9 @@ static void a_pipe_number_is_used_once(void **state)
     pair_close(&pair);
 }
 
-/* A peer that cancels, withdraws, answers or settles what never was: nothing happens to what is. */
-static void words_about_things_that_never_were_are_ignored(void **state)
+/* A peer cancels, withdraws, answers or settles operations that do not exist: existing ones are not
+ * affected. */
+static void controls_for_unknown_operations_are_ignored(void **state)
 {
     static const enum control_kind kinds[] = {CONTROL_CANCEL, CONTROL_WITHDRAWN, CONTROL_COPIED,
                                               CONTROL_GRANT_ANSWER, CONTROL_GRANT_REVOKED};
@@ -173,8 +174,8 @@ static void words_about_things_that_never_were_are_ignored(void **state)
     pair_close(&pair);
 }
 
-/* Notifications go to a hidden service; a frame that says it is one, sent to a service that
- * programs receive from, would count for a notice without the handle's service being asked. */
+/* Notifications go to a hidden service. If an ordinary service accepted a frame that claims to be
+ * one, the notice would count it without a check of the handle's service. */
 static void a_notification_to_an_ordinary_service_is_refused(void **state)
 {
     struct hostile_pair pair = pair_open(0, 0);
@@ -192,8 +193,8 @@ static void a_notification_to_an_ordinary_service_is_refused(void **state)
 }
 
 TEST_MAIN(SCENE(an_item_larger_than_its_return_buffer_is_refused),
-          SCENE(an_item_of_just_the_size_of_its_return_buffer_is_taken),
-          SCENE(a_return_buffer_is_filled_by_the_process_it_was_offered_to),
-          SCENE(sizes_that_grow_after_the_check_lead_nowhere), SCENE(a_pipe_number_is_used_once),
-          SCENE(words_about_things_that_never_were_are_ignored),
+          SCENE(an_item_of_exactly_its_buffers_size_is_accepted),
+          SCENE(only_the_offered_process_fills_a_return_buffer),
+          SCENE(sizes_that_grow_after_the_check_are_refused), SCENE(a_pipe_number_is_used_once),
+          SCENE(controls_for_unknown_operations_are_ignored),
           SCENE(a_notification_to_an_ordinary_service_is_refused))

@@ -16,7 +16,7 @@ struct hostile_pair {
     struct ripc_service *client, *server; /* client (41) in here, server (42) in there */
 };
 
-/* Connected; whoever is manual does only what its own calls do. */
+/* Opens two connected contexts; a manual one makes progress only inside its own calls. */
 static inline struct hostile_pair pair_open(uint32_t here_flags, uint32_t there_flags)
 {
     struct ripc_config here = {.flags = here_flags}, there = {.flags = there_flags};
@@ -26,7 +26,7 @@ static inline struct hostile_pair pair_open(uint32_t here_flags, uint32_t there_
     pair.server = scene_bind(pair.there, 42);
     int64_t deadline = scene_deadline();
     int result;
-    do { /* each does a little, as two processes would */
+    do { /* alternating, as two processes would */
         result = ripc_send(pair.client, 42, "hello", 5, RIPC_NOW);
         ripc_progress(pair.there);
         assert_true(ripc_now() < deadline);
@@ -46,22 +46,22 @@ static inline void pair_close(struct hostile_pair *pair)
     scene_close(pair->there);
 }
 
-/* The ring in which the service's messages to that id travel. It was sent to before. */
+/* The ring for the service's messages to that id; one must have been sent before. */
 static inline struct ring_sender *ring_to(struct ripc_service *from, ripc_id to)
 {
     const struct remote *remote = id_map_get(&from->remotes, to);
     return &((struct shm_outlet *)remote->outlet)->ring;
 }
 
-/* The body of the small frame that was pushed last. */
+/* The body of the last small frame that was pushed. */
 static inline uint8_t *ring_last_body(const struct ring_sender *ring)
 {
     enum { SLOT_SIZE = 128, SLOT_BODY = 32 };
     return (uint8_t *)ring->slots + ((ring->tail - 1) & ring->slot_mask) * SLOT_SIZE + SLOT_BODY;
 }
 
-/* Pushes a message as a peer that means harm might: nothing is checked. Under the lock of the
- * sender's context, whose thread may close the ring as soon as the receiver cuts it. */
+/* Pushes a message without any check, as a malicious peer might. Under the lock of the sender's
+ * context, whose thread may close the ring as soon as the receiver cuts it. */
 static inline void ring_forge(struct ripc_service *from, ripc_id to,
                               const struct message_head *head, const void *body, size_t size)
 {

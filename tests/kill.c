@@ -1,15 +1,14 @@
-/* A peer is killed at every point of a long transfer: before and after each of
- * its system calls, one after the other until the transfer outruns the killer;
- * after a random number of instructions; and after a random time, with all its
- * threads. It is the sender or the receiver; the item goes into a window, waits
- * to be fetched, lies in foreign memory or goes into a return buffer.
+/* A peer is killed at every point of a long transfer: before and after each of its system calls,
+ * one after the other until the transfer ends before the kill; after a random number of
+ * instructions; and after a random time, with all its threads. It is the sender or the receiver;
+ * the item goes into a window, waits to be fetched, is in memory outside the library or goes into a
+ * return buffer.
  *
- * The survivor demands that each of its operations completes exactly once, with
- * 0 or an error that the interface names; that what is said to have arrived is
- * whole; that the next peer of that name is served; and that in the end nothing
- * is left: no operation, no buffer, no descriptor.
+ * The survivor demands that each of its operations completes exactly once, with 0 or an error that
+ * the interface documents; that what arrived is complete; that the next peer with that id is
+ * served; and that in the end no operation, no buffer and no descriptor is left.
  *
- *   kill_test [SEED [ROUNDS]]     so many random rounds of each kind and way */
+ *   kill_test [SEED [ROUNDS]]     this many random rounds of each kind and way */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,12 +28,12 @@
 #define DOOMED_ID   2
 #define SECOND      1000000000LL
 #define LONG_SIZE   1100000 /* more than one piece of a copy */
-#define SMALL_SIZE  20000   /* where every instruction is stopped at */
+#define SMALL_SIZE  20000   /* for killing at instructions */
 #define FLIGHTS_MAX 64
 #define CALLS_MAX   5000
 #define STEPS_MAX   60000 /* about as many as a transfer takes */
 
-/* Ends the process with a line that says why. */
+/* Ends the process with a line that gives the failed condition. */
 #define demand(condition)                                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -45,26 +44,26 @@
 
 enum letter_kind {
     TAKE = 1,     /* a long item comes along */
-    TAKE_PENDING, /* the same, and there shall be no window for it */
+    TAKE_PENDING, /* the same, but without a window for it */
     GIVE,         /* send me a long item */
-    GIVE_FOREIGN, /* from memory that is not the library's */
+    GIVE_FOREIGN, /* the same from memory outside the library */
     OFFER,        /* send me a return buffer */
-    THANKS,       /* the answer to each of them */
-    END,          /* whoever lives closes its books */
+    THANKS,       /* the answer to each of these */
+    END,          /* the survivor makes its final checks and ends */
 };
 
 struct letter {
     uint32_t kind;
-    uint32_t size; /* of the item that is wanted or comes along */
-    uint64_t sum;  /* of the one that comes along */
+    uint32_t size; /* of the item that is requested or comes along */
+    uint64_t sum;  /* of the item that comes along */
 };
 
 struct way {
     const char *name;
     enum letter_kind kind;
-    bool foreign; /* the doomed one's item */
-    bool window;  /* the doomed one has one */
-    bool returns; /* the doomed one offers a return buffer */
+    bool foreign; /* the doomed process sends memory outside the library */
+    bool window;  /* the doomed process has a window */
+    bool returns; /* the doomed process offers a return buffer */
 };
 
 static const struct way ways[] = {
@@ -81,7 +80,7 @@ static const struct way ways[] = {
 
 struct flight {
     int64_t operation;
-    uint8_t *data; /* NULL: the foreign memory */
+    uint8_t *data; /* NULL: the memory outside the library */
 };
 
 static struct {
@@ -103,7 +102,7 @@ static unsigned count_descriptors(void)
     return count;
 }
 
-/* ---- content that can be checked by whoever gets it ---- */
+/* ---- content that its receiver can check ---- */
 
 static uint64_t fill(uint8_t *data, size_t size, uint64_t seed)
 {
@@ -127,9 +126,9 @@ static uint64_t sum_of(const uint8_t *data, size_t size)
     return sum;
 }
 
-/* ---- both ---- */
+/* ---- both processes ---- */
 
-/* Whoever takes over from a killed one may find its claim for a moment. */
+/* The successor of a killed process may still find its claim for a moment. */
 static void enter(ripc_id id, uint32_t flags)
 {
     struct ripc_config config = {.flags = flags};
@@ -172,12 +171,12 @@ static int64_t send_letter(ripc_id to, const struct letter *letter, const struct
         .deadline = ripc_after(5 * SECOND),
     };
     int64_t result = ripc_send_message(self.service, &send);
-    if (result == -EPIPE) /* the way to one that died; the next send finds the next one */
+    if (result == -EPIPE) /* the path to a dead peer; the next send finds its successor */
         result = ripc_send_message(self.service, &send);
     return result;
 }
 
-/* True if the item is here and whole; false if it was lost with its sender. */
+/* True if the item is here and complete; false if it was lost with its sender. */
 static bool take_item(struct ripc_message *message, const struct letter *letter)
 {
     struct ripc_item *item = &message->longs[0];
@@ -218,7 +217,8 @@ static void give(const struct letter *wish)
     uint8_t *data = foreign ? self.foreign : flight->data;
     demand(data);
     struct letter letter = {THANKS, wish->size, 0};
-    /* The foreign memory is the same for all: nobody changes what may still be read. */
+    /* All sends share the memory outside the library, so no one changes it while it may still be
+     * read. */
     letter.sum = foreign ? sum_of(data, wish->size) : fill(data, wish->size, (uint64_t)ripc_now());
     struct iovec item = {data, wish->size};
     int64_t result =
@@ -239,7 +239,7 @@ static void serve(struct ripc_message *message)
     switch (letter.kind) {
     case TAKE:
     case TAKE_PENDING:
-    case THANKS: /* in a return buffer */
+    case THANKS: /* into a return buffer */
         if (take_item(message, &letter))
             self.arrived++;
         else
@@ -286,7 +286,7 @@ static bool all_is_over(void)
     return stats.operations == 0 && stats.buffers == 0;
 }
 
-/* A window for all but those that ask for none; it is the same each time. */
+/* Has a window for all ways but those that need none; it is the same one each time. */
 static void survive(bool windows)
 {
     struct ripc_message message;
@@ -323,7 +323,7 @@ static void survive(bool windows)
     _exit(0);
 }
 
-/* ---- the doomed ---- */
+/* ---- the doomed process ---- */
 
 static void doomed_receive(struct ripc_message *message, struct letter *letter)
 {
@@ -343,7 +343,7 @@ static void doomed_send(enum letter_kind kind, uint8_t *data, uint32_t size)
         demand(ripc_wait(self.service, operation, ripc_after(20 * SECOND)) == 0);
 }
 
-/* The whole transfer, for one who is let live. */
+/* The whole transfer, for a process that is not killed. */
 static void transfer(const struct way *way, uint32_t size)
 {
     struct ripc_message message;
@@ -373,8 +373,8 @@ static void transfer(const struct way *way, uint32_t size)
     ripc_release(&message);
 }
 
-/* Stops before the first point at which it may be killed: with its context
- * open or, `early`, before that; and then it closes it, too. */
+/* Stops before the first point at which it may be killed: with its context open or, if `early`,
+ * before that; then it also closes the context. */
 static void be_doomed(const struct way *way, uint32_t size, uint32_t flags, bool early)
 {
     self.name = "doomed";
@@ -416,7 +416,7 @@ static pid_t doom(const struct way *way, uint32_t size, uint32_t flags, bool ear
     if (waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status) &&
         WSTOPSIG(status) == SIGSTOP)
         return pid;
-    printf("# it ended before it began: status 0x%x\n", (unsigned)status);
+    printf("# it ended before it stopped: status 0x%x\n", (unsigned)status);
     return -1;
 }
 
@@ -442,7 +442,7 @@ struct killer {
     bool good;
 };
 
-/* Counts, and sees whether the survivor is one. */
+/* Counts the kill, and checks that the survivor still runs. */
 static bool killer_note(struct killer *killer, const struct way *way, const char *how,
                         unsigned point, enum outcome outcome)
 {
@@ -461,7 +461,8 @@ static bool killer_note(struct killer *killer, const struct way *way, const char
 static void kill_at_every_call(struct killer *killer, const struct way *way, bool early)
 {
     enum outcome outcome = KILLED;
-    /* Only the kernel copies piece by piece: elsewhere there is no call between two. */
+    /* Only the kernel copies piece by piece; elsewhere there is no system call between two
+     * pieces. */
     bool foreign = way->foreign || way->kind == GIVE_FOREIGN;
     for (unsigned n = 0; n < CALLS_MAX && outcome == KILLED; n++) {
         pid_t pid = doom(way, foreign ? LONG_SIZE : SMALL_SIZE, RIPC_MANUAL, early, true);
@@ -474,8 +475,8 @@ static void kill_at_every_call(struct killer *killer, const struct way *way, boo
     killer->good &= outcome == LIVED;
 }
 
-/* How many instructions it takes depends on who waits for whom: one that lived
- * tells about how many there are. */
+/* How many instructions it takes depends on which process waits for which: a run that was not
+ * killed shows about how many there are. */
 static void kill_at_instructions(struct killer *killer, const struct way *way)
 {
     unsigned most = STEPS_MAX;
@@ -486,7 +487,7 @@ static void kill_at_instructions(struct killer *killer, const struct way *way)
         if (!killer_note(killer, way, "instructions", n, outcome))
             return;
         if (outcome == LIVED)
-            most = n; /* it was over by then: aim earlier */
+            most = n; /* it had ended by then: aim earlier */
     }
 }
 
@@ -501,7 +502,7 @@ static void kill_at_times(struct killer *killer, const struct way *way)
     }
 }
 
-/* Tells the survivor to end, and hears whether it had reason to complain. */
+/* Tells the survivor to end, and returns whether it succeeded. */
 static bool close_books(pid_t survivor)
 {
     int status;
@@ -530,7 +531,7 @@ static bool try_way(struct killer *killer, const struct way *way)
         kill_at_instructions(killer, way);
     if (killer->good)
         kill_at_times(killer, way);
-    /* And once more, unharmed. */
+    /* Once more, without a kill. */
     if (killer->good) {
         pid_t pid = doom(way, LONG_SIZE, 0, false, false);
         int status;

@@ -1,7 +1,7 @@
-/* Participants talk to each other in every way at once, and random ones are
- * killed and started again. Whoever lives checks that each of its operations
- * completed exactly once, that what it received is what was sent, and that in
- * the end nothing of it is left: no operation, no buffer, no descriptor.
+/* Participants send each other messages of every kind at once, while random participants are killed
+ * and started again. Each survivor checks that each of its operations completed exactly once, that
+ * what it received is what was sent, and that in the end no operation, no buffer and no descriptor
+ * is left.
  *
  *   stress_test [SEED [SECONDS]] */
 #include <dirent.h>
@@ -25,7 +25,7 @@
 #define LONG_MAX     200000
 #define SECOND       1000000000LL
 
-/* Ends the participant; the parent counts it as a failure. */
+/* Ends the participant; the parent counts this as a failure. */
 #define demand(condition)                                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -36,7 +36,7 @@
 
 enum { REQUEST_PLAIN = 1, REQUEST_RETURN, REPLY };
 
-struct letter { /* every short item begins so; the rest is `fill` of it */
+struct letter { /* the beginning of every short item */
     uint32_t kind;
     uint32_t from;
     uint64_t sum; /* of the long item that comes along, or 0 */
@@ -72,7 +72,7 @@ static unsigned count_descriptors(void)
     return count;
 }
 
-/* ---- the content can be checked by whoever gets it ---- */
+/* ---- content that its receiver can check ---- */
 
 static uint64_t fill(uint8_t *data, size_t size, uint64_t seed)
 {
@@ -98,7 +98,7 @@ static uint64_t sum_of(const uint8_t *data, size_t size)
 
 /* ---- sending ---- */
 
-/* A dead, absent or slow peer is no mistake. */
+/* A dead, absent or slow peer is no error. */
 static bool is_life(int64_t result)
 {
     return result >= 0 || result == -EAGAIN || result == -ENOENT || result == -EPIPE ||
@@ -116,7 +116,7 @@ static void send_long(ripc_id to, uint32_t kind)
 {
     struct flight *flight = &self.flights[rng_below(&self.rng, FLIGHTS_MAX)];
     if (flight->data)
-        return; /* that one is on its way */
+        return; /* that one is in flight */
     size_t size = rng_below(&self.rng, LONG_MAX);
     flight->data = ripc_alloc(self.ripc, size ? size : 1);
     demand(flight->data);
@@ -201,7 +201,7 @@ static void check_item(struct ripc_message *message, const struct letter *letter
         return;
     }
     if (item->status)
-        return; /* its sender died half-way */
+        return; /* its sender died in the middle */
     demand(sum_of(item->data, item->size) == letter->sum);
     if (item->owned)
         demand(ripc_free(self.ripc, item->data) == 0);
@@ -272,7 +272,7 @@ static unsigned flights_left(void)
     return left;
 }
 
-/* Whoever takes over from a killed one may find its claim for a moment. */
+/* The successor of a killed participant may still find its claim for a moment. */
 static void id_bind(void)
 {
     int64_t deadline = ripc_after(20 * SECOND);
@@ -341,7 +341,7 @@ static unsigned kill_and_start(pid_t *pids, uint64_t seed, int64_t until, bool *
         unsigned victim = (unsigned)rng_below(&rng, PARTICIPANTS);
         int status;
         if (waitpid(pids[victim], &status, WNOHANG) != 0) {
-            *alive = false; /* it ended by itself: a demand was not met */
+            *alive = false; /* it ended by itself: a demand failed */
             pids[victim] = 0;
             break;
         }
@@ -352,7 +352,7 @@ static unsigned kill_and_start(pid_t *pids, uint64_t seed, int64_t until, bool *
     return kills;
 }
 
-/* Everything that was killed is cleaned up by those who come after. */
+/* Later contexts must have removed everything that killed ones left. */
 static unsigned files_left(const char *folder)
 {
     unsigned left = 0;
@@ -379,7 +379,7 @@ int main(int count, char **words)
            (unsigned long long)seed);
     if (!mkdtemp(folder) || setenv("WEFT_FOLDER", folder, 1))
         return 1;
-    signal(SIGTERM, on_term); /* before anybody can be told to stop */
+    signal(SIGTERM, on_term); /* before any process gets SIGTERM */
     for (unsigned i = 0; i < PARTICIPANTS; i++)
         pids[i] = start(i, seed);
     unsigned kills = kill_and_start(pids, seed, ripc_after(seconds * SECOND), &alive);
@@ -390,7 +390,7 @@ int main(int count, char **words)
         alive &= pids[i] > 0 && process_ended_well(pids[i]);
     printf("%sok 1 - every operation of a survivor completed exactly once (%u killed)\n",
            alive ? "" : "not ", kills);
-    printf("%sok 2 - somebody was killed\n", kills > 0 ? "" : "not ");
+    printf("%sok 2 - at least one participant was killed\n", kills > 0 ? "" : "not ");
     ripc_clean(NULL);
     bool clean = files_left(folder) == 0;
     printf("%sok 3 - nothing is left behind\n", clean ? "" : "not ");

@@ -1,9 +1,9 @@
-/* absent: contexts where libfabric cannot be loaded. The loader finds another file under its name,
- * since LD_LIBRARY_PATH leads there: a library that has none of its functions and catches signals
- * as it is loaded ("empty" in WEFT_TEST_LIBFABRIC), or what is no library at all ("broken").
+/* absent: tests contexts where libfabric cannot be loaded. LD_LIBRARY_PATH makes the loader find
+ * another file under its name: a library without its functions that catches signals when it is
+ * loaded ("empty" in WEFT_TEST_LIBFABRIC), or a file that is no library at all ("broken").
  *
- * A process tries to load it once, so the order of the tests matters, and what must come first
- * is tried in a child. */
+ * A process tries to load libfabric only once, so the order of the tests matters, and what must be
+ * tried first is tried in a child. */
 #include "base/test.h"
 
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ static bool is_empty(void)
     return which && strcmp(which, "empty") == 0;
 }
 
-/* The handle of what was loaded under that name already, or NULL; to be closed. */
+/* Returns a handle of the library if it is loaded already, or NULL; the caller closes it. */
 static void *loaded(void)
 {
     return dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -44,7 +44,7 @@ static int refusal(char reason[RIPC_REASON_MAX])
     return ripc_open(&config, &ripc);
 }
 
-static void who_stays_on_this_host_loads_nothing(void **state)
+static void local_contexts_do_not_load_libfabric(void **state)
 {
     struct ripc *ripc = scene_open(NULL);
     assert_null(loaded());
@@ -55,9 +55,9 @@ static void who_stays_on_this_host_loads_nothing(void **state)
     scene_close(ripc);
 }
 
-/* ---- threads that come at once ---- */
+/* ---- threads at the same time ---- */
 
-static atomic_uint waiting; /* threads not yet there; each takes itself off */
+static atomic_uint waiting; /* threads that have not started yet; each subtracts itself */
 
 static void *refused_with_others(void *argument)
 {
@@ -85,31 +85,31 @@ static int threads_refused(void)
     return refused;
 }
 
-static void threads_that_ask_at_once_are_all_told(void **state)
+static void concurrent_threads_all_get_the_reason(void **state)
 {
     int status;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        signal(SIGTERM, SIG_IGN); /* the empty library's, which another thread than its may get */
+        signal(SIGTERM, SIG_IGN); /* raised by the empty library; another thread may get it */
         _exit(threads_refused());
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), THREAD_COUNT);
-    assert_null(loaded()); /* here */
+    assert_null(loaded()); /* in this process */
 }
 
 /* ---- signals ---- */
 
-static volatile sig_atomic_t came; /* SIGTERM, to this program's handler */
+static volatile sig_atomic_t came; /* SIGTERMs to this program's handler */
 
 static void count(int number)
 {
     came++;
 }
 
-static void who_asks_is_told_and_its_signals_are_its_own(void **state)
+static void a_refusal_gives_the_reason_and_restores_the_signals(void **state)
 {
     char reason[RIPC_REASON_MAX] = "";
     struct sigaction ours = {.sa_handler = count, .sa_flags = SA_RESTART}, before, after;
@@ -134,7 +134,7 @@ static void who_asks_is_told_and_its_signals_are_its_own(void **state)
     assert_false(sigismember(&mask, SIGINT) || sigismember(&mask, SIGTERM));
     void *library = loaded();
     assert_int_equal(library != NULL, is_empty());
-    assert_int_equal(came, is_empty()); /* waited for us meanwhile */
+    assert_int_equal(came, is_empty()); /* the signal waited for us meanwhile */
     if (library) {
         const int *theirs = dlsym(library, "libfabric_caught");
         assert_non_null(theirs);
@@ -147,7 +147,7 @@ static void who_asks_is_told_and_its_signals_are_its_own(void **state)
 
 /* ---- afterwards ---- */
 
-static void who_names_a_provider_is_told(void **state)
+static void naming_a_provider_is_refused_with_the_reason(void **state)
 {
     char reason[RIPC_REASON_MAX] = "";
     struct ripc *ripc;
@@ -158,7 +158,7 @@ static void who_names_a_provider_is_told(void **state)
                         "a library that the transport needs is not installed");
 }
 
-static void who_does_not_ask_has_the_other_transports(void **state)
+static void without_a_request_for_fabric_the_other_transports_work(void **state)
 {
     char reason[RIPC_REASON_MAX] = "?";
     struct ripc_config config = {.address = "127.0.0.1", .reason = reason};
@@ -178,7 +178,7 @@ static void who_does_not_ask_has_the_other_transports(void **state)
     scene_close(there);
 }
 
-static void who_asks_again_is_told_again(void **state)
+static void a_repeated_request_is_refused_with_the_reason(void **state)
 {
     for (int i = 0; i < 3; i++) {
         char reason[RIPC_REASON_MAX] = "";
@@ -190,12 +190,12 @@ static void who_asks_again_is_told_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE(who_stays_on_this_host_loads_nothing),
-        SCENE(threads_that_ask_at_once_are_all_told),
-        SCENE(who_asks_is_told_and_its_signals_are_its_own),
-        SCENE(who_names_a_provider_is_told),
-        SCENE(who_does_not_ask_has_the_other_transports),
-        SCENE(who_asks_again_is_told_again),
+        SCENE(local_contexts_do_not_load_libfabric),
+        SCENE(concurrent_threads_all_get_the_reason),
+        SCENE(a_refusal_gives_the_reason_and_restores_the_signals),
+        SCENE(naming_a_provider_is_refused_with_the_reason),
+        SCENE(without_a_request_for_fabric_the_other_transports_work),
+        SCENE(a_repeated_request_is_refused_with_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
-/* A libfabric that has none of its functions, and that behaves as it is loaded like what the real
- * one brings along on some machines: it catches signals. And one comes at that very moment. */
+/* A libfabric without its functions that, when it is loaded, catches signals, as libraries that the
+ * real one loads do on some machines. A signal arrives at that very moment. */
 #include <signal.h>
 
-__attribute__((visibility("default"))) int libfabric_caught; /* signals that came to us */
+__attribute__((visibility("default"))) int libfabric_caught; /* signals that we caught */
 
 static void take(int number)
 {

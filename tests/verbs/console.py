@@ -1,4 +1,4 @@
-"""The reader of the virtual machine's console: what is missing there fails."""
+"""The reader of the virtual machine's console: missing results fail."""
 
 import contextlib
 import io
@@ -14,7 +14,7 @@ import tap  # noqa: E402
 
 
 def follow(*lines):
-    """The report and the console after these lines."""
+    """Returns the report, the console and the output after these lines."""
     report = run.Report()
     console = run.Console(report)
     with contextlib.redirect_stdout(io.StringIO()) as out:
@@ -24,7 +24,7 @@ def follow(*lines):
 
 
 class TheConsole(unittest.TestCase):
-    def test_results_are_numbered_anew_and_named(self):
+    def test_results_are_renumbered_and_named(self):
         report, console, out = follow(
             *("begin one", "1..2", "ok 1 - a", "ok 2 - b", "end one 0"),
             *("begin two", "ok 1 - c", "1..1", "# ok - tests", "end two 0", "closed"),
@@ -38,11 +38,11 @@ class TheConsole(unittest.TestCase):
         self.assertEqual(out, "# one: why\nnot ok 1 - one: a\n")
         self.assertEqual(report.failed, 1)
 
-    def test_what_cmocka_skips_is_skipped(self):
+    def test_tests_that_cmocka_skips_are_skipped(self):
         report, _, out = follow("begin one", "1..1", "not ok 1 # SKIP a", "end one 0")
         self.assertEqual((report.failed, out), (0, "ok 1 - one: a # SKIP\n"))
 
-    def test_results_that_are_missing_fail(self):
+    def test_missing_results_fail(self):
         for lines in [("1..2", "ok 1 - a"), ("ok 1 - a",), ("1..0",), ()]:
             with self.subTest(lines=lines):
                 report, _, _ = follow("begin one", *lines, "end one 0")
@@ -52,12 +52,12 @@ class TheConsole(unittest.TestCase):
         report, _, _ = follow("begin one", "1..1", "ok 1 - a", "end one 137")
         self.assertEqual(report.failed, 1)
 
-    def test_a_machine_that_stops_has_not_closed(self):
+    def test_a_machine_that_stops_early_is_noticed(self):
         report, console, _ = follow("begin one", "1..1", "ok 1 - a", "closed")
         self.assertFalse(console.closed)
         self.assertEqual((report.failed, console.name), (0, "one"))
 
-    def test_a_program_speaks_only_for_itself(self):
+    def test_a_program_cannot_end_another(self):
         report, console, _ = follow("begin one", "1..1", "end two 0", "ok 1 - a", "end one 0")
         self.assertEqual((report.failed, console.seen), (0, ["one"]))
 

@@ -1,12 +1,10 @@
-/* libfabric: what weft's fabric transport asks of a provider, asked without
- * weft: messages, one-sided access, a descriptor to wait on, and a peer that is
- * killed and comes again. When a test of weft fails on a provider, this one
- * tells whether the provider or weft is to blame.
+/* libfabric: tests what weft's fabric transport needs from a provider, without weft: messages,
+ * one-sided access, a descriptor to wait on, and a peer that is killed and started again. When a
+ * test of weft fails on a provider, this one shows whether the provider or weft is to blame.
  *
- * WEFT_TEST_PROVIDER (tcp) and WEFT_TEST_ADDRESS (127.0.0.1) say where. The
- * peer is this program again, with two descriptors as its words: addresses and
- * keys travel through these pipes. It echoes every message; the memory it
- * shows holds a pattern. */
+ * WEFT_TEST_PROVIDER (tcp) and WEFT_TEST_ADDRESS (127.0.0.1) select the provider. The peer is this
+ * program again, with two descriptors as its arguments: addresses and keys travel through these
+ * pipes. It echoes every message; the memory that it shares contains a pattern. */
 
 #include <errno.h>
 #include <poll.h>
@@ -65,7 +63,7 @@ static uint8_t pattern(size_t index)
     return (uint8_t)(index * 7 + index / 251);
 }
 
-/* The peer has no cmocka around it: a failure there ends it, and ours shows. */
+/* The peer does not run under cmocka: a failure ends it, and then our side fails. */
 static void check(int result, const char *what)
 {
     if (result < 0) {
@@ -87,7 +85,7 @@ static struct fi_info *side_info(void)
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_WAW;
-    /* verbs offers nothing to those who do not say where they are. */
+    /* verbs offers nothing without a source address. */
     check(fi_getinfo(FI_VERSION(1, 11), setting("WEFT_TEST_ADDRESS", "127.0.0.1"), NULL, FI_SOURCE,
                      hints, &info),
           "fi_getinfo");
@@ -147,7 +145,7 @@ static fi_addr_t side_meet(struct side *side, const struct hello *hello)
     return address;
 }
 
-/* 1 with a completion, 0 when there was none within the time, or its error. */
+/* Returns 1 with a completion, 0 if there was none in time, or the completion's error. */
 static int side_wait(struct side *side, struct fi_cq_data_entry *entry, int seconds)
 {
     time_t end = time(NULL) + seconds;
@@ -166,7 +164,7 @@ static int side_wait(struct side *side, struct fi_cq_data_entry *entry, int seco
             return (int)count;
         struct fid *waited = &side->completions->fid;
         if (fi_trywait(side->fabric, &waited, 1) == 0) {
-            /* Not for ever: connecting goes on inside of fi_cq_read only. */
+            /* With a timeout: connecting continues only inside fi_cq_read. */
             struct pollfd ready = {.fd = side->ready, .events = POLLIN};
             poll(&ready, 1, 20);
         }
@@ -253,7 +251,7 @@ static void peer_kill(void)
 
 enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_SEND };
 
-/* Until it is accepted: a connection comes up inside of fi_cq_read. */
+/* Retries until the provider accepts it: a connection is established inside fi_cq_read. */
 static void post(enum access access, size_t size, struct fi_context *context)
 {
     time_t end = time(NULL) + WAIT_SECONDS;
@@ -301,7 +299,7 @@ static void messages_of_every_size_are_echoed(void **state)
         exchange(sizes[i]);
 }
 
-static void memory_is_read_and_written_from_afar(void **state)
+static void remote_memory_is_read_and_written(void **state)
 {
     struct fi_context context;
     struct fi_cq_data_entry entry;
@@ -325,7 +323,7 @@ static void memory_is_read_and_written_from_afar(void **state)
             fail_msg("byte %zu after the write", i);
 }
 
-/* Whether they succeed is a race; that they complete is not. */
+/* Whether they succeed is a race, but all must complete. */
 static void reads_from_a_killed_peer_complete_once(void **state)
 {
     struct fi_context contexts[4];
@@ -344,11 +342,11 @@ static void reads_from_a_killed_peer_complete_once(void **state)
     peer_kill();
 }
 
-static void a_peer_that_comes_again_is_reached(void **state)
+static void a_restarted_peer_can_be_reached(void **state)
 {
     peer_start();
     exchange(64);
-    memory_is_read_and_written_from_afar(state);
+    remote_memory_is_read_and_written(state);
 }
 
 static int group_begin(void **state)
@@ -374,9 +372,9 @@ int main(int count, char **words)
     program = words[0];
     const struct CMUnitTest tests[] = {
         TEST(messages_of_every_size_are_echoed),
-        TEST(memory_is_read_and_written_from_afar),
+        TEST(remote_memory_is_read_and_written),
         TEST(reads_from_a_killed_peer_complete_once),
-        TEST(a_peer_that_comes_again_is_reached),
+        TEST(a_restarted_peer_can_be_reached),
     };
     return cmocka_run_group_tests(tests, group_begin, group_end);
 }

@@ -44,7 +44,7 @@ int64_t peer_deadline(void)
     return ripc_after(60 * (int64_t)1000000000);
 }
 
-/* A peer that cannot go on says why and ends: the test sees its death. */
+/* A peer that cannot continue prints the reason and ends; the test notices its death. */
 static void must(int64_t result, const char *what)
 {
     if (result < 0) {
@@ -95,7 +95,7 @@ static void windows(struct peer *peer, const struct peer_command *command, ripc_
     answer(peer, from, 0, peer->window_count);
 }
 
-/* A window that was used is offered again. */
+/* Adds a window again after it was used. */
 static void check(struct peer *peer, struct ripc_message *message,
                   const struct peer_command *command)
 {
@@ -146,7 +146,7 @@ static void reject(struct peer *peer, struct ripc_message *message)
     answer(peer, message->from, status, message->long_count);
 }
 
-/* Long items of the pattern, one message with all of them. */
+/* Sends long items of the pattern, all in one message. */
 static int64_t send_long(struct peer *peer, ripc_id to, const struct peer_command *command)
 {
     struct iovec items[RIPC_ITEM_MAX];
@@ -163,7 +163,7 @@ static int64_t send_long(struct peer *peer, ripc_id to, const struct peer_comman
             .to = to, .longs = items, .long_count = (uint16_t)count, .deadline = peer_deadline()});
     must(operation, "send_message");
     if (command->kind == COMMAND_SEND)
-        return operation; /* nobody will ask for the memory again */
+        return operation; /* the memory is never needed again */
     int status = operation > 0 ? ripc_wait(peer->service, operation, peer_deadline()) : 0;
     for (unsigned i = 0; i < count; i++)
         must(ripc_free(peer->ripc, items[i].iov_base), "ripc_free");
@@ -205,7 +205,7 @@ static void reach(struct peer *peer, const struct peer_command *command, ripc_id
     must(ripc_notify(peer->service, &command->handle, command->seed, peer_deadline()), "notify");
 }
 
-/* Returns whether the message is to be released. */
+/* Returns whether the caller has to release the message. */
 static int obey(struct peer *peer, struct ripc_message *message)
 {
     struct peer_command command;
@@ -261,8 +261,8 @@ int peer_run(ripc_id id, int ready)
     struct peer peer = {0};
     struct ripc_message message;
     char reason[RIPC_REASON_MAX] = "";
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves no peer behind */
-    /* The environment says the rest: the test set it. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves no peer behind */
+    /* The test has set the environment, which configures the rest. */
     int opened = ripc_open(&(struct ripc_config){.reason = reason}, &peer.ripc);
     if (opened < 0)
         fprintf(stderr, "peer: %s\n", reason);

@@ -1,11 +1,10 @@
-/* ripc: the library between processes over libfabric alone, on the provider
- * of WEFT_TEST_PROVIDER (tcp) at the address WEFT_TEST_ADDRESS (127.0.0.1).
+/* ripc: tests the library between processes over libfabric alone, with the provider of
+ * WEFT_TEST_PROVIDER (tcp) at the address WEFT_TEST_ADDRESS (127.0.0.1).
  *
- * This process is the survivor: its context lives through all tests, whatever
- * happens to its peers (peer.c). Nothing here knows how long a thing takes;
- * where a peer is killed, several delays are tried and every outcome that the
- * contract allows is right: each operation completes once, with 0 if the peer had
- * it all and with -EPIPE if not. */
+ * This process is the survivor: its context stays open through all tests, whatever happens to its
+ * peers (peer.c). No test depends on timing; where a peer is killed, several delays are tried and
+ * every outcome that the contract allows is correct: each operation completes once, with 0 if the
+ * peer had everything and with -EPIPE if not. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -31,7 +30,7 @@
 static struct ripc *ripc;
 static struct ripc_service *self;
 static char *program;
-static pid_t pids[2]; /* of PEER and ANOTHER; 0 while there is none */
+static pid_t pids[2]; /* of PEER and ANOTHER; 0: not running */
 
 /* ---- peers ---- */
 
@@ -93,7 +92,7 @@ static void command_send(ripc_id to, const struct peer_command *command)
     assert_int_equal(ripc_send(self, to, command, sizeof *command, peer_deadline()), 0);
 }
 
-/* A command with long items and return buffers; the operation's number. */
+/* Sends a command with long items; returns the operation's number. */
 static int64_t long_send(ripc_id to, const struct peer_command *command, const struct iovec *longs,
                          unsigned count, uint64_t user)
 {
@@ -107,7 +106,7 @@ static int64_t long_send(ripc_id to, const struct peer_command *command, const s
                                                        .deadline = peer_deadline()});
 }
 
-/* The peer answers a message that fills everything behind the command. */
+/* The peer echoes a message of that size, command included. */
 static void echo(ripc_id to, size_t size)
 {
     static uint8_t bytes[RIPC_SHORT_MAX];
@@ -132,7 +131,7 @@ static void *buffer_make(size_t size, uint64_t seed, unsigned item)
     return data;
 }
 
-/* One long item through a window of the peer, the whole way. */
+/* Sends one long item through a window of the peer, until it completes. */
 static void pull(ripc_id to, size_t size)
 {
     struct peer_command command = {.kind = COMMAND_CHECK, .seed = size};
@@ -150,8 +149,8 @@ static void windows_open(ripc_id at, size_t size, unsigned count)
     answer_expect(at, 0, count);
 }
 
-/* Takes messages until the peer answers this very call: what its predecessor
- * sent before it was killed may still come. Looks at what it skips. */
+/* Takes messages until the peer answers this very call: messages that its predecessor sent before
+ * it was killed may still arrive. Passes those to `call`. */
 static void peer_greet(ripc_id id, void (*call)(const struct ripc_message *message, uint64_t seed),
                        uint64_t seed)
 {
@@ -170,7 +169,7 @@ static void peer_greet(ripc_id id, void (*call)(const struct ripc_message *messa
     }
 }
 
-/* A peer under the same id as one that died works at once. */
+/* A new peer with the id of one that died works at once. */
 static void peer_restart(ripc_id id)
 {
     peer_kill(id);
@@ -184,7 +183,7 @@ static void peer_restart(ripc_id id)
 
 #define OPERATION_MAX 32
 
-/* What became of the operations with users 0 to count - 1. */
+/* The results of the operations with users 0 to count - 1. */
 struct outcome {
     int count;
     int seen[OPERATION_MAX];
@@ -208,7 +207,7 @@ static int outcome_missing(const struct outcome *outcome)
     return missing;
 }
 
-/* Each completes once, nothing else does, and none is left under way. */
+/* Asserts that each completes once, that nothing else does, and that none is left in progress. */
 static void outcome_await(struct outcome *outcome)
 {
     struct ripc_event events[8];
@@ -243,18 +242,18 @@ static void short_messages_of_every_size_arrive(void **state)
     assert_int_equal(ripc_send(self, 999999, large, 8, peer_deadline()), -ENOENT);
 }
 
-static void pieces_are_gathered_and_told_apart(void **state)
+static void pieces_are_gathered_and_separated(void **state)
 {
     struct peer_command command = {.kind = COMMAND_ECHO};
     uint8_t bytes[256];
     struct iovec items[RIPC_ITEM_MAX] = {{&command, sizeof command}};
     pattern_fill(bytes, sizeof bytes, 5, 0);
     for (unsigned i = 1; i < RIPC_ITEM_MAX; i++)
-        items[i] = (struct iovec){bytes + i, i * 3 % 61}; /* some of them empty */
+        items[i] = (struct iovec){bytes + i, i * 3 % 61}; /* some of them are empty */
     struct ripc_send send = {
         .to = PEER, .shorts = items, .short_count = RIPC_ITEM_MAX, .deadline = peer_deadline()};
     assert_int_equal(ripc_send_message(self, &send), 0);
-    memset(&command, 0, sizeof command); /* the memory is ours again */
+    memset(&command, 0, sizeof command); /* we may reuse the memory */
     struct ripc_message message;
     receive(&message);
     assert_int_equal(message.short_count, RIPC_ITEM_MAX);
@@ -334,7 +333,7 @@ static void items_without_a_window_are_fetched_or_rejected(void **state)
         assert_int_equal(ripc_free(ripc, items[i].iov_base), 0);
 }
 
-static void replies_lie_in_return_buffers(void **state)
+static void replies_arrive_in_return_buffers(void **state)
 {
     struct peer_command command = {.kind = COMMAND_REPLY, .count = 2, .size = 300000, .seed = 21};
     struct iovec first = {&command, sizeof command};
@@ -359,10 +358,10 @@ static void replies_lie_in_return_buffers(void **state)
         assert_int_equal(ripc_free(ripc, item->data), 0);
     }
     ripc_release(&message);
-    answer_expect(PEER, 0, 2); /* the replies' sender knows that they arrived */
+    answer_expect(PEER, 0, 2); /* the sender of the replies knows that they arrived */
 }
 
-static void notifications_come_counted_and_after_messages(void **state)
+static void notifications_are_counted_and_follow_messages(void **state)
 {
     struct ripc_notice *notice;
     struct peer_command command = {.kind = COMMAND_NOTIFY, .count = 20, .seed = 500};
@@ -383,7 +382,7 @@ static void notifications_come_counted_and_after_messages(void **state)
     assert_int_equal(ripc_notice_close(notice), 0);
 }
 
-static void granted_memory_is_reached_until_it_is_revoked(void **state)
+static void granted_memory_is_accessible_until_it_is_revoked(void **state)
 {
     struct ripc_notice *notice;
     struct peer_command command = {.kind = COMMAND_REACH, .size = MIB, .seed = 40};
@@ -394,7 +393,7 @@ static void granted_memory_is_reached_until_it_is_revoked(void **state)
                      0);
     command_send(PEER, &command);
     assert_int_equal(ripc_notice_wait(notice, &value, peer_deadline()), 1);
-    assert_true(pattern_right(memory, MIB, 40, 0)); /* the write came before the notification */
+    assert_true(pattern_right(memory, MIB, 40, 0)); /* the write comes before the notification */
     answer_expect(PEER, 0, 1);
 
     assert_int_equal(ripc_revoke(self, &command.grant, peer_deadline()), 0);
@@ -405,7 +404,7 @@ static void granted_memory_is_reached_until_it_is_revoked(void **state)
     assert_true(pattern_right(memory, MIB, 40, 0));
     assert_int_equal(ripc_notice_close(notice), 0);
     assert_int_equal(ripc_free(ripc, memory), 0);
-    echo(PEER, 100); /* the refusal has not cost the connection */
+    echo(PEER, 100); /* the refusal did not break the connection */
 }
 
 /* ---- deaths ---- */
@@ -433,7 +432,7 @@ static void items_held_by_a_killed_peer_complete(void **state)
     peer_restart(PEER);
 }
 
-static void a_receiver_killed_while_it_pulls_completes_all(void **state)
+static void all_sends_complete_when_the_receiver_is_killed(void **state)
 {
     struct peer_command command = {.kind = COMMAND_CHECK, .seed = 8};
     struct iovec item = {buffer_make(MIB, 8, 0), MIB};
@@ -464,7 +463,7 @@ static void items_of_a_killed_sender_cannot_be_fetched(void **state)
     assert_int_equal(ripc_fetch(&message, 0, bytes, MIB, peer_deadline()), 0);
     assert_true(pattern_right(bytes, MIB, 6, 0));
     peer_kill(PEER);
-    /* Its death may not have been noticed yet: then the fetch itself finds out. */
+    /* If its death was not noticed yet, the fetch itself notices it. */
     assert_int_equal(ripc_fetch(&message, 1, bytes, MIB, peer_deadline()), -EPIPE);
     ripc_release(&message);
     free(bytes);
@@ -478,9 +477,9 @@ static void items_are_right_or_say_not(const struct ripc_message *message, uint6
             assert_true(pattern_right(message->longs[i].data, message->longs[i].size, seed, i));
 }
 
-/* It sends a long message into our windows and dies meanwhile: the message
- * comes whole, or not at all, or with items that say so. */
-static void a_sender_killed_while_we_pull_harms_nothing(void **state)
+/* The peer sends a long message into our windows and dies meanwhile: the message arrives complete,
+ * or not at all, or with items that report the failure. */
+static void a_sender_killed_during_a_pull_harms_nothing(void **state)
 {
     uint8_t *windows[2] = {malloc(4 * MIB), malloc(4 * MIB)};
     assert_true(windows[0] != NULL && windows[1] != NULL);
@@ -504,8 +503,8 @@ static void a_sender_killed_while_we_pull_harms_nothing(void **state)
     peer_restart(PEER);
 }
 
-/* Return buffers go back to their owner when whoever was to fill them dies. */
-static void return_buffers_survive_whoever_was_to_fill_them(void **state)
+/* Return buffers go back to their owner when the peer that was to fill them dies. */
+static void return_buffers_survive_the_peer_that_was_to_fill_them(void **state)
 {
     struct peer_command command = {.kind = COMMAND_HOLD};
     struct iovec first = {&command, sizeof command};
@@ -539,7 +538,7 @@ static void a_flood_ends_when_its_receiver_is_killed(void **state)
     int sent = 0, result;
     while ((result = ripc_send(self, PEER, bytes, sizeof bytes, RIPC_NOW)) == 0 && sent < 1000000)
         sent++;
-    assert_int_equal(result, -EAGAIN); /* credit ends, nothing is lost in silence */
+    assert_int_equal(result, -EAGAIN); /* credit runs out; nothing is lost silently */
     assert_true(sent > 0);
 
     pthread_t killer;
@@ -553,7 +552,7 @@ static void a_flood_ends_when_its_receiver_is_killed(void **state)
         assert_int_equal(event.kind, RIPC_CREDIT);
 }
 
-static void the_death_of_one_peer_is_nothing_to_another(void **state)
+static void the_death_of_one_peer_does_not_affect_another(void **state)
 {
     struct peer_command command = {.kind = COMMAND_CHECK, .seed = 2};
     struct iovec item = {buffer_make(MIB, 2, 0), MIB};
@@ -616,7 +615,7 @@ static int group_end(void **state)
     peer_kill(PEER);
     peer_kill(ANOTHER);
     int closed = ripc_close(ripc, peer_deadline());
-    int left = ripc_clean(NULL); /* what the killed left behind; the folder is empty then */
+    int left = ripc_clean(NULL); /* files of killed processes; then the folder is empty */
     char path[64];
     snprintf(path, sizeof path, "%s/verbs", folder);
     rmdir(path);
@@ -631,30 +630,30 @@ int main(int count, char **words)
     program = words[0];
     const struct CMUnitTest living[] = {
         TEST(short_messages_of_every_size_arrive),
-        TEST(pieces_are_gathered_and_told_apart),
+        TEST(pieces_are_gathered_and_separated),
         TEST(many_messages_keep_their_order),
         TEST(long_items_are_pulled_into_windows),
         TEST(foreign_memory_is_sent_once_it_is_registered),
         TEST(items_without_a_window_are_fetched_or_rejected),
-        TEST(replies_lie_in_return_buffers),
-        TEST(notifications_come_counted_and_after_messages),
-        TEST(granted_memory_is_reached_until_it_is_revoked),
+        TEST(replies_arrive_in_return_buffers),
+        TEST(notifications_are_counted_and_follow_messages),
+        TEST(granted_memory_is_accessible_until_it_is_revoked),
     };
     const struct CMUnitTest dying[] = {
         TEST(items_held_by_a_killed_peer_complete),
-        TEST(a_receiver_killed_while_it_pulls_completes_all),
+        TEST(all_sends_complete_when_the_receiver_is_killed),
         TEST(items_of_a_killed_sender_cannot_be_fetched),
-        TEST(a_sender_killed_while_we_pull_harms_nothing),
-        TEST(return_buffers_survive_whoever_was_to_fill_them),
+        TEST(a_sender_killed_during_a_pull_harms_nothing),
+        TEST(return_buffers_survive_the_peer_that_was_to_fill_them),
         TEST(a_flood_ends_when_its_receiver_is_killed),
-        TEST(the_death_of_one_peer_is_nothing_to_another),
+        TEST(the_death_of_one_peer_does_not_affect_another),
     };
     enum { LIVING = sizeof living / sizeof *living, DYING = sizeof dying / sizeof *dying };
     struct CMUnitTest tests[LIVING + DYING];
     memcpy(tests, living, sizeof living);
     memcpy(tests + LIVING, dying, sizeof dying);
-    /* libfabric's shm provider takes spin locks in shared memory: who is killed
-     * inside one stops its peers for good, whatever weft does. */
+    /* libfabric's shm provider takes spin locks in shared memory: a process that is killed while it
+     * holds one blocks its peers for ever, whatever weft does. */
     size_t chosen = LIVING;
     if (strcmp(setting("WEFT_TEST_PROVIDER", "tcp"), "shm") != 0)
         chosen += DYING;
