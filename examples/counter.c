@@ -1,28 +1,28 @@
-/* counter: a whole service (weft up --service ./counter.so; docs/guide/service.md explains it).
- * Each number is kept at the root of its name's key, and answered on its way by who saw it pass.
- * A program asks "+NAME" (one more) or "?NAME" (how many?) and is answered "VALUE SERVER". */
+/* counter: a complete service (weft up --service ./counter.so; docs/guide/service.md explains it).
+ * The root of a name's key keeps its counter; servers on the way cache the values that pass them.
+ * A program sends "+NAME" (add one) or "?NAME" (read) and gets "VALUE SERVER" back. */
 #include <stdio.h>
 #include <string.h>
 #include <weft/service.h>
 
-#define NUMBERS    256       /* a place for each last byte of a key */
-#define FRESH_NSEC 100000000 /* so long a server answers from memory */
+#define NUMBERS    256       /* one slot for each value of a key's last byte */
+#define FRESH_NSEC 100000000 /* how long a server answers from memory */
 
 struct __attribute__((packed)) message {
     struct weft_key key;
-    uint64_t client; /* the program that asked, at the packet's source */
-    int64_t value;   /* -1: another name has its place */
-    char kind;       /* '+' one more, '?' how many, '=' so many */
+    uint64_t client; /* the program that sent the request, at the packet's source */
+    int64_t value;   /* -1: another name occupies the slot */
+    char kind;       /* '+' add one, '?' read, '=' value */
 };
 
 struct number {
     struct weft_key key;
-    int64_t value, seen; /* seen: when; 0: never */
+    int64_t value, seen; /* seen: time of the value; 0: slot is empty */
 };
 
 struct counter {
-    struct number kept[NUMBERS]; /* by us, the root */
-    struct number seen[NUMBERS]; /* in answers that passed here */
+    struct number kept[NUMBERS]; /* counters of which this server is the root */
+    struct number seen[NUMBERS]; /* values in answers that passed through here */
 };
 
 static struct number *find(struct number *numbers, const struct message *message, bool *same)
@@ -37,13 +37,13 @@ static void deliver(struct weft_self *self, struct weft_packet *packet)
     struct counter *counter = weft_memory(self);
     struct message *message = weft_payload(packet);
     if (weft_size(packet) != sizeof *message) {
-        weft_refuse(self, packet); /* nonsense */
+        weft_refuse(self, packet); /* malformed */
     } else if (message->kind == '=') {
         char text[64];
         snprintf(text, sizeof text, "%lld %u", (long long)message->value, weft_source(packet));
         weft_answer(self, message->client, text, (uint32_t)strlen(text));
         weft_done(packet);
-    } else { /* we are the root: the number is ours */
+    } else { /* this server is the root and keeps the counter */
         bool same;
         struct number *number = find(counter->kept, message, &same);
         if (!number->seen) {
@@ -80,7 +80,7 @@ static void request(struct weft_self *self, uint64_t client, const void *bytes, 
     const char *text = bytes;
     struct weft_packet *packet = size ? weft_packet(self, sizeof(struct message)) : NULL;
     if (!packet)
-        return; /* the program will ask again */
+        return; /* out of packets: the program has to repeat its request */
     struct message message = {weft_key_of(text + 1, size - 1), client, 0,
                               text[0] == '+' ? '+' : '?'};
     memcpy(weft_payload(packet), &message, sizeof message);
@@ -93,7 +93,7 @@ static const struct weft_service_ops ops = {
 WEFT_API const struct weft_service weft_service = {
     .version = WEFT_SERVICE_VERSION,
     .name = "counter",
-    .id = 256, /* ours: up to 255 are weft's */
+    .id = 256, /* ids up to 255 are reserved for weft */
     .size = sizeof(struct counter),
     .ops = &ops,
 };

@@ -1,12 +1,11 @@
-/* event_loop: a service inside an epoll loop, beside a timer.
+/* event_loop: a service inside an epoll loop, together with a timer.
  *
- * A service has a descriptor that becomes readable when there is something to
- * receive, once it was armed. The order matters: take all there is, arm, and
- * sleep only if arming says that nothing came between.
+ * A service has a descriptor that becomes readable when there is something to receive, once it is
+ * armed. The order matters: receive everything, arm, and sleep only if arming returns 0. If a
+ * message came after the last receive, arming fails.
  *
  *     cc -o event_loop event_loop.c $(pkg-config --cflags --libs weft)
- *     ./event_loop
- */
+ *     ./event_loop */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +24,7 @@
 #define PATIENCE_MSEC 10000
 #define DEADLINE      ripc_after(10000000000)
 
-/* Passes a result on; ends the program if it is an error. */
+/* Returns the result; exits if it is an error. */
 static int64_t must(const char *what, int64_t result)
 {
     if (result >= 0)
@@ -34,7 +33,7 @@ static int64_t must(const char *what, int64_t result)
     exit(EXIT_FAILURE);
 }
 
-/* The same for the system's calls. */
+/* The same for system calls. */
 static int must_system(const char *what, int result)
 {
     return (int)must(what, result < 0 ? -errno : result);
@@ -55,7 +54,7 @@ static void reporter_run(void)
     ripc_close(ripc, DEADLINE);
 }
 
-/* Takes all that is there and arms the descriptor. */
+/* Receives everything that has arrived, and arms the descriptor. */
 static uint64_t collect(struct ripc_service *service)
 {
     struct ripc_message messages[BURST];
@@ -70,7 +69,7 @@ static uint64_t collect(struct ripc_service *service)
         }
         if (count != -EAGAIN)
             must("receive", count);
-        armed = ripc_arm(service); /* -EAGAIN: something came after the last look */
+        armed = ripc_arm(service); /* -EAGAIN: something came after the last receive */
     } while (armed == -EAGAIN);
     must("arm", armed);
     return taken;
@@ -92,7 +91,8 @@ static void collector_run(void)
     struct itimerspec period = {{0, PERIOD_NSEC}, {0, PERIOD_NSEC}};
     int loop = must_system("epoll", epoll_create1(EPOLL_CLOEXEC));
     int timer = must_system("timer", timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
-    int mail = (int)must("descriptor", ripc_fd(service)); /* the service's: not to be closed */
+    int mail = (int)must("descriptor", ripc_fd(service)); /* belongs to the service: do not close
+                                                           * it */
     must_system("timer", timerfd_settime(timer, 0, &period, NULL));
     must_system("epoll", watched_add(loop, timer));
     must_system("epoll", watched_add(loop, mail));
@@ -102,7 +102,7 @@ static void collector_run(void)
         struct epoll_event events[2];
         int count = must_system("epoll", epoll_wait(loop, events, 2, PATIENCE_MSEC));
         if (count == 0) {
-            fprintf(stderr, "collector: nothing happens any more\n");
+            fprintf(stderr, "collector: no message and no timer for 10 s\n");
             exit(EXIT_FAILURE);
         }
         for (int i = 0; i < count; i++) {
@@ -122,7 +122,8 @@ static void collector_run(void)
 
 int main(void)
 {
-    pid_t child = fork(); /* before any context is open: a child must not use its parent's */
+    pid_t child = fork(); /* before any context is open: a child must not use its parent's
+                           * contexts */
     if (child < 0) {
         perror("fork");
         return EXIT_FAILURE;

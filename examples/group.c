@@ -1,11 +1,10 @@
 /* group: one message to an id that several services have joined.
  *
- * Members come and go without the sender's knowledge; each gets its own copy,
- * and sees by message.to that it came for the group.
+ * Members join and leave without the sender's knowledge. Each member gets its own copy, and
+ * message.to tells it that the message was sent to the group.
  *
  *     cc -o group group.c $(pkg-config --cflags --libs weft)
- *     ./group
- */
+ *     ./group */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +13,15 @@
 
 #include <weft/ripc.h>
 
-#define GROUP_ID     1004 /* the members */
-#define SPEAKER_ID   1005 /* who speaks to them */
+#define GROUP_ID     1004 /* the id that the members join */
+#define SPEAKER_ID   1005 /* the service that sends to them */
 #define MEMBER_COUNT 3
 #define DEADLINE     ripc_after(10000000000)
 
 static const char *const news[] = {"the sun rises", "the sun sets", "good night"};
 #define NEWS_COUNT ((int)(sizeof news / sizeof *news))
 
-/* Passes a result on; ends the program if it is an error. */
+/* Returns the result; exits if it is an error. */
 static int64_t must(const char *what, int64_t result)
 {
     if (result >= 0)
@@ -31,7 +30,7 @@ static int64_t must(const char *what, int64_t result)
     exit(EXIT_FAILURE);
 }
 
-/* Returns when somebody has the id. */
+/* Waits until a process holds the id. */
 static void peer_await(struct ripc_service *service, ripc_id id)
 {
     struct ripc_event event = {0};
@@ -82,7 +81,8 @@ int main(void)
 {
     pid_t members[MEMBER_COUNT];
     for (int i = 0; i < MEMBER_COUNT; i++) {
-        members[i] = fork(); /* before any context is open: a child must not use its parent's */
+        members[i] = fork(); /* before any context is open: a child must not use its parent's
+                              * contexts */
         if (members[i] < 0) {
             perror("fork");
             return EXIT_FAILURE;

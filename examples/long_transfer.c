@@ -1,12 +1,11 @@
-/* long_transfer: sixteen megabytes there, and back changed, copied once each way.
+/* long_transfer: sends 16 MiB and gets them back changed, with one copy in each direction.
  *
- * The receiver posts a window; the sender's item is pulled straight into it.
- * The sender offers a return buffer; the answer is pushed straight into that.
- * A second item finds no window: it waits until the receiver fetches it.
+ * The receiver posts a window, and the sender's item is copied directly into it. The sender offers
+ * a return buffer, and the reply is written directly into that. A second item does not fit the
+ * window: it stays in the sender's memory until the receiver fetches it.
  *
  *     cc -o long_transfer long_transfer.c $(pkg-config --cflags --libs weft)
- *     ./long_transfer
- */
+ *     ./long_transfer */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@
 #define NOTE_SIZE   ((size_t)32 << 20) /* larger than the window */
 #define DEADLINE    ripc_after(10000000000)
 
-/* Passes a result on; ends the program if it is an error. */
+/* Returns the result; exits if it is an error. */
 static int64_t must(const char *what, int64_t result)
 {
     if (result >= 0)
@@ -45,25 +44,27 @@ static void receiver_run(void)
     struct ripc_service *service;
     struct ripc_message message;
     must("open", ripc_open(NULL, &ripc));
-    /* The window is posted before the name, so that nobody finds us without one. */
+    /* Post the window before binding the id, so that no sender finds the service without a
+     * window. */
     uint8_t *window = must_alloc(ripc, IMAGE_SIZE);
     must("window", ripc_window_add(ripc, NULL, window, IMAGE_SIZE));
     must("bind", ripc_bind(ripc, RECEIVER_ID, 0, &service));
     must("receive", ripc_receive(service, &message, 1, DEADLINE));
     if (message.long_count != 2 || message.longs[0].status != 0 ||
         message.longs[0].data != window || message.longs[0].size != IMAGE_SIZE) {
-        fprintf(stderr, "receiver: not the message that was expected\n");
+        fprintf(stderr, "receiver: unexpected message\n");
         exit(EXIT_FAILURE);
     }
     printf("receiver: the first item lies in the window\n");
 
-    /* The second one is still with its sender; its size tells how much to allocate. */
+    /* The second item is still in the sender's memory; its size tells how much to allocate. */
     uint8_t *note = must_alloc(ripc, message.longs[1].size);
     must("fetch", ripc_fetch(&message, 1, note, message.longs[1].size, DEADLINE));
     printf("receiver: the second item was fetched, it begins with %d\n", note[0]);
     must("free", ripc_free(ripc, note));
 
-    /* The answer goes out of the window, and into the buffer that was offered. */
+    /* The reply is sent from the window, and goes into the return buffer that the sender
+     * offered. */
     for (size_t i = 0; i < IMAGE_SIZE; i++)
         window[i] ^= 0xff;
     struct iovec item = {window, IMAGE_SIZE};
@@ -73,10 +74,10 @@ static void receiver_run(void)
     if (operation > 0)
         must("answer", ripc_wait(service, operation, DEADLINE));
     ripc_release(&message);
-    ripc_close(ripc, DEADLINE); /* frees the window, too */
+    ripc_close(ripc, DEADLINE); /* frees the window too */
 }
 
-/* Returns when somebody has the id. */
+/* Waits until a process holds the id. */
 static void peer_await(struct ripc_service *service, ripc_id id)
 {
     struct ripc_event event = {0};
@@ -109,7 +110,7 @@ static int sender_run(void)
                              .return_count = 1,
                              .deadline = DEADLINE};
     int64_t operation = must("send", ripc_send_message(service, &send));
-    /* Until the operation completes the items belong to it. */
+    /* The items must not change until the operation completes. */
     if (operation > 0)
         must("send", ripc_wait(service, operation, DEADLINE));
     printf("sender: the receiver has both items, their memory is free again\n");
@@ -125,7 +126,8 @@ static int sender_run(void)
 
 int main(void)
 {
-    pid_t child = fork(); /* before any context is open: a child must not use its parent's */
+    pid_t child = fork(); /* before any context is open: a child must not use its parent's
+                           * contexts */
     if (child < 0) {
         perror("fork");
         return EXIT_FAILURE;

@@ -1,13 +1,12 @@
-/* notification: a producer writes into the consumer's memory and rings its bell.
+/* notification: a producer writes into the consumer's memory and notifies the consumer.
  *
- * The consumer grants one peer the right to write a piece of its memory, and
- * opens a notice. Both are plain data that it sends to the producer, who then
- * needs no further message: it writes, and notifies. A notification comes
- * after all that was written before it.
+ * The consumer grants one peer the right to write a piece of its memory, and opens a notice. It
+ * sends the grant and the handle of the notice, both plain data, to the producer. From then on the
+ * producer needs no messages: it writes and notifies. A notification arrives after everything that
+ * was written before it.
  *
  *     cc -o notification notification.c $(pkg-config --cflags --libs weft)
- *     ./notification
- */
+ *     ./notification */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,13 +26,13 @@ struct slot {
     char text[56];
 };
 
-/* What the producer needs to reach us. */
+/* What the producer needs to write and notify. */
 struct invitation {
-    struct ripc_grant grant;   /* to write our slots */
-    struct ripc_handle handle; /* to ring */
+    struct ripc_grant grant;   /* to write the consumer's slots */
+    struct ripc_handle handle; /* to notify the consumer */
 };
 
-/* Passes a result on; ends the program if it is an error. */
+/* Returns the result; exits if it is an error. */
 static int64_t must(const char *what, int64_t result)
 {
     if (result >= 0)
@@ -52,7 +51,7 @@ static void producer_run(void)
     must("bind", ripc_bind(ripc, PRODUCER_ID, 0, &service));
     must("receive", ripc_receive(service, &message, 1, DEADLINE));
     if (message.size != sizeof invitation) {
-        fprintf(stderr, "producer: that is no invitation\n");
+        fprintf(stderr, "producer: the first message is not an invitation\n");
         exit(EXIT_FAILURE);
     }
     memcpy(&invitation, message.data, sizeof invitation);
@@ -67,7 +66,7 @@ static void producer_run(void)
         must("notify", ripc_notify(service, &invitation.handle, i + 1, DEADLINE));
     }
 
-    /* Wait until the consumer says that it has revoked the grant, then try once more. */
+    /* Wait for the message that the grant is revoked, then try to write once more. */
     must("receive", ripc_receive(service, &message, 1, DEADLINE));
     ripc_release(&message);
     struct slot late = {0};
@@ -79,7 +78,7 @@ static void producer_run(void)
     exit(error == -EACCES ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-/* Returns when somebody has the id. */
+/* Waits until a process holds the id. */
 static void peer_await(struct ripc_service *service, ripc_id id)
 {
     struct ripc_event event = {0};
@@ -111,7 +110,7 @@ static int consumer_run(void)
     must("notice", ripc_notice_open(ripc, NULL, NULL, &notice, &invitation.handle));
     must("send", ripc_send(service, PRODUCER_ID, &invitation, sizeof invitation, DEADLINE));
 
-    /* Notifications that come while we are busy are counted together. */
+    /* Notifications that arrive between two calls are counted together. */
     uint64_t filled = 0;
     while (filled < SLOT_COUNT)
         must("wait", ripc_notice_wait(notice, &filled, DEADLINE));
@@ -121,7 +120,7 @@ static int consumer_run(void)
 
     must("revoke", ripc_revoke(service, &invitation.grant, DEADLINE));
     must("send", ripc_send(service, PRODUCER_ID, "revoked", 7, DEADLINE));
-    must("receive", ripc_receive(service, &message, 1, DEADLINE)); /* it has tried */
+    must("receive", ripc_receive(service, &message, 1, DEADLINE)); /* the producer has tried */
     ripc_release(&message);
     must("close", ripc_notice_close(notice));
     ripc_close(ripc, DEADLINE);
@@ -130,7 +129,8 @@ static int consumer_run(void)
 
 int main(void)
 {
-    pid_t child = fork(); /* before any context is open: a child must not use its parent's */
+    pid_t child = fork(); /* before any context is open: a child must not use its parent's
+                           * contexts */
     if (child < 0) {
         perror("fork");
         return EXIT_FAILURE;

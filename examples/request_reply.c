@@ -1,13 +1,12 @@
-/* request_reply: a server that adds numbers, and a client that asks it to.
+/* request_reply: a server that adds numbers, and a client that sends requests to it.
  *
- * The message is gathered from two pieces, a header and the numbers, and read
- * in place by the receiver; whoever receives knows whom to answer.
+ * A request is gathered from two pieces, a header and the numbers, and the server reads it in
+ * place. Every message carries its sender's id, so the server knows where to send the reply.
  *
  *     cc -o request_reply request_reply.c $(pkg-config --cflags --libs weft)
  *     ./request_reply             both sides, in two processes
  *     ./request_reply server &    or each by itself
- *     ./request_reply client
- */
+ *     ./request_reply client */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,23 +18,23 @@
 
 #define SERVER_ID        1001
 #define REQUESTS         3
-#define TIMEOUT_NSEC     10000000000 /* nobody in this program waits longer */
+#define TIMEOUT_NSEC     10000000000 /* no wait in this program is longer */
 #define DEADLINE         ripc_after(TIMEOUT_NSEC)
 #define NUMBER_COUNT_MAX 16
 
 struct request {
-    uint32_t number; /* of the request: comes back with the answer */
-    uint32_t count;  /* of the numbers that follow, int64_t each */
+    uint32_t number; /* of the request; the reply repeats it */
+    uint32_t count;  /* of the int64_t numbers that follow */
 };
 
 struct reply {
     uint32_t number;
-    int32_t status; /* 0, or -1: the request made no sense */
+    int32_t status; /* 0, or -1: the request was malformed */
     int64_t sum;
 };
 
-/* Passes a result on; ends the program if it is an error. What it had open is
- * cleaned up by the system, and its peers are told. */
+/* Returns the result; exits if it is an error. The system then releases what the program had open,
+ * and its peers notice that it has ended. */
 static int64_t must(const char *what, int64_t result)
 {
     if (result >= 0)
@@ -44,7 +43,7 @@ static int64_t must(const char *what, int64_t result)
     exit(EXIT_FAILURE);
 }
 
-/* What arrives is checked before it is believed. */
+/* Checks what arrived before using it. */
 static struct reply request_answer(const struct ripc_message *message)
 {
     struct request request;
@@ -75,14 +74,14 @@ static void server_run(void)
         must("receive", ripc_receive(service, &message, 1, DEADLINE));
         struct reply reply = request_answer(&message);
         int sent = ripc_send(service, message.from, &reply, sizeof reply, DEADLINE);
-        if (sent < 0) /* a client that went away is no reason to end */
+        if (sent < 0) /* a client that has ended must not stop the server */
             fprintf(stderr, "answer: %s\n", ripc_strerror(sent));
         ripc_release(&message);
     }
     ripc_close(ripc, DEADLINE);
 }
 
-/* Returns when somebody has the id. */
+/* Waits until a process holds the id. */
 static void peer_await(struct ripc_service *service, ripc_id id)
 {
     struct ripc_event event = {0};
@@ -97,7 +96,8 @@ static void client_run(void)
     struct ripc *ripc;
     struct ripc_service *service;
     must("open", ripc_open(NULL, &ripc));
-    must("bind", ripc_bind(ripc, 0, 0, &service)); /* 0: any id, the server need not know it */
+    must("bind", ripc_bind(ripc, 0, 0, &service)); /* 0: any id; the reply goes to the id in the
+                                                    * request */
     peer_await(service, SERVER_ID);
     for (uint32_t i = 0; i < REQUESTS; i++) {
         int64_t numbers[] = {40, 2, i};
@@ -129,7 +129,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: request_reply [server|client]\n");
         return 2;
     } else {
-        pid_t child = fork(); /* before any context is open: a child must not use its parent's */
+        pid_t child = fork(); /* before any context is open: a child must not use its parent's
+                               * contexts */
         if (child < 0) {
             perror("fork");
             return EXIT_FAILURE;

@@ -1,12 +1,11 @@
-/* sst_barrier: heat in a ring of cells, a process for each.
+/* sst_barrier: heat in a ring of cells, with one process per cell.
  *
- * In every round each cell becomes the mean of itself and its two neighbours, so nobody may
- * begin a round before all have ended the one before: they meet at a barrier. What was put
- * before it is there behind it. The result is that of one process alone.
+ * In every round each cell becomes the mean of itself and its two neighbours. No process may begin
+ * a round before all have finished the previous one, so they meet at a barrier. Everything that was
+ * put before the barrier is visible after it. The result is the same as that of a single process.
  *
  *     cc -o sst_barrier sst_barrier.c $(pkg-config --cflags --libs weft)
- *     ./sst_barrier [PROCESSES [ROUNDS]]
- */
+ *     ./sst_barrier [PROCESSES [ROUNDS]] */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 #define PROCESSES_MAX 64
 #define DEADLINE      ripc_after(60000000000)
 
-/* Two of them: in one the others read what it was, while the next is being made. */
+/* Two values: neighbours read that of the current round while the next one is computed. */
 struct row {
     double heat[2];
 };
@@ -29,7 +28,7 @@ static const struct sst_column columns[] = {
     [HEAT] = SST_COLUMN(struct row, heat, SST_F64, 0),
 };
 
-/* Passes a result on; ends the program if it is an error. */
+/* Returns the result; exits if it is an error. */
 static int64_t must(const char *what, int64_t result)
 {
     if (result >= 0)
@@ -43,7 +42,7 @@ static double mean(double left, double own, double right)
     return (left + own + right) / 3;
 }
 
-/* What they are to find: the same in one process. */
+/* The expected result: the same computation in one process. */
 static double heat_alone(uint32_t cell, uint32_t cells, int rounds)
 {
     double heat[PROCESSES_MAX], next[PROCESSES_MAX];
@@ -88,11 +87,12 @@ static void member_run(uint32_t cells, int rounds)
         own->heat[then] = mean(heat_of(table, (cell + cells - 1) % cells, now), own->heat[now],
                                heat_of(table, (cell + 1) % cells, now));
     }
-    must("barrier", sst_barrier(table, DEADLINE)); /* nobody leaves while others read */
+    must("barrier", sst_barrier(table, DEADLINE)); /* no member may leave while others read */
     double found = own->heat[rounds % 2];
-    bool right = found == heat_alone(cell, cells, rounds); /* to the bit: the same steps */
+    bool right = found == heat_alone(cell, cells, rounds); /* equal to the last bit: the same
+                                                            * steps */
     printf("cell %u: %.6f after %d rounds, %s\n", cell, found, rounds,
-           right ? "as it should be" : "and should be another");
+           right ? "as it should be" : "which is wrong");
     fflush(stdout);
     must("close the table", sst_close(table, DEADLINE));
     ripc_close(ripc, DEADLINE);
@@ -108,7 +108,8 @@ int main(int count, char **words)
         return 2;
     }
     for (int i = 0; i < processes; i++) {
-        pid_t pid = fork(); /* before any context is open: a child must not use its parent's */
+        pid_t pid = fork(); /* before any context is open: a child must not use its parent's
+                             * contexts */
         if (pid < 0) {
             perror("fork");
             return EXIT_FAILURE;

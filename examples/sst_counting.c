@@ -1,11 +1,11 @@
 /* sst_counting: processes that count in step.
  *
- * Everybody counts on when nobody is behind: a predicate over all rows, and a
- * trigger that changes the own row. Nobody is ever more than one ahead.
+ * A process increments its count when no process is behind it. A predicate over all rows tests
+ * that, and its trigger changes the process's own row. So no process is ever more than one ahead of
+ * another.
  *
  *     cc -o sst_counting sst_counting.c $(pkg-config --cflags --libs weft)
- *     ./sst_counting [PROCESSES [COUNT]]
- */
+ *     ./sst_counting [PROCESSES [COUNT]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -28,10 +28,10 @@ static const struct sst_column columns[] = {
 struct counting {
     uint64_t wanted;
     uint64_t count;
-    uint64_t astray; /* times that somebody was more than one ahead */
+    uint64_t astray; /* times that a process was more than one ahead */
 };
 
-/* Passes a result on; ends the program if it is an error. */
+/* Returns the result; exits if it is an error. */
 static int64_t must(const char *what, int64_t result)
 {
     if (result >= 0)
@@ -78,7 +78,7 @@ static void member_run(int number, uint32_t processes, uint64_t wanted)
     int64_t begun = ripc_now();
     must("add a predicate", sst_predicate_add(table,
                                               &(struct sst_predicate){
-                                                  .name = "nobody is behind",
+                                                  .name = "no process is behind",
                                                   .kind = SST_RECURRENT,
                                                   .holds = nobody_is_behind,
                                                   .fire = count_on,
@@ -89,7 +89,7 @@ static void member_run(int number, uint32_t processes, uint64_t wanted)
                                               NULL));
     must("wait", sst_wait(table, all_are_done, &counting, (uint32_t[]){COUNT}, 1, DEADLINE));
     double seconds = (double)(ripc_now() - begun) / 1e9;
-    must("close the table", sst_close(table, DEADLINE)); /* no trigger runs any more */
+    must("close the table", sst_close(table, DEADLINE)); /* no trigger runs after this */
     ripc_close(ripc, DEADLINE);
     printf("process %d: counted to %llu, %s\n", number, (unsigned long long)counting.count,
            counting.astray ? "but not in step" : "always in step");
@@ -108,7 +108,8 @@ int main(int count, char **words)
         return 2;
     }
     for (int i = 0; i < processes; i++) {
-        pid_t pid = fork(); /* before any context is open: a child must not use its parent's */
+        pid_t pid = fork(); /* before any context is open: a child must not use its parent's
+                             * contexts */
         if (pid < 0) {
             perror("fork");
             return EXIT_FAILURE;

@@ -1,12 +1,11 @@
-/* sst_election: the living member of the lowest id leads.
+/* sst_election: the live member with the lowest id leads.
  *
- * Everybody says in its row whom it takes for the leader. The leader begins when all
- * say its name. Here each dies on its first day, by a signal that nobody can catch, and
- * the next is elected; the last one goes home.
+ * Each member writes into its row which member it considers the leader. A leader starts when all
+ * rows name it. In this example every new leader kills itself at once, by SIGKILL, and the next
+ * member is elected. The last one exits.
  *
  *     cc -o sst_election sst_election.c $(pkg-config --cflags --libs weft)
- *     ./sst_election [PROCESSES]
- */
+ *     ./sst_election [PROCESSES] */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 #include <weft/sst.h>
 
 #define TABLE_ID      2002
-#define MEMBER_ID     3000 /* and the number of the process */
+#define MEMBER_ID     3000 /* plus the number of the process */
 #define PROCESSES_MAX 64
 #define DEADLINE      ripc_after(60000000000)
 
@@ -28,7 +27,7 @@ static const struct sst_column columns[] = {
     [LEADER] = SST_COLUMN(struct row, leader, SST_U64, 0),
 };
 
-/* Passes a result on; ends the program if it is an error. */
+/* Returns the result; exits if it is an error. */
 static int64_t must(const char *what, int64_t result)
 {
     if (result >= 0)
@@ -56,7 +55,7 @@ static void follow(struct sst *table, void *argument)
     must("follow", sst_set_u64(table, LEADER, lowest_living(table)));
 }
 
-/* All say so, and it is this process. */
+/* All members name this process as the leader. */
 static bool am_elected(const struct sst *table, void *argument)
 {
     uint64_t leader = sst_get_u64(table, sst_row_own(table), LEADER);
@@ -126,7 +125,8 @@ int main(int count, char **words)
         return 2;
     }
     for (int i = 1; i <= processes; i++) {
-        pid_t pid = fork(); /* before any context is open: a child must not use its parent's */
+        pid_t pid = fork(); /* before any context is open: a child must not use its parent's
+                             * contexts */
         if (pid < 0) {
             perror("fork");
             return EXIT_FAILURE;

@@ -1,11 +1,11 @@
 /* sst_multicast: every process sends, and all deliver the same messages in the same order.
  *
- * No process decides on the order, and no message goes around: each writes its own into the
- * memory of all, and tells how far it has read. A member delivers what all have.
+ * No process decides on the order, and no message is forwarded. Each process writes its messages
+ * into the memory of all others and publishes how far it has read theirs. A member delivers a
+ * message when all members have it.
  *
  *     cc -o sst_multicast sst_multicast.c $(pkg-config --cflags --libs weft)
- *     ./sst_multicast [PROCESSES [MESSAGES]]
- */
+ *     ./sst_multicast [PROCESSES [MESSAGES]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -22,10 +22,10 @@
 struct delivery {
     uint64_t wanted;
     uint64_t count;
-    uint64_t order; /* a hash of all that was delivered, one after the other */
+    uint64_t order; /* a hash of all delivered messages, in order */
 };
 
-/* Passes a result on; ends the program if it is an error. */
+/* Returns the result; exits if it is an error. */
 static int64_t must(const char *what, int64_t result)
 {
     if (result >= 0)
@@ -98,7 +98,8 @@ int main(int count, char **words)
         return 2;
     }
     for (int i = 0; i < processes; i++) {
-        pid_t pid = fork(); /* before any context is open: a child must not use its parent's */
+        pid_t pid = fork(); /* before any context is open: a child must not use its parent's
+                             * contexts */
         if (pid < 0) {
             perror("fork");
             return EXIT_FAILURE;

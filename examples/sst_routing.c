@@ -1,12 +1,11 @@
 /* sst_routing: routers that share the costs of their links in a table.
  *
- * Each finds its shortest paths, and registers a predicate that holds only if a change of some
- * cost changes one of them; its trigger finds them anew. Beside it one that does so on every
- * change: in the end both must have the same routes.
+ * Each router computes its shortest paths and adds a predicate that holds only if a changed cost
+ * changes one of these paths; the trigger computes the paths again. For comparison, a second
+ * predicate triggers on every change. In the end both must have the same routes.
  *
  *     cc -o sst_routing sst_routing.c $(pkg-config --cflags --libs weft)
- *     ./sst_routing [ROUTERS [CHANGES [SEED]]]
- */
+ *     ./sst_routing [ROUTERS [CHANGES [SEED]]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,8 @@
 #define DEADLINE    ripc_after(60000000000)
 
 struct row {
-    uint32_t costs[ROUTERS_MAX]; /* of our link to each */
-    uint64_t changes;            /* how many we made */
+    uint32_t costs[ROUTERS_MAX]; /* of this router's links to each router */
+    uint64_t changes;            /* number of changes that this router made */
 };
 enum { COSTS, CHANGES };
 static const struct sst_column columns[] = {
@@ -29,16 +28,16 @@ static const struct sst_column columns[] = {
     [CHANGES] = SST_COLUMN(struct row, changes, SST_U64, SST_GUARD | SST_GROWS),
 };
 
-/* How far each router is, and through whom it is reached: of several the first. */
+/* Distance to each router, and the router before it on the path: of several, the lowest. */
 struct routes {
-    unsigned found; /* how often */
+    unsigned found; /* number of times the routes were computed */
     uint32_t distance[ROUTERS_MAX], through[ROUTERS_MAX];
 };
 
 static struct routes lazy, eager;
 static uint32_t routers, changes;
 
-/* Passes a result on; ends the program if it is an error. */
+/* Returns the result; exits if it is an error. */
 static int64_t must(const char *what, int64_t result)
 {
     if (result >= 0)
@@ -47,7 +46,7 @@ static int64_t must(const char *what, int64_t result)
     exit(EXIT_FAILURE);
 }
 
-/* Some link is better than what is used, or one that is used has another cost. */
+/* Holds if a link offers a better path, or the cost of a link in use changed. */
 static bool routes_change(const struct sst *table, void *argument)
 {
     const struct routes *routes = argument;
@@ -100,7 +99,7 @@ static int router_run(unsigned seed)
     struct sst_config config = {.table = TABLE_ID, .columns = columns, .column_count = 2};
     config.row_size = sizeof(struct row);
     config.rows_wanted = routers;
-    config.flags = SST_MANUAL; /* no thread: predicates are evaluated when we step or wait */
+    config.flags = SST_MANUAL; /* no thread: sst_step and waiting calls evaluate the predicates */
     struct ripc *ripc;
     struct sst *table;
     must("open", ripc_open(NULL, &ripc));
@@ -125,7 +124,7 @@ static int router_run(unsigned seed)
     bool same = !memcmp(lazy.through, eager.through, sizeof lazy.through);
     printf("router %u: found its routes %u times instead of %u, %s\n", sst_row_own(table),
            lazy.found, eager.found, same ? "and they are the same" : "but they differ");
-    must("barrier", sst_barrier(table, DEADLINE)); /* nobody leaves before */
+    must("barrier", sst_barrier(table, DEADLINE)); /* no member leaves before all are done */
     must("close the table", sst_close(table, DEADLINE));
     ripc_close(ripc, DEADLINE);
     return same ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -140,7 +139,8 @@ int main(int count, char **words)
         return 2;
     }
     for (uint32_t i = 0; i < routers; i++)
-        if (fork() == 0) /* before any context is open: a child must not use its parent's */
+        if (fork() == 0) /* before any context is open: a child must not use its parent's
+                          * contexts */
             return router_run(count > 3 ? (unsigned)atoi(words[3]) : 1);
     int status, failed = 0;
     while (wait(&status) > 0)

@@ -1,9 +1,9 @@
 #pragma once
-/* allocations: stands in for malloc and its like, counts what is not freed, and refuses one
- * allocation that the test names.
+/* allocations: replaces malloc and related functions. It counts the allocations that are not freed,
+ * and refuses one allocation that the test chooses.
  *
- * The linker leads our allocations here (--wrap), not those inside of other libraries. The
- * C library's own, behind strdup and asprintf, are stood in for. */
+ * The linker redirects our allocations here (--wrap), but not those inside other libraries. strdup
+ * and asprintf are replaced because the C library allocates inside them. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "base/check.h"
 
-/* Counts down to the allocation that is refused; none is while it is negative. */
+/* Counts down to the allocation that is refused; while it is negative, none is refused. */
 static long refuse_at = -1;
 static bool refused;
 static long live; /* allocations not yet freed */

@@ -56,7 +56,7 @@ class Examples(unittest.TestCase):
         self.assertEqual(sorted(self.lines("notification")), [
             *(f"consumer: {i} is 'slot {i}'" for i in range(8)),
             "producer: a write after the grant was revoked: "
-            "no such grant, or not for us, or revoked"])
+            "no such grant for this process, or it was revoked"])
 
     def test_group(self):
         heard = self.lines("group")

@@ -1,4 +1,4 @@
-/* memory: what topologies, routing, flow and pools do when there is no memory. */
+/* memory: topologies, routing, flow and pools when memory runs out. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,7 +211,7 @@ static void inspections(void **state)
     topology_fini(&subject);
 }
 
-/* A demand or two, their load and one packet's walk. */
+/* Finds the load of a few demands and walks one packet. */
 static enum err route(const char *what, struct why *why)
 {
     struct demand demands[] = {{0, 7, 1}, {5, 2, 1}, {0, 1, 2}};
@@ -244,7 +244,7 @@ static void routes(void **state)
     }
 }
 
-/* The paths of a few demands, and all ways of one pair. */
+/* Finds the paths of a few demands and all ways of one pair. */
 static enum err find_paths(const char *what, struct why *why)
 {
     struct demand demands[] = {{0, 20, 1}, {0, 30, 1}, {5, 20, 1}};
@@ -266,7 +266,7 @@ static enum err find_paths(const char *what, struct why *why)
     return err;
 }
 
-/* Paths that are listed, that are drawn, and that Yen's algorithm finds. */
+/* Paths that are listed, that are drawn at random, and that Yen's algorithm finds. */
 static void paths(void **state)
 {
     static const char *const specs[] = {"torus:40", "torus:6x6", "jellyfish:n=40,degree=4,seed=1"};
@@ -278,7 +278,7 @@ static void paths(void **state)
     }
 }
 
-/* Forwarding tables: made, written, read again and replayed. */
+/* Makes forwarding tables, writes them, reads them again and replays them. */
 static enum err tables(const char *what, struct why *why)
 {
     enum rules_encoding encoding = (enum rules_encoding)(*what - '0');
@@ -305,7 +305,7 @@ static enum err tables(const char *what, struct why *why)
     if (!err)
         err = rule_tables_sort(&read, why);
     if (!err) {
-        read.rules[read.count - 1].port = 99; /* so that there is something to tell */
+        read.rules[read.count - 1].port = 99; /* so that there is a fault to report */
         err = replay_tables(&replay, &read, &rules, (struct observer){0}, why);
     }
     assert_true(err || replay.fault_count > 0);
@@ -317,8 +317,8 @@ static enum err tables(const char *what, struct why *why)
     return err;
 }
 
-/* A file's traffic, a pattern's and a random one; the longest matching, by
- * symmetry, whole and in groups. */
+/* Traffic from a file, from each pattern and a random one; then the longest matching, by symmetry,
+ * whole and in groups. */
 static enum err demands(const char *what, struct why *why)
 {
     const struct longest_limits limits[] = {{4096, 512, true}, {4096, 512, false}, {0, 4, false}};
@@ -345,7 +345,7 @@ static enum err demands(const char *what, struct why *why)
     return err;
 }
 
-/* The worst case, with symmetry and with a channel at a time in memory. */
+/* The worst case, with symmetry and with one channel in memory at a time. */
 static enum err worst_case(const char *what, struct why *why)
 {
     struct router router;
@@ -391,7 +391,7 @@ static void forwarding(void **state)
     topology_fini(&subject);
 }
 
-/* A verdict on an algorithm's own lanes, and on layers. */
+/* Judges an algorithm's own lanes, and layers. */
 static enum err judge(const char *what, struct why *why)
 {
     struct router router;
@@ -413,7 +413,7 @@ static enum err judge(const char *what, struct why *why)
     return err;
 }
 
-/* Free, not free, and adaptive with a way out. */
+/* Free of deadlock, not free, and adaptive with an escape path. */
 static void deadlocks(void **state)
 {
     struct why why;
@@ -449,7 +449,7 @@ static enum err pool_fill(struct pool *pool, struct why *why)
     return pool_register(pool, foreign, sizeof foreign) == -ENOMEM ? why_memory(why) : OK;
 }
 
-/* Buffers of every kind; a buffer that cannot grow is still there. */
+/* Allocates buffers of every kind. A buffer that cannot grow must remain valid. */
 static enum err lend(const char *what, struct why *why)
 {
     static const struct pool_events events = {extent_open, extent_close};
@@ -472,7 +472,7 @@ static enum err post(const char *what, struct why *why)
     return result == -ENOMEM ? why_memory(why) : OK;
 }
 
-/* A trace in the folder that is named, and a reader of it. */
+/* Opens a trace in the given folder, and a reader of it. */
 static enum err watch(const char *what, struct why *why)
 {
     struct trace *trace = NULL;

@@ -1,5 +1,5 @@
 #pragma once
-/* process: what tests of several processes ask of each of them. */
+/* process: helpers for tests with several processes. */
 
 #include <dirent.h>
 #include <glob.h>
@@ -10,8 +10,8 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-/* How many descriptors this process has open, give or take the one that looks;
- * 0 if it cannot be told. */
+/* Returns how many descriptors this process has open, plus a constant for the folder that is read;
+ * 0 if they cannot be counted. */
 static inline unsigned process_descriptors(void)
 {
     unsigned count = 0;
@@ -23,8 +23,8 @@ static inline unsigned process_descriptors(void)
     return count;
 }
 
-/* How many files a process has, or left, of libfabric's shm provider: they lie away from our
- * folder. */
+/* Returns how many files of libfabric's shm provider a process has or has left behind. They are
+ * outside our folder. */
 static inline unsigned process_fabric_files(pid_t pid)
 {
     char pattern[64];
@@ -35,7 +35,7 @@ static inline unsigned process_fabric_files(pid_t pid)
     return count;
 }
 
-/* Waits for its end; says how it ended if that was not by itself and with 0. */
+/* Waits for the process to end. If it did not exit with 0, prints how it ended. */
 static inline bool process_ended_well(pid_t pid)
 {
     int status;
@@ -45,8 +45,8 @@ static inline bool process_ended_well(pid_t pid)
     return false;
 }
 
-/* Lets a process that wants to be traced go from stop to stop, `count` of them, and kills
- * it there. Returns the status with which it ended, or -1. */
+/* Lets a traced process run through `count` stops, then kills it. Returns the status with which it
+ * ended, or -1. */
 static inline int process_kill_after_stops(pid_t pid, int request, unsigned count)
 {
     int status, sent = 0;

@@ -1,11 +1,11 @@
 #pragma once
-/* refuse_each: what happens when there is no memory. Every allocation of a task is refused in turn;
- * the task must say so, as ERR_MEMORY with its line, and must give back all it had. */
+/* refuse_each: refuses every allocation of a task in turn. The task must report this, as ERR_MEMORY
+ * with its text, and must release everything that it had. */
 #include "allocations.h"
 #include "base/err.h"
 #include "base/test.h"
 
-/* Something to do, with a word about what; OK, or an error with nothing left. */
+/* A task that `what` describes. Returns OK, or an error with everything released. */
 typedef enum err (*task)(const char *what, struct why *why);
 
 static void refuse_each(task run, const char *what)
@@ -29,8 +29,8 @@ static void refuse_each(task run, const char *what)
             return;
         }
         if (err != ERR_MEMORY || strcmp(why.text, "not enough memory") != 0 || live != held)
-            fail_msg("%s, allocation %ld: error %d '%s', %ld left", what, n, (int)err, why.text,
+            fail_msg("%s, allocation %ld: error %d '%s', %ld leaked", what, n, (int)err, why.text,
                      live - held);
     }
-    fail_msg("%s: no end of allocations", what);
+    fail_msg("%s: too many allocations", what);
 }

@@ -1,6 +1,6 @@
-/* refused: long items in foreign memory where the kernel does not let one process
- * read another's, as in containers and under hardened kernels. The sender is asked for
- * a copy that can be mapped. The linker leads process_vm_readv here. */
+/* refused: long items in foreign memory where the kernel does not let one process read another's,
+ * as in containers and under hardened kernels. The receiver then asks the sender for a copy that it
+ * can map. The linker redirects process_vm_readv to this file. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -29,7 +29,7 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned l
 struct pair {
     struct ripc *here, *there;
     struct ripc_service *client, *server; /* client in here, server (42) in there */
-    uint8_t *data, *window;               /* foreign, SIZE bytes each */
+    uint8_t *data, *window;               /* not allocated by ripc; SIZE bytes each */
     int64_t operation;
 };
 
@@ -61,7 +61,7 @@ static void pair_free(struct pair *pair)
     free(pair->window);
 }
 
-static void a_copy_goes_where_it_can_be_read(void **state)
+static void a_receiver_that_may_not_read_the_sender_gets_a_copy(void **state)
 {
     struct pair pair = pair_send(0, true);
     uint8_t few[100];
@@ -77,15 +77,15 @@ static void a_copy_goes_where_it_can_be_read(void **state)
     assert_int_equal(ripc_wait(pair.client, pair.operation, scene_deadline()), 0);
     struct ripc_stats stats;
     assert_int_equal(ripc_stats(pair.here, &stats), 0);
-    assert_int_equal(stats.buffers, 0); /* the copies are gone */
+    assert_int_equal(stats.buffers, 0); /* the copies were freed */
     assert_int_equal(ripc_unregister(pair.here, pair.data), 0);
     scene_close(pair.here);
     scene_close(pair.there);
     pair_free(&pair);
 }
 
-/* The sender has no thread that would answer. */
-static void a_copy_that_never_comes_is_given_up_with_its_sender(void **state)
+/* The sender has no thread, so it never answers the request for a copy. */
+static void a_receiver_stops_waiting_for_a_copy_when_its_sender_goes(void **state)
 {
     for (unsigned dies = 0; dies < 2; dies++) {
         struct pair pair = pair_send(RIPC_MANUAL, true);
@@ -112,7 +112,7 @@ static void *unbind(void *argument)
     return ripc_unbind(argument) == 0 ? NULL : argument;
 }
 
-static void a_service_that_asked_for_a_copy_closes_when_its_sender_dies(void **state)
+static void a_service_that_waits_for_a_copy_closes_when_the_sender_dies(void **state)
 {
     struct pair pair = pair_send(RIPC_MANUAL, true);
     struct ripc_message message;
@@ -129,6 +129,6 @@ static void a_service_that_asked_for_a_copy_closes_when_its_sender_dies(void **s
     pair_free(&pair);
 }
 
-TEST_MAIN(SCENE(a_copy_goes_where_it_can_be_read),
-          SCENE(a_copy_that_never_comes_is_given_up_with_its_sender),
-          SCENE(a_service_that_asked_for_a_copy_closes_when_its_sender_dies))
+TEST_MAIN(SCENE(a_receiver_that_may_not_read_the_sender_gets_a_copy),
+          SCENE(a_receiver_stops_waiting_for_a_copy_when_its_sender_goes),
+          SCENE(a_service_that_waits_for_a_copy_closes_when_the_sender_dies))

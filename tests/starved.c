@@ -1,6 +1,6 @@
-/* starved: what happens to messages when there is no memory. Two contexts without
- * threads talk in every way there is while one allocation after the other is refused.
- * Any call may fail then; none may crash, and closing must give back everything. */
+/* starved: ripc without memory. Two contexts without threads communicate in every possible way
+ * while the allocations are refused, one after the other. Any call may fail then, but none may
+ * crash, and closing must release everything. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void talk_progress(struct talk *talk)
     ripc_progress(talk->there);
 }
 
-/* As often as it takes while both sides move; -EAGAIN if it takes too long. */
+/* Sends again while both sides progress; returns -EAGAIN if it takes too long. */
 static int64_t talk_send(struct talk *talk, struct ripc_service *from, const struct ripc_send *send)
 {
     int64_t result = -EAGAIN;
@@ -49,7 +49,8 @@ static bool talk_receive(struct talk *talk, struct ripc_service *service,
     return false;
 }
 
-/* There and back: a window, an item to fetch, and a reply into a return buffer. */
+/* A request and its reply: one item into a window, one that is fetched, and a reply into a return
+ * buffer. */
 static void talk_long(struct talk *talk)
 {
     uint8_t *data = ripc_alloc(talk->here, SIZE);
@@ -143,7 +144,7 @@ static void talk_others(struct talk *talk)
     }
 }
 
-/* Memory in a file of its own, granted and reached. */
+/* Memory in a file of its own is granted and accessed. */
 static void talk_own_file(struct talk *talk)
 {
     struct own_file own;
@@ -164,7 +165,7 @@ static void talk_own_file(struct talk *talk)
     own_file_close(talk->there, &own);
 }
 
-/* Returns how much of it worked. */
+/* Returns how many steps worked. */
 static unsigned talk_with(long at)
 {
     struct ripc_config config = {.flags = RIPC_MANUAL, .domain = "starved"};
@@ -185,11 +186,11 @@ static unsigned talk_with(long at)
     return talk.done;
 }
 
-/* Does it with each allocation refused in turn: nothing may be left. Returns how often all of it
- * worked; `tries` is how often it was done. */
+/* Runs with each allocation refused in turn; nothing may leak. Returns how many runs worked
+ * completely; `tries` is the number of runs. */
 static unsigned starve(unsigned (*run)(long at), unsigned all, long *tries)
 {
-    run(-1); /* what libraries allocate once */
+    run(-1); /* libraries allocate some memory only once */
     long before = live;
     unsigned descriptors = scratch_descriptors(), worked = 0;
     assert_int_equal(run(-1), all);
@@ -198,14 +199,14 @@ static unsigned starve(unsigned (*run)(long at), unsigned all, long *tries)
     do {
         worked += run((*tries)++) == all;
         if (live != before || scratch_descriptors() != descriptors)
-            fail_msg("allocation %ld refused: %ld are left, %u descriptors more", *tries - 1,
-                     live - before, scratch_descriptors() - descriptors);
+            fail_msg("allocation %ld refused: %ld allocations and %u descriptors leaked",
+                     *tries - 1, live - before, scratch_descriptors() - descriptors);
     } while (refused && *tries < 1000);
     assert_true(*tries < 1000);
     return worked;
 }
 
-static void without_memory_nothing_is_lost_but_the_call(void **state)
+static void a_refused_allocation_fails_one_call_and_leaks_nothing(void **state)
 {
     long tries;
     assert_true(starve(talk_with, 6, &tries) > 0);
@@ -222,7 +223,7 @@ static void file_write(const char *path, const char *text)
 
 static char names_path[64], names_kinds[128];
 
-/* Names of all kinds are asked for, come and go. Returns how much of it worked. */
+/* Looks up, binds and unbinds names of all kinds. Returns how many steps worked. */
 static unsigned names_with(long at)
 {
     struct ripc_config config = {.flags = RIPC_MANUAL,
@@ -258,7 +259,7 @@ static unsigned names_with(long at)
     return done;
 }
 
-static void without_memory_names_lose_nothing(void **state)
+static void a_refused_allocation_in_name_services_leaks_nothing(void **state)
 {
     long tries;
     snprintf(names_path, sizeof names_path, "/tmp/weft-starved-%d", (int)getpid());
@@ -270,7 +271,7 @@ static void without_memory_names_lose_nothing(void **state)
     assert_int_equal(unlink(names_path), 0);
 }
 
-/* Returns 1 if all of it opened. */
+/* Returns 1 if everything opened. */
 static unsigned open_with(long at)
 {
     struct ripc_config config = {.flags = RIPC_MANUAL, .domain = "starved"};
@@ -291,13 +292,13 @@ static unsigned open_with(long at)
     return result == 0;
 }
 
-static void a_context_that_cannot_open_leaves_nothing(void **state)
+static void a_context_that_cannot_open_leaks_nothing(void **state)
 {
     long tries;
     unsigned worked = starve(open_with, 1, &tries);
     assert_true(tries - worked > 10);
 }
 
-TEST_MAIN(SCENE(without_memory_nothing_is_lost_but_the_call),
-          SCENE(a_context_that_cannot_open_leaves_nothing),
-          SCENE(without_memory_names_lose_nothing))
+TEST_MAIN(SCENE(a_refused_allocation_fails_one_call_and_leaks_nothing),
+          SCENE(a_context_that_cannot_open_leaks_nothing),
+          SCENE(a_refused_allocation_in_name_services_leaks_nothing))

@@ -1,10 +1,10 @@
 #pragma once
-/* ripc: messages between services named by 64-bit ids, wherever they run.
+/* ripc: messages between services that are named by 64-bit ids, on one host or on many.
  *
- * A *context* is one process's door to the others; a *service* is a name in
- * it that sends and receives. Nothing else has to run: contexts of one domain
- * find each other by themselves, over shared memory on one host and over
- * libfabric or datagrams between hosts.
+ * A *context* is one open instance of the library in a process. A *service* is an id that the
+ * process has bound in a context; it sends and receives. No daemon is needed: contexts of one
+ * domain find each other, over shared memory on one host and over libfabric or datagrams between
+ * hosts.
  *
  *     struct ripc *ripc;
  *     struct ripc_service *service;
@@ -17,16 +17,16 @@
  *         ripc_release(&message);
  *     }
  *
- * Rules that hold for every call:
- *  - it returns >= 0, or a negative errno (ripc_strerror explains it); nothing
- *    prints, asserts or exits because of what a peer did;
- *  - a deadline is absolute, in nanoseconds of CLOCK_MONOTONIC; RIPC_NOW never
- *    waits, RIPC_FOREVER never gives up; -ETIMEDOUT says it has passed (and
- *    -EAGAIN that with RIPC_NOW there was nothing to do);
- *  - an operation that was accepted completes exactly once;
- *  - all calls may come from any thread. A context has one lock: threads that
- *    talk at full speed open a context each.
- *  - after fork() the child must not touch its parent's contexts. */
+ * Rules for every call:
+ *  - A call returns >= 0 or a negative errno, which ripc_strerror explains. Nothing that a peer
+ *    does makes the library print, assert or exit.
+ *  - A deadline is absolute, in nanoseconds of CLOCK_MONOTONIC. RIPC_NOW means: do not wait.
+ *    RIPC_FOREVER means: never time out. A call returns -ETIMEDOUT when its deadline has passed,
+ *    and -EAGAIN when it would have to wait but the deadline is RIPC_NOW.
+ *  - An operation that was accepted completes exactly once.
+ *  - All calls may be made from any thread. A context has one lock; threads that need full speed
+ *    each open a context of their own.
+ *  - After fork() the child must not use its parent's contexts. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,109 +39,114 @@ extern "C" {
 
 #define RIPC_API __attribute__((visibility("default")))
 
-typedef uint64_t ripc_id; /* the name of a service or of a group; 0 is nobody */
+typedef uint64_t ripc_id; /* the id of a service or of a group; 0 is never a valid id */
 
 struct ripc;         /* a context */
-struct ripc_service; /* a bound name */
-struct ripc_notice;  /* somewhere that notifications arrive */
+struct ripc_service; /* an id that this process has bound */
+struct ripc_notice;  /* a counter of notifications from peers */
 
 #define RIPC_NOW     ((int64_t)0)
 #define RIPC_FOREVER INT64_MAX
 
-/* Bytes of a message of one short item. All others have to hold, beside their
- * short items, 2 for each of them, 33 for each long item and 32 for each return
- * buffer. */
+/* The largest message of one short item, in bytes. In any other message, each short item needs 2
+ * more bytes, each long item 33 and each return buffer 32; these count towards the limit. */
 #define RIPC_SHORT_MAX  8900
 #define RIPC_ITEM_MAX   64  /* short items, long items and return buffers of a message, each */
-#define RIPC_REASON_MAX 320 /* bytes of a reason, with its end */
+#define RIPC_REASON_MAX 320 /* bytes of a reason, with its terminating 0 */
 
 RIPC_API int64_t ripc_now(void);
-RIPC_API int64_t ripc_after(int64_t nsec); /* the deadline that far from now; never overflows */
+RIPC_API int64_t ripc_after(int64_t nsec); /* the deadline `nsec` from now; never overflows */
 
-/* What a negative result means, in ripc's words. Never NULL. */
+/* Returns the text for a negative result. Never NULL. */
 RIPC_API const char *ripc_strerror(int error);
 
 /* ---- contexts ---- */
 
 enum ripc_open_flag {
-    RIPC_MANUAL = 1, /* no library thread: the caller's ripc_progress does all of its work */
+    RIPC_MANUAL = 1, /* start no thread: the caller's ripc_progress does its work */
 };
 
-/* Zero or NULL anywhere means: the environment's variable, else the default. */
+/* A field that is 0 or NULL takes the value of its environment variable (WEFT_...), or else the
+ * default that follows it in the comment. */
 struct ripc_config {
-    const char *domain;     /* WEFT_DOMAIN, "default": contexts of other domains do not exist */
-    const char *names;      /* WEFT_NAMES, "host", with a node "directory": list; weft-names(5) */
-    const char *transports; /* WEFT_TRANSPORTS, "shm", with an address "shm,fabric,udp", and with a
-                             * node "routed" too. fabric is left out where libfabric is not
-                             * installed; -ENOPKG if it, or a provider, was named */
+    const char *domain;     /* WEFT_DOMAIN, "default": contexts see only contexts of their own
+                             * domain */
+    const char *names;      /* WEFT_NAMES, "host", or with a node "directory": name services, see
+                             * weft-names(5) */
+    const char *transports; /* WEFT_TRANSPORTS, "shm"; with an address "shm,fabric,udp"; with a node
+                             * also "routed". Without libfabric, fabric is left out; if fabric or a
+                             * provider was asked for explicitly, ripc_open returns -ENOPKG */
     const char *address;    /* WEFT_ADDRESS, none: our IP address, for peers on other hosts */
-    const char *provider;   /* WEFT_PROVIDER, "tcp": libfabric's provider for fabric */
-    const void *secret; /* WEFT_SECRET_FILE's content, none: what members of the cluster share */
+    const char *provider;   /* WEFT_PROVIDER, "tcp": the libfabric provider */
+    const void *secret; /* content of WEFT_SECRET_FILE, none: secret that all members of the cluster
+                         * share */
     size_t secret_size;
     uint32_t flags;      /* of enum ripc_open_flag */
     uint32_t ring_slots; /* 512: messages in flight between two services; a power of two */
-    uint32_t ring_bytes; /* 256 KiB: their bytes beyond the first few of each */
-    int64_t spin_nsec;   /* how long a wait polls before it yields; < 0: at once */
-    int64_t yield_nsec;  /* how long it yields before it blocks; < 0: at once */
-    char *reason;        /* RIPC_REASON_MAX bytes where a failing open says why, or NULL */
-    const char *node;    /* WEFT_NODE, none: socket of our server's node, for peers elsewhere in the
-                          * cluster */
+    uint32_t ring_bytes; /* 256 KiB: bytes in flight between two services, not counting the first
+                          * few of each message */
+    int64_t spin_nsec;   /* how long a waiting call polls before it yields; < 0: not at all */
+    int64_t yield_nsec;  /* how long it then yields before it blocks; < 0: not at all */
+    char *reason;        /* RIPC_REASON_MAX bytes; a failing ripc_open writes the reason here. Or
+                          * NULL */
+    const char *node;    /* WEFT_NODE, none: socket of the node on this server; gives access to the
+                          * whole cluster */
 };
 
-/* A NULL config is all defaults.
+/* Opens a context. A NULL config means all defaults.
  *
- * With a node: when it dies, all ways that lead through it break. Operations
- * under way there complete with -EPIPE; short messages that were under way are
- * lost (ripc_stats counts those of which we do not know) and never come later
- * or twice. The library calls the node again, after 50 ms and then ever later
- * up to 1 s, until it is back, takes a new address there and claims its services
- * and groups anew. Meanwhile sends wait, as those without a way do, until their
- * deadline; ripc_bind and ripc_join wait for 5 s; peers of this host that are
- * reached without the node stay. Peers elsewhere see the services go and come
- * (RIPC_DOWN and RIPC_UP, or RIPC_MOVED), and for a moment may get errors of
- * sends to who is not back yet. An id that another has taken meanwhile is his. */
+ * If the context uses a node and that node dies, all paths through it break. Operations on these
+ * paths complete with -EPIPE. Short messages on them are lost; they never arrive later or twice.
+ * (`doubtful` in ripc_stats counts the messages that may or may not have arrived.) The library
+ * reconnects to the node, first after 50 ms and then at growing intervals of up to 1 s. Once the
+ * node is back, the context gets a new address there and claims its services and groups again.
+ * Until then:
+ *  - sends over the node wait until their deadline, like any send without a path;
+ *  - ripc_bind and ripc_join wait for up to 5 s;
+ *  - peers on this host that are reached without the node stay connected;
+ *  - peers elsewhere see the services disappear and return (RIPC_DOWN and RIPC_UP, or RIPC_MOVED),
+ *    and for a moment their sends to services that are not back yet may fail.
+ * If another process has claimed an id in the meantime, that process keeps it. */
 RIPC_API int ripc_open(const struct ripc_config *config, struct ripc **ripc);
 
-/* Waits until the deadline for operations under way, and until whatever was
- * sent is with its receivers or these are dead: what was sent over shm always
- * is, over udp, fabric and routed it takes a moment. A receiver that takes
- * nothing for 2 s is given up before the deadline. Then cancels the rest,
- * unbinds and frees everything, messages and buffers too. Always succeeds in
- * closing; -ETIMEDOUT says that something had to be cancelled, or was sent and
- * may not have arrived. RIPC_NOW waits for nothing. A process that ends without
- * this call, or by _exit meanwhile, may take along what it sent last. */
+/* Closes the context. Waits until the deadline for operations under way to complete, and for
+ * messages that were sent to arrive. (Over shm they arrive at once; over udp, fabric and routed
+ * they need a moment.) Stops waiting for a receiver that is dead or has accepted nothing for 2 s.
+ * Then cancels the remaining operations, unbinds all services and frees everything, messages and
+ * buffers included. RIPC_NOW skips the waiting. Always closes. -ETIMEDOUT: an operation was
+ * cancelled, or messages that were sent may not have arrived. The last messages of a process that
+ * exits without this call, or calls _exit during it, may be lost. */
 RIPC_API int ripc_close(struct ripc *ripc, int64_t deadline);
 
-/* Does what is to be done now without waiting: a RIPC_MANUAL context needs it
- * (its waiting calls do it too). Returns how many things it did. */
+/* Does all work that is due now, without waiting, and returns the number of things done. A
+ * RIPC_MANUAL context makes progress only here and in its waiting calls. */
 RIPC_API int ripc_progress(struct ripc *ripc);
 
 /* ---- services ---- */
 
-/* Id 0 chooses a random one. -EADDRINUSE: somebody alive has it; -ETIMEDOUT:
- * those who keep the names have not answered for 5 s. */
+/* Binds a service. Id 0 chooses a random id. -EADDRINUSE: a live process holds the id; -ETIMEDOUT:
+ * the name services have not answered for 5 s. */
 RIPC_API int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags,
                        struct ripc_service **service);
 
-/* Waits for what the service has sent as ripc_close does, at most for 2 s in
- * which nothing moves; completes what is under way with -ECANCELED and frees the
- * service; its messages not yet released become invalid. -ETIMEDOUT: it is
- * unbound, and some that it sent may not have arrived. */
+/* Unbinds and frees the service. First waits, as ripc_close does, for messages that it sent to
+ * arrive, but gives up after 2 s without progress. Operations under way complete with -ECANCELED.
+ * Messages of this service that were not released become invalid. -ETIMEDOUT: the service is
+ * unbound, but messages that it sent may not have arrived. */
 RIPC_API int ripc_unbind(struct ripc_service *service);
 
 RIPC_API ripc_id ripc_service_id(const struct ripc_service *service);
 
-/* A group is an id that delivers to all its members. */
+/* A group is an id that many services join; a message to it goes to all of them. */
 RIPC_API int ripc_join(struct ripc_service *service, ripc_id group);
 RIPC_API int ripc_leave(struct ripc_service *service, ripc_id group);
 
 /* ---- sending ---- */
 
-/* A message. Short items travel inside it and are gathered: the memory is free
- * again when the call returns. Long items stay where they are (in memory of
- * ripc_alloc or ripc_register) until the operation completes. Return buffers
- * are offered to the receiver for its long replies; a NULL base lets the
- * library allocate one of that size. */
+/* A message. Short items are copied into it, so their memory may be reused when the call returns.
+ * Long items stay where they are (in memory of ripc_alloc or ripc_register) until the operation
+ * completes. Return buffers are memory that the receiver may fill with the long items of its reply;
+ * for a NULL base the library allocates the buffer. */
 struct ripc_send {
     ripc_id to;
     const struct iovec *shorts;
@@ -150,143 +155,145 @@ struct ripc_send {
     uint16_t short_count;
     uint16_t long_count;
     uint16_t return_count;
-    uint64_t user;    /* comes back with the completion */
-    int64_t deadline; /* for a way to the peer and for credit; RIPC_NOW: -EAGAIN if there is none */
+    uint64_t user;    /* returned with the completion event */
+    int64_t deadline; /* for connecting and for credit; RIPC_NOW: -EAGAIN instead of waiting */
 };
 
-/* Returns 0 when nothing is left to complete, or the operation's number (> 0),
- * which completes once the receiver has all long items or refuses them.
- *   -ENOENT        nobody has that id
- *   -EAGAIN        no credit now (an event tells when there is), or not connected yet
- *   -ETIMEDOUT     as -EAGAIN, until the deadline; nothing was sent
+/* Sends a message. Returns 0 if it is complete, or the number (> 0) of an operation that completes
+ * once the receiver has taken or rejected all long items.
+ *   -ENOENT        no process holds that id
+ *   -EAGAIN        no credit (a RIPC_CREDIT event follows when there is), or not connected yet
+ *   -ETIMEDOUT     the same until the deadline; nothing was sent
  *   -EMSGSIZE      short items beyond RIPC_SHORT_MAX, or too many items
  *   -EFAULT        a long item is in memory that is not registered
- *   -EOPNOTSUPP    long items, and no way to the peer can carry them
- *   -ECONNREFUSED  nobody listens where the id is said to be, or its process refuses us
- *                  (it has enough pipes from ours, or closes)
- *   -EHOSTUNREACH  we have no transport in common with its process
- *   -EPIPE         its process, or the way to it, is gone; nothing was sent
- * To a group: each member gets it or, with -EAGAIN, none does. */
+ *   -EOPNOTSUPP    there are long items, but no path to the peer can carry them
+ *   -ECONNREFUSED  nothing listens at the address of the id, or the peer's process refuses us
+ *                 (it is closing, or it has as many pipes from this process as it accepts)
+ *   -EHOSTUNREACH  this context has no transport in common with the peer's process
+ *   -EPIPE         the peer's process, or the path to it, is gone; nothing was sent
+ * A message to a group goes to every member or, with -EAGAIN, to none. */
 RIPC_API int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *send);
 
-/* One short item. Returns 0 or an error of above. */
+/* Sends one short item. Returns 0 or an error of ripc_send_message. */
 RIPC_API int ripc_send(struct ripc_service *service, ripc_id to, const void *data, size_t size,
                        int64_t deadline);
 
-/* Which transport carries what we send to `to` now: "shm", "fabric" or "udp";
- * NULL while there is no way, as before the first send. */
+/* Returns the transport that carries messages to `to` now: "shm", "fabric", "udp" or "routed". NULL
+ * if no path is open, for example before the first send. */
 RIPC_API const char *ripc_transport(struct ripc_service *service, ripc_id to);
 
-/* Takes a return buffer back. -ENOENT: it is not on offer; -EALREADY: it was
- * used, or is being used, just now. A buffer is back by itself when its item
- * arrived, and when the peer died. */
+/* Takes a return buffer back. -ENOENT: the buffer is not on offer; -EALREADY: the peer has used it
+ * or is using it now. An offer also ends when the buffer's item has arrived and when the peer
+ * dies. */
 RIPC_API int ripc_withdraw(struct ripc_service *service, void *base, int64_t deadline);
 
-/* ---- completions and other news ---- */
+/* ---- completions and other events ---- */
 
 enum ripc_event_kind {
     RIPC_DONE = 1, /* an operation completed: operation, user, status */
-    RIPC_CREDIT,   /* a send to `id` that got -EAGAIN may be tried again */
-    RIPC_UP,       /* a watched id: somebody has it now */
-    RIPC_MOVED,    /* a watched id: another process has it now, or it is elsewhere in the cluster */
-    RIPC_DOWN,     /* a watched id: nobody has it any more */
+    RIPC_CREDIT,   /* a send to `id` that returned -EAGAIN can be retried */
+    RIPC_UP,       /* watched id: a process holds it now */
+    RIPC_MOVED,    /* watched id: another process holds it now, or its holder has moved in the
+                    * cluster */
+    RIPC_DOWN,     /* watched id: no process holds it any more */
 };
 
 struct ripc_event {
     enum ripc_event_kind kind;
-    int status; /* 0, or: -EPIPE the peer died, -ENOBUFS it rejected an item, -ECANCELED */
+    int status; /* 0, -EPIPE: the peer died, -ENOBUFS: it rejected an item, or -ECANCELED */
     int64_t operation;
     uint64_t user;
     ripc_id id; /* the peer */
 };
 
-/* Takes up to `max` events; waits for the first. Returns how many. */
+/* Takes up to `max` events and returns their number. Waits for the first. */
 RIPC_API int ripc_poll(struct ripc_service *service, struct ripc_event *events, unsigned max,
                        int64_t deadline);
 
-/* Waits for one operation and returns its status; its event is consumed.
- * -EINVAL: no such operation is under way or unreported. */
+/* Waits for one operation, consumes its event and returns its status. -EINVAL: the operation does
+ * not exist, or its event was already taken. */
 RIPC_API int ripc_wait(struct ripc_service *service, int64_t operation, int64_t deadline);
 
-/* Completes the operation with -ECANCELED, unless it has completed. The
- * memory is free when this returns: no peer reads it any more. */
+/* Completes the operation with -ECANCELED unless it has already completed. When this returns, no
+ * peer reads the operation's memory any more. */
 RIPC_API int ripc_cancel(struct ripc_service *service, int64_t operation, int64_t deadline);
 
-/* RIPC_UP, RIPC_MOVED and RIPC_DOWN for an id, from now on. These are news of names:
- * the pipe to one who died may break a moment after its RIPC_DOWN, and what is
- * sent meanwhile is lost as if it had been sent just before. */
+/* From now on, reports RIPC_UP, RIPC_MOVED and RIPC_DOWN for the id. These events come from the
+ * name services: after RIPC_DOWN the pipe to a dead process may stay open for a moment, and
+ * messages sent in that moment are lost. */
 RIPC_API int ripc_watch(struct ripc_service *service, ripc_id id);
 RIPC_API int ripc_unwatch(struct ripc_service *service, ripc_id id);
 
 /* ---- receiving ---- */
 
 struct ripc_item {
-    void *data;    /* where the long item lies, or NULL while it has not arrived */
-    uint64_t size; /* what the sender says */
-    int status;    /* 0 arrived; -EINPROGRESS pending: ripc_fetch or ripc_reject it; else why not */
-    bool returned; /* it lies in a return buffer of ours */
-    bool owned;    /* the library allocated the memory: ripc_free it when done */
+    void *data;    /* the long item, or NULL until it has arrived */
+    uint64_t size; /* as declared by the sender */
+    int status;    /* 0: arrived; -EINPROGRESS: pending, call ripc_fetch or ripc_reject; else the
+                    * error */
+    bool returned; /* the item is in a return buffer of this service */
+    bool owned;    /* the library allocated the memory; the caller frees it with ripc_free */
 };
 
 struct ripc_message {
     ripc_id from;
-    ripc_id to;       /* the service, or the group it was sent to */
-    const void *data; /* all short items, one after the other; in place, until ripc_release */
+    ripc_id to;       /* the service, or the group to which the message was sent */
+    const void *data; /* all short items, one after the other; valid until ripc_release */
     uint32_t size;
     uint16_t short_count;
     uint16_t long_count;
-    uint16_t return_count; /* return buffers that came with it */
+    uint16_t return_count; /* return buffers that the sender offers */
     uint16_t reserved;
-    uint32_t cookie;         /* the library's */
-    struct ripc_item *longs; /* long_count of them, until ripc_release */
+    uint32_t cookie;         /* private to the library */
+    struct ripc_item *longs; /* array of long_count items; valid until ripc_release */
     void *internal[3];
 };
 
-/* Takes up to `max` messages; waits for the first. Returns how many. Items
- * that fit a window are in it; each used window is consumed. */
+/* Takes up to `max` messages and returns their number. Waits for the first. A long item that fits a
+ * window is already in it; a window is used once. */
 RIPC_API int ripc_receive(struct ripc_service *service, struct ripc_message *messages, unsigned max,
                           int64_t deadline);
 
-/* The short item with that index and its size; NULL if there is none. */
+/* Returns the short item with that index, and its size; NULL if there is none. */
 RIPC_API const void *ripc_short(const struct ripc_message *message, unsigned index, size_t *size);
 
-/* Gives the message back. Held messages hold their sender's credit: a service
- * that keeps one for long copies it and lets go. Pending items are rejected.
- * Releasing twice is harmless. */
+/* Releases the message and rejects its pending items. An unreleased message keeps part of its
+ * sender's credit: copy a message that you need for long. Releasing twice is harmless. */
 RIPC_API void ripc_release(struct ripc_message *message);
 
-/* Copies a pending long item to `to`. -EMSGSIZE: it is larger than `size`;
- * -ESTALE: it is not pending; -ECANCELED: its sender took it back; -EPIPE: its
- * sender died. Once begun it is finished, whatever the deadline. */
+/* Copies a pending long item to `to`. -EMSGSIZE: the item is larger than `size`; -ESTALE: it is not
+ * pending; -ECANCELED: the sender cancelled it; -EPIPE: the sender died. A copy that has begun is
+ * finished even after the deadline. */
 RIPC_API int ripc_fetch(struct ripc_message *message, unsigned index, void *to, size_t size,
                         int64_t deadline);
 RIPC_API int ripc_reject(struct ripc_message *message, unsigned index);
 
 /* ---- memory ---- */
 
-/* Memory that peers can reach without a copy. ripc_free: -EINVAL if it is not
- * ripc_alloc's, -EALREADY if it is free, -EBUSY while a send, window
- * or grant uses it. */
+/* Memory that peers on this host can map, so that long items need no extra copy. ripc_free: -EINVAL
+ * if ripc_alloc did not return this pointer, -EALREADY if it is already free, -EBUSY while a send,
+ * window or grant uses it. */
 RIPC_API void *ripc_alloc(struct ripc *ripc, size_t size);
 RIPC_API void *ripc_resize(struct ripc *ripc, void *data, size_t size);
 RIPC_API int ripc_free(struct ripc *ripc, void *data);
 
-/* Foreign memory. -EFAULT: it is not mapped; -EEXIST: it overlaps what is
- * registered. -EBUSY at unregistering: a send, window or grant uses it. */
+/* Registers memory that the program allocated itself. -EFAULT: the memory is not mapped; -EEXIST:
+ * it overlaps registered memory. ripc_unregister returns -EBUSY while a send, window or grant uses
+ * the memory. */
 RIPC_API int ripc_register(struct ripc *ripc, void *base, size_t size);
 RIPC_API int ripc_unregister(struct ripc *ripc, void *base);
 
-/* Where long items go: the smallest window that holds the item, of the
- * service's own first, then of those for all (service NULL). Any writable
- * memory. -ENOENT at removing: there is none, or it was used. */
+/* A window is writable memory that receives one long item. An item goes into the smallest window
+ * that holds it: first among the windows of its service, then among those of the whole context
+ * (service NULL). ripc_window_remove returns -ENOENT if there is no such window or it was used. */
 RIPC_API int ripc_window_add(struct ripc *ripc, struct ripc_service *service, void *base,
                              size_t size);
 RIPC_API int ripc_window_remove(struct ripc *ripc, struct ripc_service *service, void *base);
 
 enum ripc_right { RIPC_READ = 1, RIPC_WRITE = 2 };
 
-/* The right of one peer to reach a piece of registered memory. Plain data,
- * to be sent to that peer. Only a process that has `peer` bound can use it. */
+/* The right of one peer to access a piece of registered memory. It is plain data, to be sent to
+ * that peer. Only a process that has `peer` bound can use it. */
 struct ripc_grant {
     ripc_id owner;
     uint64_t key; /* random */
@@ -296,12 +303,12 @@ struct ripc_grant {
 RIPC_API int ripc_grant(struct ripc_service *service, ripc_id peer, void *base, size_t size,
                         uint32_t rights, struct ripc_grant *grant);
 
-/* When it returns 0 the peer reaches the memory no more. */
+/* Withdraws the grant. After it returns 0, the peer cannot access the memory any more. */
 RIPC_API int ripc_revoke(struct ripc_service *service, const struct ripc_grant *grant,
                          int64_t deadline);
 
-/* -EACCES: no such grant for us, or revoked, or without that right;
- * -ERANGE: beyond its size. */
+/* Read or write the granted memory. -EACCES: there is no such grant for this process, it was
+ * revoked, or it lacks the right; -ERANGE: beyond the size of the grant. */
 RIPC_API int ripc_read(struct ripc_service *service, const struct ripc_grant *grant,
                        uint64_t offset, void *to, size_t size, int64_t deadline);
 RIPC_API int ripc_write(struct ripc_service *service, const struct ripc_grant *grant,
@@ -309,72 +316,74 @@ RIPC_API int ripc_write(struct ripc_service *service, const struct ripc_grant *g
 
 /* ---- notifications ---- */
 
-/* Plain data, to be sent to whoever shall notify us. */
+/* Plain data, to be sent to the peers that will notify us. */
 struct ripc_handle {
     ripc_id service;
     uint64_t token;
 };
 
-/* Called on a library thread; `count` notifications since the last call, the
- * last of them with `value`. It may call ripc. */
+/* Called on a library thread. `count` notifications came since the last call; `value` is from the
+ * last of them. The callback may call ripc. */
 typedef void ripc_notice_callback(void *argument, uint64_t count, uint64_t value);
 
-/* With a callback, or (NULL) for ripc_notice_wait and ripc_notice_fd. */
+/* With a callback, notifications call it. With NULL, use ripc_notice_wait or ripc_notice_fd. */
 RIPC_API int ripc_notice_open(struct ripc *ripc, ripc_notice_callback *callback, void *argument,
                               struct ripc_notice **notice, struct ripc_handle *handle);
-/* Waits for its callback to return, unless called from inside it. -EBUSY: a
- * thread waits for it. */
+/* Waits for a running callback to return, unless called from inside it. -EBUSY: a thread is in
+ * ripc_notice_wait. */
 RIPC_API int ripc_notice_close(struct ripc_notice *notice);
 
-/* Counted, never lost while both live, and after every earlier write and
- * message of this service to that process. */
+/* Notifies the owner of the handle. Notifications are counted and never lost while both processes
+ * live. They arrive after all earlier writes and messages of this service to that process. */
 RIPC_API int ripc_notify(struct ripc_service *service, const struct ripc_handle *handle,
                          uint64_t value, int64_t deadline);
 
-/* Returns how many came since the last call (at most INT_MAX), with the last value. */
+/* Returns the number of notifications since the last call (at most INT_MAX), and the last value. */
 RIPC_API int ripc_notice_wait(struct ripc_notice *notice, uint64_t *value, int64_t deadline);
-RIPC_API int ripc_notice_fd(struct ripc_notice *notice); /* readable while some wait */
+RIPC_API int ripc_notice_fd(struct ripc_notice *notice); /* readable while notifications are
+                                                          * pending */
 
 /* ---- event loops ---- */
 
-/* A descriptor that becomes readable when ripc_receive or ripc_poll of this
- * service has something, provided ripc_arm returned 0 since the last look.
- * ripc_arm: -EAGAIN if something waits already. Belongs to the service. */
+/* A file descriptor that belongs to the service. It becomes readable when ripc_receive or ripc_poll
+ * of the service has something to return, provided that ripc_arm has returned 0 since the last such
+ * call. ripc_arm returns -EAGAIN if something is already waiting. */
 RIPC_API int ripc_fd(struct ripc_service *service);
 RIPC_API int ripc_arm(struct ripc_service *service);
 
-/* ---- looking inside ---- */
+/* ---- statistics and tools ---- */
 
 struct ripc_stats {
     uint64_t sent, sent_bytes;
     uint64_t received, received_bytes;
     uint64_t long_sent, long_sent_bytes;
     uint64_t long_received, long_received_bytes;
-    uint64_t no_credit;             /* sends that found none */
+    uint64_t no_credit;             /* sends that found no credit */
     uint64_t pending;               /* long items that found no window */
-    uint64_t rejected;              /* of those, refused */
-    uint64_t dropped_unknown;       /* messages for services that are not here */
-    uint64_t protocol_errors;       /* peers cut off because of what they wrote */
-    uint64_t peers_lost;            /* processes that died or were cut off */
-    uint64_t claims_forged;         /* names with a wrong seal, ignored */
-    uint64_t claims_conflict;       /* others that claim what is ours */
-    uint64_t garbage;               /* datagrams and connections that were not ours to read */
+    uint64_t rejected;              /* pending items that were rejected */
+    uint64_t dropped_unknown;       /* messages for services that are not bound here */
+    uint64_t protocol_errors;       /* peers that were disconnected because they broke the
+                                     * protocol */
+    uint64_t peers_lost;            /* peers that died or were disconnected */
+    uint64_t claims_forged;         /* claims with a wrong seal, ignored */
+    uint64_t claims_conflict;       /* claims of other processes to ids of this one */
+    uint64_t garbage;               /* malformed datagrams and connections */
     uint64_t blocks;                /* waits that went to sleep */
-    uint64_t wakes;                 /* peers that had to be woken */
-    uint64_t buffers, buffer_bytes; /* from ripc_alloc, now */
-    uint64_t operations;            /* under way, now */
-    uint64_t doubtful; /* messages over udp and routed whose receiver was lost before it was known
-                        * to have them */
+    uint64_t wakes;                 /* sleeping peers that had to be woken */
+    uint64_t buffers, buffer_bytes; /* allocated by ripc_alloc at present */
+    uint64_t operations;            /* under way at present */
+    uint64_t doubtful; /* messages over udp and routed whose receiver was lost before it
+                        * acknowledged them */
 };
 
 RIPC_API int ripc_stats(struct ripc *ripc, struct ripc_stats *stats);
 
-/* Calls back for every name that is known in the domain: chosen services,
- * random ones and groups (once per member). Over multicast it asks first, and
- * waits 0.15 s for the answers. The callback may not call ripc. */
+/* Calls back for every name known in the domain: services with chosen or random ids, and groups
+ * (once per member). The multicast name service asks the network first and waits 0.15 s for
+ * answers. The callback must not call ripc. */
 struct ripc_name {
     ripc_id id;
-    ripc_id member; /* of a group: the service; else the id itself */
+    ripc_id member; /* of a group: the member service; else equal to id */
     uint64_t context;
     uint64_t incarnation;
     bool group;
@@ -385,9 +394,9 @@ struct ripc_name {
 typedef void ripc_list_callback(void *argument, const struct ripc_name *name);
 RIPC_API int ripc_list(struct ripc *ripc, ripc_list_callback *callback, void *argument);
 
-/* Removes what killed processes of the domain left behind; NULL: WEFT_DOMAIN
- * or "default". Returns how many files of the domain that was; what libfabric's
- * shm provider keeps elsewhere, for all domains, is removed uncounted. */
+/* Removes what killed processes of the domain left behind. NULL means WEFT_DOMAIN or "default".
+ * Returns the number of files removed in the domain's folder. Files that libfabric's shm provider
+ * keeps elsewhere, for all domains, are removed but not counted. */
 RIPC_API int ripc_clean(const char *domain);
 
 #ifdef __cplusplus

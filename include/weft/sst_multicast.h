@@ -1,11 +1,11 @@
 #pragma once
-/* sst_multicast: messages that all members of a group get in the same order, on a
- * shared state table.
+/* sst_multicast: messages that all members of a group receive in the same order, on a shared state
+ * table.
  *
- * Every member sends and every member delivers, its own messages too. A message is
- * delivered when all members have it, so that whatever one member delivered every
- * member delivers that stays and does not fail, and at the same place of the order: also
- * when members fail, leave and join in between.
+ * Every member sends, and every member delivers all messages, its own included. A message is
+ * delivered when all members have it. Therefore, what one member delivers is delivered by every
+ * member that neither leaves nor fails, at the same position in the order, even when members fail,
+ * leave or join in between.
  *
  *     static void deliver(struct sst_multicast *multicast,
  *                         const struct sst_multicast_message *messages, unsigned count,
@@ -16,10 +16,10 @@
  *                        .members_wanted = 4, .deliver = deliver}, &multicast);
  *     sst_multicast_send(multicast, "hello", 5, ripc_after(1000000000));
  *
- * A sender has a ring of slots in its row; a slot is free again when all members have taken
- * its message. Who cannot keep up therefore slows the senders down, and nothing is lost.
+ * A sender has a ring of slots in its row. A slot is free again when all members have taken its
+ * message. So a slow member slows the senders down, and nothing is lost.
  *
- * The rules of sst.h hold here too. */
+ * The rules of sst.h apply here too. */
 
 #include <weft/sst.h>
 
@@ -33,90 +33,94 @@ extern "C" {
 struct sst_multicast;
 
 struct sst_multicast_message {
-    const void *data; /* valid until the callback returns; at a multiple of 8 */
+    const void *data; /* valid until the callback returns; 8-byte aligned */
     uint32_t size;
-    uint32_t row; /* the sender's, as long as it is a member */
+    uint32_t row; /* of the sender, while it is a member */
     ripc_id member;
-    uint64_t sequence; /* the same at every member; grows, with gaps */
+    uint64_t sequence; /* the same at every member; increases, with gaps */
 };
 
-/* Called where triggers run. It may send, but not wait (-EDEADLK). */
+/* Called on the thread that runs the triggers. The callback may send but must not wait
+ * (-EDEADLK). */
 typedef void sst_multicast_deliver(struct sst_multicast *multicast,
                                    const struct sst_multicast_message *messages, unsigned count,
                                    void *argument);
 
-/* Who the members are from now on. */
+/* The members from now on. */
 struct sst_multicast_view {
     uint64_t epoch;
-    uint64_t sequence; /* all messages of it have at least that one */
+    uint64_t sequence; /* messages sent in this view have at least this sequence number */
     const uint32_t *rows;
     uint32_t row_count;
 };
 
-/* Called like the other, between the same two messages at all members that were
- * members before. */
+/* Called on the thread that runs the triggers, between the same two messages at all members that
+ * were members before. */
 typedef void sst_multicast_change(struct sst_multicast *multicast,
                                   const struct sst_multicast_view *view, void *argument);
 
-/* Zero or NULL anywhere means the default. What is the same for all members: table,
- * slot_size, slot_count, rows_max. */
+/* A field that is 0 or NULL takes the default, which its comment gives first. table, slot_size,
+ * slot_count and rows_max must be the same for all members. */
 struct sst_multicast_config {
-    uint64_t table;          /* the group's name; no other table may have it; not 0 */
-    uint32_t slot_size;      /* 64: bytes of a message at most */
-    uint32_t slot_count;     /* 256: messages of a member under way at most */
-    uint32_t ring_count;     /* 4 * slot_count: messages kept here that not all have yet */
-    uint32_t members_wanted; /* 1: opening waits until so many are members */
+    uint64_t table;          /* name of the group; no other table may use it; not 0 */
+    uint32_t slot_size;      /* 64: largest message, in bytes */
+    uint32_t slot_count;     /* 256: messages of one member that may be under way */
+    uint32_t ring_count;     /* 4 * slot_count: messages kept here until all members have them */
+    uint32_t members_wanted; /* 1: opening waits until there are so many members */
     uint32_t rows_max;       /* 64 */
     uint32_t flags;          /* SST_MANUAL: the caller's sst_multicast_step does all the work */
-    ripc_id member;          /* our name; 0: a random one */
-    int64_t deadline;        /* for opening; 0: ten seconds */
+    ripc_id member;          /* id of this member; 0: a random one */
+    int64_t deadline;        /* ten seconds from now: for opening */
     int64_t spin_nsec;       /* as in struct sst_config */
     int64_t yield_nsec;      /* the same */
     sst_multicast_deliver *deliver;
     sst_multicast_change *change; /* or NULL */
-    sst_upcall *upcall;           /* news of the table, or NULL */
-    void *argument;               /* of all three */
-    char *reason;                 /* RIPC_REASON_MAX bytes where a failing open says why, or NULL */
+    sst_upcall *upcall;           /* events of the table, or NULL */
+    void *argument;               /* passed to all three */
+    char *reason;                 /* RIPC_REASON_MAX bytes; a failing open writes the reason here.
+                                   * Or NULL */
 };
 
-/* As sst_open; the callbacks may be called before it returns, with the multicast that it
- * will return. */
+/* As sst_open. The callbacks may be called before it returns, with the same multicast pointer. */
 RIPC_API int sst_multicast_open(struct ripc *ripc, const struct sst_multicast_config *config,
                                 struct sst_multicast **multicast);
 
-/* Waits until all members have what we sent, leaves, and frees everything: what others sent and
- * is not delivered here by then never is. Always closes;
- * -ETIMEDOUT: some of it may be lost, or the others will see a failure. */
+/* Waits until all members have what this member sent, leaves, and frees everything. Messages of
+ * others that are not delivered here by then are never delivered here. Always closes. -ETIMEDOUT:
+ * some messages may be lost, or the others will see a failure. */
 RIPC_API int sst_multicast_close(struct sst_multicast *multicast, int64_t deadline);
 
-/* Sends one message. From then on it is delivered, unless this process fails.
- *   -EMSGSIZE      it is larger than a slot
- *   -EAGAIN        RIPC_NOW: no slot is free, or the members are just changing
+/* Sends one message. It will be delivered unless this process fails.
+ *   -EMSGSIZE      the message is larger than a slot
+ *   -EAGAIN        RIPC_NOW: no slot is free, or the membership is changing
  *   -ETIMEDOUT     the same until the deadline
- *   -ESTALE        the others went on without us
- *   -EDEADLK       a callback waits */
+ *   -ESTALE        the other members excluded this one
+ *   -EDEADLK       called from a callback and would have to wait */
 RIPC_API int sst_multicast_send(struct sst_multicast *multicast, const void *data, size_t size,
                                 int64_t deadline);
 
-/* Sends several, all that there is room for in one step, which is much cheaper.
- * Waits until the deadline for room for the rest. Returns how many it sent, in their order; an
- * error only if it sent none. */
+/* Sends several messages, as many at once as there is room for, which is much cheaper. Waits until
+ * the deadline for room for the rest. Returns the number sent, in order; an error only if none was
+ * sent. */
 RIPC_API int sst_multicast_send_many(struct sst_multicast *multicast, const struct iovec *messages,
                                      unsigned count, int64_t deadline);
 
 /* As sst_step, for SST_MANUAL. */
 RIPC_API int sst_multicast_step(struct sst_multicast *multicast, int64_t deadline);
 
-/* The table, to ask who its members are. Its rows and predicates are ours. */
+/* Returns the table, for example to ask for its members. Its rows and predicates belong to the
+ * multicast. */
 RIPC_API struct sst *sst_multicast_table(const struct sst_multicast *multicast);
 
 struct sst_multicast_stats {
-    uint64_t sent, sent_batches;           /* messages of ours, and how many times we put some */
+    uint64_t sent, sent_batches;           /* messages of this member, and batches in which they
+                                            * were put */
     uint64_t delivered, delivered_batches; /* messages, and calls of deliver */
-    uint64_t nulls;                        /* times we passed our turn, to stop nobody */
-    uint64_t waits;                        /* times a send found no room */
-    uint64_t views;                        /* sets of members that we ran under */
-    uint64_t sent_again;                   /* messages that a change of members made wait */
+    uint64_t nulls;                        /* turns that this member skipped so as not to block the
+                                            * others */
+    uint64_t waits;                        /* sends that found no room */
+    uint64_t views;                        /* sets of members so far */
+    uint64_t sent_again;                   /* messages delayed by a change of members */
 };
 RIPC_API int sst_multicast_stats(struct sst_multicast *multicast,
                                  struct sst_multicast_stats *stats);

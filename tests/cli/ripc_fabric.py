@@ -108,7 +108,7 @@ class Talk(Fabric):
         second = self.start(5, "serve", 97)
         out, _ = second.communicate(timeout=PATIENCE)
         self.assertEqual(second.returncode, 1, out)
-        self.assertIn("somebody alive has that id", out)
+        self.assertIn("a live process holds that id", out)
         first.kill()
         first.wait()
         deadline = time.monotonic() + PATIENCE

@@ -99,7 +99,7 @@ class Ping(Shells):
 
     def test_nobody_there(self):
         run = self.ripc("ping", 42)
-        self.assertEqual((run.code, run.out, run.err), (1, "", "weft: 42: nobody has that id\n"))
+        self.assertEqual((run.code, run.out, run.err), (1, "", "weft: 42: no process holds that id\n"))
 
     def test_a_service_that_answers_no_pings(self):
         self.begin("recv", 42)
@@ -118,7 +118,7 @@ class Ping(Shells):
         server.wait()
         while re.match(r"^\d+: [0-9.]+ [num]?s$", line := ping.stdout.readline()):
             pass
-        self.assertRegex(line, r"^\d+: (no answer|nobody has that id|the peer is gone)$")
+        self.assertRegex(line, r"^\d+: (no answer|no process holds that id|the peer has ended or is unreachable)$")
         self.serve(42)
         for _ in range(10000):
             if re.match(r"^\d+: [0-9.]+ [num]?s$", ping.stdout.readline()):
@@ -134,7 +134,7 @@ class Ping(Shells):
         run = self.ripc("ping", 42, "--count", 10000000)
         self.assertEqual((run.code, run.err), (1, ""))
         self.assertRegex(run.out, r"^42: 105 short pings of 64 bytes, 100 answered, 5 lost, in \S+ s; gave up: "
-                              r"(nobody has that id|the peer is gone|no answer)\n"
+                              r"(no process holds that id|the peer has ended or is unreachable|no answer)\n"
                               r"round trip: ")
 
     def test_other_domains_do_not_exist(self):
@@ -175,7 +175,7 @@ class Hosts(Shells):
         (self.folder / "names").write_text("42 127.0.0.1:1\n")
         run = self.ripc("ping", 42, "--names", f"file:{self.folder}/names")
         self.assertEqual((run.code, run.out, run.err),
-                         (1, "", "weft: 42: nobody listens at its address, or the peer refuses us\n"))
+                         (1, "", "weft: 42: nothing listens at its address, or the peer refuses the connection\n"))
 
     def test_another_secret_is_told(self):
         one, other = self.folder / "one", self.folder / "other"
@@ -186,9 +186,9 @@ class Hosts(Shells):
         for command in (["ping", 42], ["send", 42, "hello"]):
             run = self.ripc(*command, "--secret-file", other)
             self.assertEqual((run.code, run.out), (1, ""))
-            self.assertRegex(run.err, r"^weft: 42: nobody has that id; \d+ claims? with another seal "
+            self.assertRegex(run.err, r"^weft: 42: no process holds that id; \d+ claims? with another seal "
                                       r"ignored: is the secret the same\?\n\Z")
-        self.assertEqual(self.ripc("ping", 42).err, "weft: 42: nobody has that id\n")
+        self.assertEqual(self.ripc("ping", 42).err, "weft: 42: no process holds that id\n")
 
 
 class Messages(Shells):
@@ -286,7 +286,7 @@ class Messages(Shells):
         self.assertEqual(self.finish(sender)[0], 0)
         self.assertIn(": early\n", self.finish(receiver)[1])
         run = self.ripc("send", 7, "late", "--wait", "--timeout", 100)
-        self.assertEqual((run.code, run.err), (1, "weft: 7: nobody has that id\n"))
+        self.assertEqual((run.code, run.err), (1, "weft: 7: no process holds that id\n"))
 
     def test_many_messages_arrive_in_order(self):
         receiver = self.begin("recv", 7, "--count", 3000, "--out", self.folder / "all", "--quiet")
@@ -326,7 +326,7 @@ class Looking(Shells):
     def test_an_id_is_had_once(self):
         self.serve(42)
         run = self.ripc("recv", 42, "--seconds", 0)
-        self.assertEqual((run.code, run.out, run.err), (1, "", "weft: 42: somebody alive has that id\n"))
+        self.assertEqual((run.code, run.out, run.err), (1, "", "weft: 42: a live process holds that id\n"))
 
     def test_the_trace_tells_what_happens(self):
         server = self.serve(42)

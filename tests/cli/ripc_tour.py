@@ -47,7 +47,7 @@ class Tour(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         for promised in (r"(?m)^serving 42, pid \d+$", "1000 answered, 0 lost",
                          "long, taken by the receiver", "100 long pings of 1048576 bytes, 100 answered",
-                         r"(?m)^5: nobody has that id$"):
+                         r"(?m)^5: no process holds that id$"):
             self.assertRegex(done.stdout, promised)
         self.assertEqual(self.left(), [])
 

@@ -1,5 +1,5 @@
-/* Says the lines of its standard input, under the name and id it is given, and
- * shows what is said in the room until somebody says "bye". */
+/* Sends the lines of its standard input to the chat server, under the given name and id, and prints
+ * everything that the server sends until a line is "bye". */
 #include "common.h"
 #include <pthread.h>
 
@@ -43,13 +43,13 @@ int main(int argc, char *argv[])
         uint32_t length_array[2];
 
         line[strcspn(line, "\n")] = '\0';
-        msg_array[0] = argv[1]; /* any memory will do for a short item */
+        msg_array[0] = argv[1]; /* a short item may be in any memory */
         length_array[0] = strlen(argv[1]) + 1;
         msg_array[1] = line;
         length_array[1] = strlen(line) + 1;
         if (ripc_send_short(my_service_id, SERVER_SERVICE_ID, msg_array, length_array, 2, NULL,
                             NULL, 0))
-            panic("nobody is there");
+            panic("the server has no such id");
     }
     pthread_join(display_thread, NULL);
     return EXIT_SUCCESS;

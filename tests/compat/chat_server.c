@@ -1,5 +1,5 @@
-/* A room: every line goes to all who ever said something, with the name of the
- * speaker before it. Ends when somebody says "bye". */
+/* A chat server: sends every line, preceded by the sender's name, to all clients that have sent
+ * something. Ends when a client sends "bye". */
 #include "common.h"
 
 #define GUESTS_MAX 16

@@ -1,6 +1,5 @@
-/* What the programs of this folder share. They are written in the manner of
- * programs of 2013: fixed ids, arrays of pointers and lengths, and a return
- * value looked at only now and then. */
+/* Shared by the programs of this folder. They are written like programs of 2013: fixed ids, arrays
+ * of pointers and lengths, and return values that are rarely checked. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-"""Programs in the manner of 2013 against weft/ripc_compat.h, two processes each."""
+"""Programs written as in 2013 against weft/ripc_compat.h, two processes each."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
 
-LIMIT = 100  # seconds until a test that hangs ends
+LIMIT = 100  # seconds until a hung test ends
 
 
 class Compat(unittest.TestCase):
@@ -50,12 +50,12 @@ class Compat(unittest.TestCase):
         printed, complaints = process.communicate(words, timeout=LIMIT)
         self.assertEqual((process.returncode, complaints, printed), (0, "", out))
 
-    def test_short_pingpong(self):
+    def test_short_messages_come_back_unchanged(self):
         server = self.start_server("pingpong_server")
         self.ends_well(self.start("pingpong_client"), "Exchanged 500 items\n")
         self.ends_well(server, "")
 
-    def test_long_pingpong(self):
+    def test_long_items_come_back_unchanged(self):
         for words in [(), ("return",), ("alloc",)]:
             with self.subTest(words=words):
                 server = self.start_server("long_pingpong_server")
@@ -70,7 +70,7 @@ class Compat(unittest.TestCase):
         self.assertEqual((second.returncode, printed), (1, ""))
         self.assertIn("id 1 is taken", complaints)
 
-    def test_chat(self):
+    def test_a_chat_line_reaches_all_clients(self):
         server = self.start_server("chat_server")
         ann = self.start("chat_client", "ann", "10")
         ann.stdin.write("anybody here?\n")
@@ -85,23 +85,23 @@ class Compat(unittest.TestCase):
         self.ends_well(bob, "ann> bye\n")
         self.ends_well(server, "")
 
-    def test_a_short_message_outlives_its_sender(self):
+    def test_a_short_message_arrives_after_its_sender_has_ended(self):
         receiver = self.start_server("letter_receiver")
         self.ends_well(self.start("letter_sender"), "")
         self.ends_well(receiver, "posted\n", "look\n")
 
-    def test_a_sender_stays_until_its_long_message_is_read(self):
+    def test_a_sender_waits_at_exit_until_its_long_message_is_read(self):
         receiver = self.start_server("letter_receiver", "parcel")
         sender = self.start("letter_sender", "parcel")
         self.ends_well(receiver, "posted\n200000 times p\n", "look\n")
         self.ends_well(sender, "")
 
-    def test_corners(self):
-        self.ends_well(self.start("corners"), "all so\n")
+    def test_errors_and_unusual_uses(self):
+        self.ends_well(self.start("corners"), "all checks passed\n")
         self.assertEqual(os.listdir(self.folder), [], "the context was not closed")
 
-    def test_without_a_context(self):
-        self.ends_well(self.start("shut"), "all so\n")
+    def test_results_when_no_context_can_be_opened(self):
+        self.ends_well(self.start("shut"), "all checks passed\n")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
-/* What the calls say when something is wrong, and the corners of their meaning;
- * one process, two of its services. */
+/* Error results and unusual uses of the calls, in one process with two services. */
 #include "common.h"
 #include <errno.h>
 #include <sys/wait.h>
@@ -12,7 +11,7 @@
 #define check(condition)                                                                           \
     do {                                                                                           \
         if (!(condition))                                                                          \
-            panic("not so: %s", #condition);                                                       \
+            panic("check failed: %s", #condition);                                                 \
     } while (0)
 
 static void **shorts, **longs;
@@ -69,13 +68,13 @@ static void buffers(void)
     more = ripc_buf_realloc(data, 100000);
     check(more && strcmp(more, "kept") == 0);
     ripc_buf_free(more);
-    ripc_buf_free(more); /* nothing happens */
+    ripc_buf_free(more); /* freeing again does nothing */
     ripc_buf_free(&data);
     ripc_buf_free(NULL);
 }
 
-/* In memory of the program's own, registered or not; into a window for one
- * service, which is preferred, and into one for all. */
+/* Sends from the program's own memory, registered or not; receives into a window for one service,
+ * which is preferred, and into a window for all services. */
 static void long_items(void)
 {
     static char own[5000], registered[5000], window[5000];
@@ -107,7 +106,7 @@ static void no_window(void)
     ripc_buf_free(data);
 }
 
-/* The receiver has not looked yet when its sender frees and allocates anew. */
+/* The sender frees the memory and allocates again before the receiver has read the item. */
 static void early_free(void)
 {
     char *data = ripc_buf_alloc(100000), *other;
@@ -132,7 +131,7 @@ static void early_free(void)
     check(i < 50); /* it was freed in the end */
 }
 
-/* A copy that the library made of an item goes when it was read. */
+/* A copy that the library made of an item is freed once the item was read. */
 static void copies(void)
 {
     static char own[100000];
@@ -156,7 +155,7 @@ static void copies(void)
     check(i < 8); /* nothing was allocated for the short items, of which there were none */
 }
 
-/* A child has no part in the context, and leaves it alone when it ends. */
+/* A forked child does not use the context, and does not close it when it ends. */
 static void child(void)
 {
     int status;
@@ -191,6 +190,6 @@ int main(void)
     copies();
     child();
     multicast();
-    printf("all so\n");
+    printf("all checks passed\n");
     return EXIT_SUCCESS;
 }

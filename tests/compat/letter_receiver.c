@@ -1,5 +1,5 @@
-/* Looks for its letter when told to by a line of standard input; with the word
- * "parcel" for a long message, too. */
+/* Waits for a line on standard input, then receives a short message and, with the argument
+ * "parcel", a long one. */
 #include "common.h"
 
 int main(int argc, char *argv[])
@@ -16,7 +16,7 @@ int main(int argc, char *argv[])
     fflush(stdout);
 
     if (!fgets(line, sizeof line, stdin))
-        panic("no go");
+        panic("no line on standard input");
     ripc_receive(SERVER_SERVICE_ID, &from, &short_items, &short_sizes, &num_short, &long_items,
                  &long_sizes, &num_long);
     printf("%s\n", (char *)short_items[0]);

@@ -1,6 +1,5 @@
-/* Sends long items and compares what comes back: into a window, or with the
- * word "return" into a return buffer, or with "alloc" into one that the library
- * allocates. */
+/* Sends long items and compares what comes back: into a window, or with the argument "return" into
+ * a return buffer, or with "alloc" into one that the library allocates. */
 #include "common.h"
 
 int main(int argc, char *argv[])
@@ -32,7 +31,7 @@ int main(int argc, char *argv[])
             panic("round %d: from %u, %u short and %u long items", i, from, num_short, num_long);
         if (!long_items[0] || long_sizes[0] != LONG_PACKET_SIZE ||
             memcmp(long_items[0], msg_array[0], LONG_PACKET_SIZE) != 0)
-            panic("round %d: it differs", i);
+            panic("round %d: the item differs", i);
         if (return_buf_array[0] && long_items[0] != return_buf_array[0])
             panic("round %d: not in the return buffer", i);
         recvd++;

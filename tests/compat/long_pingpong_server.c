@@ -1,5 +1,4 @@
-/* Sends every long item back, and frees it at once: the peer may not have read
- * it by then. */
+/* Sends every long item back and frees it at once, possibly before the peer has read it. */
 #include "common.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Sends every short message back as it came; ends after NUM_ROUNDS of them. */
+/* Sends every short message back unchanged; ends after NUM_ROUNDS messages. */
 #include "common.h"
 
 int main(void)
@@ -18,7 +18,7 @@ int main(void)
                      &long_sizes, &num_long);
         ripc_send_short(SERVER_SERVICE_ID, from, short_items, short_sizes, num_short, NULL, NULL,
                         0);
-        ripc_buf_free(short_items[0]); /* all items are in that buffer */
+        ripc_buf_free(short_items[0]); /* all items are in this buffer */
         free(short_items);
     }
     return EXIT_SUCCESS;

@@ -1,11 +1,11 @@
-/* What the calls say when there is no context: here because its folder cannot be made. */
+/* Results of the calls when no context can be opened, here because its folder cannot be created. */
 #include "common.h"
 #include <errno.h>
 
 #define check(condition)                                                                           \
     do {                                                                                           \
         if (!(condition))                                                                          \
-            panic("not so: %s", #condition);                                                       \
+            panic("check failed: %s", #condition);                                                 \
     } while (0)
 
 int main(void)
@@ -17,7 +17,7 @@ int main(void)
     setenv("WEFT_FOLDER", "/dev/null/folder", 1);
     uint8_t status = init();
     check(status != 0 && status != 1);
-    check(init() == status); /* it is tried again */
+    check(init() == status); /* the library tries again */
     check(ripc_register_service_id(11) == 0);
     check(ripc_register_multicast_service_id(11) == 0);
     check(ripc_register_random_service_id() == 0);
@@ -31,6 +31,6 @@ int main(void)
     check(ripc_send_short(11, 12, &item, &size, 1, NULL, NULL, 0) == ENOENT);
     check(ripc_send_long(11, 12, &item, &size, 1, NULL, NULL, 0) == ENOENT);
     check(ripc_receive(11, &from, &items, &sizes, &count, &items, &sizes, &count) == ENOENT);
-    printf("all so\n");
+    printf("all checks passed\n");
     return EXIT_SUCCESS;
 }

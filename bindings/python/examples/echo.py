@@ -22,7 +22,7 @@ def server(id, count=None):
 
 def client(id, *words):
     with ripc.Context() as context, context.bind() as service:
-        service.watch(id)  # the server may not have come up yet
+        service.watch(id)  # the server may not have started yet
         while not any(event.kind == ripc.UP for event in service.poll(timeout=10)):
             pass
         for word in words:

@@ -1,4 +1,4 @@
-"""Distributed counting: each member counts one further once all have come as far.
+"""Distributed counting: each member counts on once all members have counted as far.
 
     python3 sst_counter.py [MEMBERS [COUNT]]
 """
@@ -13,17 +13,17 @@ from weft import ripc, sst
 def member(number, members, last):
     with ripc.Context() as context, sst.Table(context, 2006, {"count": ("u64", "grows")},
                                               member=number, rows_wanted=members) as table:
-        def everybody_is_here(table):
+        def all_have_caught_up(table):
             mine = table.get(table.row_own, "count")
             return mine < last and table.all_at_least("count", mine)
 
         def count(table):
             table.set("count", table.get(table.row_own, "count") + 1)
 
-        table.predicate(everybody_is_here, count, columns=["count"], name="count on")
+        table.predicate(all_have_caught_up, count, columns=["count"], name="count on")
         table.wait(lambda table: table.all_at_least("count", last), ["count"], timeout=60)
         total = table.sum("count")
-        table.barrier(timeout=60)  # nobody leaves while others count
+        table.barrier(timeout=60)  # no member leaves while others count
         return total
 
 

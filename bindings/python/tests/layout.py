@@ -1,4 +1,4 @@
-"""layout: compares what ctypes makes of a header with what a C compiler does."""
+"""layout: compares the ctypes structures of a header with those of a C compiler."""
 
 import ctypes
 import json
@@ -28,13 +28,13 @@ class Header:
             for declaration in filter(None, (part.strip() for part in body.split(";"))):
                 names += [re.search(r"(\w+)\s*(\[[^]]*\])?$", one.strip()).group(1)
                           for one in declaration.split(",")]
-        self.functions = {  # name: how many arguments
+        self.functions = {  # name: number of arguments
             name: 0 if words.strip() == "void" else words.count(",") + 1
             for name, words in re.findall(r"^RIPC_API [^(]*?\b(\w+)\(([^)]*)\)", self.text,
                                           re.M | re.S)}
 
     def program(self, constants):
-        """A C program that prints the layout of all of them, and constants, as JSON."""
+        """Returns a C program that prints all structures and the constants as JSON."""
         lines = ["#include <stddef.h>", "#include <stdio.h>", f"#include <weft/{self.path.name}>",
                  "int main(void)", "{", 'printf("{\\"structures\\": {");']
         comma = ""
@@ -51,7 +51,7 @@ class Header:
         return "\n".join(lines)
 
     def compiled(self, constants):
-        """What that program prints."""
+        """Compiles and runs that program; returns what it prints."""
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder, "layout.c")
             source.write_text(self.program(constants))
@@ -62,17 +62,17 @@ class Header:
 
 
 class Case(unittest.TestCase):
-    """What holds for each header; `module` is its file of ctypes."""
+    """Tests for one header; `module` is the Python module with its ctypes."""
 
     header = module = None
-    constants = {}  # by their names in C: their values in Python
+    constants = {}  # name in C: value in Python
     left_out = set()  # functions that Python does not need
 
     @classmethod
     def setUpClass(cls):
         cls.c = cls.header.compiled(cls.constants)
 
-    def test_structures(self):
+    def test_structures_have_the_same_layout_as_in_c(self):
         self.assertEqual(set(self.c["structures"]), set(self.module.STRUCTURES))
         for name, kind in self.module.STRUCTURES.items():
             ours = {"": [0, ctypes.sizeof(kind)]}
@@ -80,10 +80,10 @@ class Case(unittest.TestCase):
                 ours[field] = [getattr(kind, field).offset, getattr(kind, field).size]
             self.assertEqual(ours, self.c["structures"][name], name)
 
-    def test_constants(self):
+    def test_constants_have_the_same_values_as_in_c(self):
         self.assertEqual({"": 0, **self.constants}, self.c["constants"])
 
-    def test_every_function_of_the_header_is_bound_but_those_not_needed(self):
+    def test_every_function_that_python_needs_is_bound(self):
         missing = set(self.header.functions) - set(self.module._PROTOTYPES)
         self.assertEqual(missing, self.left_out)
 
@@ -93,7 +93,7 @@ class Case(unittest.TestCase):
 
 
 def skip_if_sanitized():
-    """Ends a test whose interpreter cannot load the library."""
+    """Skips the test in sanitized builds, whose library the interpreter cannot load."""
     if SANITIZED:
         print("1..0 # SKIP the interpreter cannot load a sanitized library")
         sys.exit()

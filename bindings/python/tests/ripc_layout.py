@@ -1,4 +1,4 @@
-"""ctypes lays every structure out as the C compiler does, and knows every function."""
+"""The ctypes structures and functions of ripc match the C header."""
 
 import layout
 from tap import main
@@ -17,7 +17,7 @@ class Layout(layout.Case):
         **{"RIPC_" + name: getattr(ripc, name) for name in (
             "DONE", "CREDIT", "UP", "MOVED", "DOWN")},
     }
-    # send_message does what send does; buffers are not resized
+    # Python uses ripc_send_message instead of ripc_send, and does not resize buffers
     left_out = {"ripc_send", "ripc_resize"}
 
 

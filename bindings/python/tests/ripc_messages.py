@@ -1,4 +1,4 @@
-"""weft.ripc: everything it offers, with two contexts of one process, and two processes."""
+"""Tests of all of weft.ripc, with two contexts in one process and with two processes."""
 
 import asyncio
 import os
@@ -42,7 +42,7 @@ class Case(unittest.TestCase):
 
 
 class Short(Case):
-    def test_request_and_reply(self):
+    def test_a_request_gets_its_reply(self):
         operation, message = self.exchange(b"hello ", bytearray(b"world"))
         self.assertIsNone(operation)
         self.assertEqual((message.data, message.shorts), (b"hello world", [b"hello ", b"world"]))
@@ -55,10 +55,10 @@ class Short(Case):
         big = bytes(range(256)) * 35
         self.assertEqual(self.exchange(big[:ripc.SHORT_MAX])[1].data, big[:ripc.SHORT_MAX])
 
-    def test_errors_are_classes_with_a_reason(self):
+    def test_each_error_has_its_class_and_text(self):
         with self.assertRaises(ripc.UnknownService) as caught:
             self.client.send(0xdeadbeef, b"x", timeout=0.2)
-        self.assertEqual(caught.exception.strerror, "nobody has that id")
+        self.assertEqual(caught.exception.strerror, "no process holds that id")
         with self.assertRaises(ripc.WouldBlock):
             self.server.receive(0)
         with self.assertRaises(TimeoutError):
@@ -70,7 +70,7 @@ class Short(Case):
         with self.assertRaisesRegex(ripc.Error, "nonsense"):
             ripc.Context(transports="nonsense")
 
-    def test_a_closed_thing_is_refused_not_followed(self):
+    def test_closed_objects_raise_value_error(self):
         self.client.close()
         with self.assertRaises(ValueError):
             self.client.send(self.server.id, b"x")
@@ -81,7 +81,7 @@ class Short(Case):
             self.there.bind()
         self.there.close()
 
-    def test_waiting_hears_signals(self):
+    def test_a_signal_interrupts_a_wait(self):
         class Rung(Exception):
             pass
 
@@ -111,7 +111,7 @@ class Long(Case):
         buffer.view[:] = bytes(i * 7 % 251 for i in range(self.SIZE))
         return buffer
 
-    def test_an_item_lands_in_a_window(self):
+    def test_an_item_arrives_in_a_window(self):
         buffer, window = self.sent(), self.there.alloc(self.SIZE)
         self.there.window_add(window, self.server)
         operation, message = self.exchange(b"head", longs=[buffer])
@@ -141,7 +141,7 @@ class Long(Case):
         with self.assertRaises(ripc.Rejected):
             operation.wait(PATIENCE)
 
-    def test_the_answer_goes_into_the_return_buffer(self):
+    def test_a_reply_goes_into_the_return_buffer(self):
         back = self.here.alloc(self.SIZE)
         _, message = self.exchange(b"please", returns=[back])
         self.assertEqual(message.return_count, 1)
@@ -156,7 +156,7 @@ class Long(Case):
         if operation:
             operation.wait(PATIENCE)
 
-    def test_the_answer_of_one_who_left_is_in_the_return_buffer(self):
+    def test_a_reply_is_in_the_return_buffer_after_its_sender_has_closed(self):
         back = self.here.alloc(1000)
         _, message = self.exchange(returns=[back])
         answer = self.there.alloc(1000)
@@ -164,13 +164,13 @@ class Long(Case):
         with message:
             message.reply(longs=[answer], timeout=PATIENCE)
         self.there.close()
-        while not self.here.stats()["peers_lost"]:  # its death is known before its answer is taken
+        while not self.here.stats()["peers_lost"]:  # notice its end before its reply
             os.sched_yield()
         with self.client.receive(PATIENCE) as reply:
             self.assertTrue(reply.longs[0].returned)
             self.assertEqual(bytes(back.view), b"c" * 1000)
 
-    def test_a_return_buffer_may_be_the_librarys(self):
+    def test_the_library_can_allocate_the_return_buffer(self):
         _, message = self.exchange(returns=[5000])
         answer = self.there.alloc(4000)
         answer.view[:] = b"b" * 4000
@@ -181,7 +181,7 @@ class Long(Case):
         if operation:
             operation.wait(PATIENCE)
 
-    def test_an_offer_is_taken_back(self):
+    def test_a_return_buffer_can_be_withdrawn(self):
         back = self.here.alloc(100)
         _, message = self.exchange(returns=[back])
         message.release()
@@ -190,7 +190,7 @@ class Long(Case):
             self.client.withdraw(back, PATIENCE)
         back.free()
 
-    def test_foreign_memory(self):
+    def test_long_items_are_sent_from_registered_memory(self):
         memory = bytearray(os.urandom(8192))
         with self.assertRaises(OSError):
             self.client.send(self.server.id, longs=[memory], timeout=1)
@@ -201,14 +201,14 @@ class Long(Case):
         operation.wait(PATIENCE)
         self.here.unregister(memory)
 
-    def test_completion_as_an_event(self):
+    def test_a_completion_is_reported_as_an_event(self):
         operation, message = self.exchange(longs=[self.sent()], user=77)
         with message:
             message.longs[0].fetch(timeout=PATIENCE)
         event, = self.client.poll(timeout=PATIENCE)
         self.assertEqual(event[:4], (ripc.DONE, 0, operation.number, 77))
 
-    def test_cancel_gives_the_memory_back(self):
+    def test_a_cancelled_operation_releases_its_memory(self):
         buffer = self.sent()
         operation, message = self.exchange(longs=[buffer])
         with self.assertRaises(ripc.Error):
@@ -220,7 +220,7 @@ class Long(Case):
 
 
 class Others(Case):
-    def test_groups(self):
+    def test_a_message_to_a_group_reaches_all_members(self):
         third = self.there.bind()
         for member in (self.server, third):
             member.join(0x6009)
@@ -232,7 +232,7 @@ class Others(Case):
         self.assertEqual(members, {self.server.id, third.id})
         third.leave(0x6009)
 
-    def test_notices(self):
+    def test_a_notice_receives_notifications(self):
         with self.there.notice() as notice:
             self.client.notify(bytes(notice.handle), 5, PATIENCE)
             self.assertTrue(select.select([notice], [], [], PATIENCE)[0])
@@ -240,7 +240,7 @@ class Others(Case):
             with self.assertRaises(ripc.WouldBlock):
                 notice.wait(0)
 
-    def test_a_notice_with_a_callback(self):
+    def test_a_notification_calls_the_callback(self):
         rung, seen = threading.Event(), []
         notice = self.there.notice(lambda count, value: (seen.append((count, value)), rung.set()))
         self.client.notify(notice.handle, 9, PATIENCE)
@@ -248,7 +248,7 @@ class Others(Case):
         self.assertEqual(seen, [(1, 9)])
         notice.close()
 
-    def test_grants(self):
+    def test_a_grant_allows_reads_and_writes_until_revoked(self):
         memory = self.here.alloc(4096)
         memory.view[:] = b"m" * 4096
         grant = self.client.grant(self.server.id, memory, ripc.READ | ripc.WRITE)
@@ -259,7 +259,7 @@ class Others(Case):
         with self.assertRaises(ripc.Denied):
             self.server.read(grant, 0, 1, PATIENCE)
 
-    def test_watching(self):
+    def test_a_watched_id_is_reported_up_and_down(self):
         self.client.watch(0x77)
         other = self.there.bind(0x77)
         self.assertEqual([(event.kind, event.id) for event in self.client.poll(timeout=PATIENCE)],
@@ -278,10 +278,10 @@ class Others(Case):
         self.assertEqual((self.here.stats()["sent"], self.there.stats()["received"]), (1, 1))
         self.assertGreaterEqual(ripc.clean(), 0)
 
-    def test_select(self):
+    def test_a_service_works_with_select(self):
         self.assertTrue(self.server.arm())
         self.client.send(self.server.id, b"x", timeout=PATIENCE)
-        while True:  # it may be readable for less than a message, as when a pipe opens
+        while True:  # readable does not always mean a message: a pipe that opens wakes too
             self.assertEqual(select.select([self.server], [], [], PATIENCE)[0], [self.server])
             try:
                 message = self.server.receive(0)
@@ -290,7 +290,7 @@ class Others(Case):
                 self.server.arm()
         self.assertEqual(message.data, b"x")
 
-    def test_asyncio(self):
+    def test_a_service_works_with_asyncio(self):
         async def answer():
             for _ in range(3):
                 message = await self.server.receive_async()
@@ -309,14 +309,14 @@ class Others(Case):
 class Processes(unittest.TestCase):
     EXAMPLE = ROOT / "bindings" / "python" / "examples" / "echo.py"
 
-    def test_the_example(self):
+    def test_the_example_prints_its_words(self):
         done = subprocess.run([sys.executable, self.EXAMPLE], capture_output=True, text=True,
                               timeout=60)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "hello\nworld\n", ""))
         self.assertLess(len(self.EXAMPLE.read_text().splitlines()), 40)
 
     def send_until_refused(self, service, to):
-        """The name may be seen to go a moment before the way breaks: sends are lost meanwhile."""
+        """The name may disappear a moment before the pipe breaks; until then sends are lost."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             service.send(to, b"dead?", timeout=0.5)

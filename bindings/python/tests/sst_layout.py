@@ -1,4 +1,4 @@
-"""ctypes lays every structure of sst out as the C compiler does, and knows every function."""
+"""The ctypes structures and functions of sst match the C header."""
 
 import layout
 from tap import main
@@ -15,7 +15,7 @@ class Layout(layout.Case):
         "ROWS_MAX", "COLUMNS_MAX", "NAME_MAX", "BOOL", "U8", "I8", "BYTES", "U16", "I16", "U32",
         "I32", "F32", "U64", "I64", "F64", "GUARD", "GROWS", "WRITES", "READS", "MANUAL", "DROP",
         "FAILED", "EPOCH", "STUCK", "EXPELLED", "ONCE", "RECURRENT", "TRANSITION")}
-    # a predicate's triggers are one list of Python's; elements in place are no value of its
+    # Python keeps the triggers of a predicate in a list, and always copies elements
     left_out = {"sst_trigger_add", "sst_cells"}
 
 

@@ -1,4 +1,4 @@
-"""weft.sst: everything it offers, with contexts of one process, and with several processes."""
+"""Tests of all of weft.sst, with contexts in one process and with several processes."""
 
 import errno
 import gc
@@ -28,7 +28,7 @@ COLUMNS = {"step": ("u64", "grows"), "debt": "i32", "load": ("f64", 4), "flag": 
 
 
 def until(condition):
-    """Waits for what another thread or process does."""
+    """Waits until another thread or process makes the condition true."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
@@ -58,7 +58,7 @@ class Case(unittest.TestCase):
 
 
 class Writes(Case):
-    def test_columns_are_declared_by_words_or_by_hand(self):
+    def test_columns_are_declared_by_tuples_or_by_column_objects(self):
         made = {name: sst.Column.of(name, words) for name, words in COLUMNS.items()}
         self.assertEqual(made["load"], sst.Column("load", "f64", 4))
         self.assertEqual(made["ready"], sst.Column("ready", guard=True))
@@ -81,9 +81,9 @@ class Writes(Case):
         self.assertEqual(other.row(row), (2**64 - 1, -2**31, [1.5, -2.0, 0.0, 1e300], True,
                                           b"a\0b\0cd", 0, 0.5))
         self.assertEqual(other.row(row).load, other.get(row, "load"))
-        self.assertEqual(other.get(row, 1), -2**31)  # columns are counted, too
+        self.assertEqual(other.get(row, 1), -2**31)  # columns can be given by number
 
-    def test_what_does_not_fit_is_refused(self):
+    def test_values_that_do_not_fit_are_refused(self):
         table = self.open()
         for column, value in (("debt", 2**31), ("debt", -2**31 - 1), ("step", -1), ("step", 2**64),
                               ("flag", 2), ("debt", -2**70)):
@@ -119,7 +119,7 @@ class Writes(Case):
         one.put(("load", 3))
         other.wait(lambda table: table.get(one.row_own, "load")[3] == 4, ["load"], PATIENCE)
 
-    def test_data_is_there_when_its_guard_is(self):
+    def test_data_is_visible_when_its_guard_is(self):
         one, other = self.pair()
         seen = []
         other.predicate(lambda table: table.get(one.row_own, "ready") > len(seen),
@@ -134,7 +134,7 @@ class Writes(Case):
         for number, load in seen:
             self.assertEqual(load, [number] * 4)
 
-    def test_aggregates(self):
+    def test_aggregates_cover_all_live_rows(self):
         one, other = self.pair()
         one.set("debt", -3)
         other.set("debt", 9)
@@ -149,7 +149,7 @@ class Writes(Case):
         self.assertTrue(one.all_equal("step"))
         self.assertFalse(one.all_equal("debt"))
 
-    def test_a_snapshot_outlives_what_it_was_taken_of(self):
+    def test_a_snapshot_stays_valid_after_its_table_is_closed(self):
         one, other = self.pair()
         other.set("load", [1, 2, 3, 4])
         one.wait(lambda table: table.get(other.row_own, "load")[3] == 4, ["load"], PATIENCE)
@@ -163,7 +163,7 @@ class Writes(Case):
         with self.assertRaises(IndexError):
             snapshot[sst.ROWS_MAX]
 
-    def test_members_come_and_leave(self):
+    def test_members_join_and_leave(self):
         news = []
         one = self.open(member=101, upcall=lambda table, told: news.append(told))
         first = one.epoch
@@ -197,35 +197,35 @@ class Writes(Case):
         other.barrier(PATIENCE)
         one.barrier(PATIENCE)
 
-    def test_columns_that_differ_are_refused(self):
+    def test_a_member_with_other_columns_is_refused(self):
         self.open()
         for columns in ({**COLUMNS, "debt": "i64"}, {"step": "u64"}):
             with self.assertRaises(sst.Mismatch) as caught:
                 self.open(columns=columns)
             self.assertTrue(caught.exception.strerror)
 
-    def test_a_table_that_is_full_says_so(self):
+    def test_joining_a_full_table_raises_full(self):
         self.open(rows_max=1)
         with self.assertRaises(sst.Full):
             self.open(rows_max=1)
 
-    def test_a_name_that_is_taken(self):
+    def test_a_member_id_in_use_is_refused(self):
         self.open(member=101)
         with self.assertRaises(ripc.InUse):
             self.open(member=101)
 
-    def test_closed_things_are_refused_not_followed(self):
+    def test_closed_objects_raise_value_error(self):
         context = self.context()
         table = self.open(context)
         predicate = table.predicate(lambda table: False, columns=["step"])
-        context.close()  # takes its table with it
+        context.close()  # closes its tables too
         for call in (table.snapshot, predicate.remove, lambda: table.set("step", 1),
                      lambda: table.epoch, lambda: table.predicate(bool)):
             with self.assertRaises(ValueError):
                 call()
         table.close()
 
-    def test_a_table_that_nobody_holds_leaves(self):
+    def test_a_garbage_collected_table_leaves(self):
         watcher = self.open()
         context = self.context()
         table = sst.Table(context, 7, COLUMNS, design=self.design)
@@ -241,7 +241,7 @@ class Writes(Case):
 class Reads(Writes):
     design = sst.READS
 
-    def test_puts_to_some_are_not_of_this_design(self):
+    def test_puts_to_some_members_are_refused_in_this_design(self):
         one, other = self.pair()
         with self.assertRaises(ripc.Error) as caught:
             one.put("step", to=[other.row_own])
@@ -249,7 +249,7 @@ class Reads(Writes):
 
 
 class Subsets(Case):
-    def test_puts_to_some(self):
+    def test_puts_to_some_members_reach_only_these(self):
         one, other = self.pair()
         third = self.open(member=103, rows_wanted=3)
         until(lambda: len(one.live) == 3)
@@ -261,7 +261,7 @@ class Subsets(Case):
 
 
 class Predicates(Case):
-    def test_each_kind_fires_as_it_says(self):
+    def test_each_kind_of_predicate_fires_when_it_should(self):
         table = self.open(manual=True)
         fired = []
         for kind in (sst.ONCE, sst.RECURRENT, sst.TRANSITION):
@@ -275,7 +275,7 @@ class Predicates(Case):
                 table.step()
             self.assertEqual(fired, expected, value)
             fired.clear()
-        self.assertEqual(len(table._predicates), 2)  # the one that fired once is forgotten
+        self.assertEqual(len(table._predicates), 2)  # the predicate that fired once is removed
 
     def test_triggers_run_in_order_until_one_removes_the_predicate(self):
         table = self.open()
@@ -294,7 +294,7 @@ class Predicates(Case):
         with self.assertRaises(ValueError):
             predicate.trigger(bool)
 
-    def test_triggers_add_predicates_and_set_the_row(self):
+    def test_triggers_may_add_predicates_and_set_the_row(self):
         table = self.open()
         done = threading.Event()
 
@@ -311,7 +311,7 @@ class Predicates(Case):
         self.assertTrue(done.wait(PATIENCE))
         self.assertEqual(table.get(table.row_own, "step"), 2)
 
-    def test_what_waits_is_refused_in_a_trigger(self):
+    def test_calls_that_wait_are_refused_in_a_trigger(self):
         table = self.open()
         refused = []
 
@@ -328,7 +328,7 @@ class Predicates(Case):
         self.assertEqual(refused, [errno.EDEADLK] * 3)
         table.set("step", 1)
 
-    def test_a_trigger_that_does_not_return_is_reported_by_name(self):
+    def test_a_stuck_trigger_is_reported_by_name(self):
         news, go_on = [], threading.Event()
         table = self.open(trigger_nsec=20_000_000, upcall=lambda table, told: news.append(told))
         table.predicate(lambda table: True, lambda table: go_on.wait(PATIENCE), columns=["step"],
@@ -341,7 +341,7 @@ class Predicates(Case):
         self.assertEqual(told.name, "the slow one")
         self.assertGreaterEqual(told.nsec, 20_000_000)
 
-    def test_signals_are_heard_while_it_waits(self):
+    def test_a_signal_interrupts_a_wait(self):
         class Rung(Exception):
             pass
 
@@ -357,12 +357,12 @@ class Predicates(Case):
         with self.assertRaises(ripc.Timeout):
             table.wait(lambda table: False, ["step"], 0.01)
 
-    def test_the_caller_may_own_the_loop(self):
+    def test_a_manual_table_runs_triggers_on_the_calling_thread(self):
         table = self.open(manual=True)
         fired, here = [], threading.get_ident()
         table.predicate(lambda table: table.get(table.row_own, "step") > len(fired),
                         lambda _: fired.append(threading.get_ident()), columns=["step"])
-        while table.step():  # what opening left
+        while table.step():  # finish what opening started
             pass
         table.set("step", 1)
         self.assertEqual(fired, [])
@@ -378,13 +378,13 @@ class Mistake(Exception):
 
 
 class Mistakes(Case):
-    """What callbacks raise is raised to whoever calls next, and never lost."""
+    """An exception in a callback is raised by the next call from outside, and never lost."""
 
     def err(self, table):
         raise Mistake
 
     def raised_by(self, call):
-        """call() until it raises what a callback did."""
+        """Repeats call() until it raises the exception of a callback."""
         def attempt():
             try:
                 call()
@@ -392,22 +392,22 @@ class Mistakes(Case):
                 return True
         until(attempt)
 
-    def test_of_a_trigger(self):
+    def test_an_exception_in_a_trigger_is_raised_later(self):
         table = self.open()
         table.predicate(lambda table: True, self.err, columns=["step"], kind=sst.ONCE)
         self.raised_by(lambda: table.get(0, "step"))
-        table.set("step", 1)  # once
+        table.set("step", 1)  # raised only once
 
-    def test_of_a_predicate(self):
+    def test_an_exception_in_a_predicate_is_raised_later(self):
         table = self.open()
         calls = []
 
         def holds(table):
-            calls.append(table.get(table.row_own, "step"))  # does not raise what is kept
+            calls.append(table.get(table.row_own, "step"))  # raises no kept exception
             raise Mistake
 
         table.predicate(holds, lambda table: calls.append("fired"), columns=["step"])
-        table._handle.value  # no call of the table's: nothing is raised yet
+        table._handle.value  # not a call of a table method: nothing is raised yet
         until(lambda: table._kept)
         self.raised_by(lambda: table.epoch)
         table.set("step", 1)
@@ -416,7 +416,7 @@ class Mistakes(Case):
             until(lambda: table.row(0) is None)
         self.assertNotIn("fired", calls)
 
-    def test_again_and_again_is_told_once_and_counted(self):
+    def test_a_repeated_exception_is_raised_once_with_its_count(self):
         table = self.open(manual=True)
         table.predicate(self.err)  # on every pass
         notes = None
@@ -426,24 +426,24 @@ class Mistakes(Case):
             table.epoch
         except Mistake as error:
             notes = error.__notes__
-        self.assertEqual(notes, ["and so 9 times more until now"])
+        self.assertEqual(notes, ["raised 9 more times since"])
 
-    def test_of_an_upcall(self):
+    def test_an_exception_in_an_upcall_is_raised_later(self):
         one = self.open(upcall=lambda table, news: self.err(table))
         self.raised_by(lambda: one.members)
 
-    def test_while_waiting_for_it(self):
+    def test_an_exception_ends_the_wait_for_its_predicate(self):
         table = self.open()
         with self.assertRaises(Mistake):
             table.wait(self.err, ["step"], PATIENCE)
 
-    def test_in_the_step_that_ran_it(self):
+    def test_an_exception_in_a_step_is_raised_by_that_step(self):
         table = self.open(manual=True)
         table.predicate(lambda table: True, self.err, columns=["step"], kind=sst.ONCE)
         with self.assertRaises(Mistake):
             until(lambda: table.step(1))
 
-    def test_when_nobody_calls_but_close(self):
+    def test_close_raises_a_kept_exception(self):
         context = self.context()
         table = sst.Table(context, 7, COLUMNS, manual=True)
         table.predicate(lambda table: True, self.err, columns=["step"], kind=sst.ONCE)
@@ -480,14 +480,14 @@ with ripc.Context() as context, sst.Table(context, 7, {"step": "u64"}, member=10
         self.addCleanup(end)
         return process
 
-    def test_the_example(self):
+    def test_the_example_counts_to_the_end(self):
         done = subprocess.run([sys.executable, self.EXAMPLE, "3", "200"], capture_output=True,
                               text=True, timeout=100)
         self.assertEqual((done.returncode, done.stdout, done.stderr),
                          (0, "3 members counted to 200: 600 in all\n", ""))
         self.assertLess(len(self.EXAMPLE.read_text().splitlines()), 40)
 
-    def test_a_killed_member_freezes_and_comes_again(self):
+    def test_a_killed_member_is_frozen_and_can_join_again(self):
         news = []
         table = self.open(columns={"step": "u64"}, member=101, drop=True,
                           upcall=lambda table, told: news.append(told))
@@ -503,12 +503,12 @@ with ripc.Context() as context, sst.Table(context, 7, {"step": "u64"}, member=10
             until(lambda: any(told.kind == sst.FAILED for told in news))
             self.assertEqual([(told.row, told.member) for told in news if told.kind == sst.FAILED],
                              [(row, 102)])
-            until(lambda: table.row_of(102) is None)  # an epoch without it
+            until(lambda: table.row_of(102) is None)  # the next epoch does not contain it
             table.set("step", 0)
             news.clear()
         self.assertEqual(table.stats()["failures"], 2)
 
-    def test_an_interpreter_that_ends_leaves_its_table(self):
+    def test_an_interpreter_that_exits_leaves_its_table(self):
         table = self.open(columns={"step": "u64"}, member=101)
         script = ("from weft import ripc, sst\n"
                   "table = sst.Table(ripc.Context(), 7, {'step': 'u64'}, member=103)\n"

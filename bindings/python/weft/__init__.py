@@ -1,4 +1,4 @@
-"""weft: the software of a cluster without switches, from Python.
+"""Python bindings of weft, the software of a cluster without switches.
 
 weft.ripc sends messages between services named by 64-bit ids; weft.sst shares
 tables of state between the members of a group."""

@@ -1,7 +1,7 @@
-"""The functions and structures of <weft/ripc.h>, as ctypes sees them.
+"""The functions and structures of <weft/ripc.h> as ctypes declarations.
 
-Nothing here is for users; weft.ripc is. A test compares every structure with
-what a C compiler makes of the header."""
+This module is internal; programs use weft.ripc. A test compares every structure with
+the layout that a C compiler gives it."""
 
 import ctypes
 import ctypes.util
@@ -146,8 +146,8 @@ _PROTOTYPES = {
 
 
 def _candidates():
-    """WEFT_LIBRARY alone if it is set; else the build folder that this file
-    stands beside, if it does; else what the system has installed."""
+    """Yields the paths to try: only WEFT_LIBRARY if it is set; else the build folder
+    of the source tree that contains this file, if there is one; then the installed library."""
     named = os.environ.get("WEFT_LIBRARY")
     if named:
         yield named
@@ -168,14 +168,15 @@ def _load():
             return ctypes.CDLL(path)
         except OSError as error:
             reasons.append(str(error))
-    raise ImportError("libweft was not found; WEFT_LIBRARY may name it: " + "; ".join(reasons))
+    raise ImportError("cannot load libweft.so; install weft, or set WEFT_LIBRARY to its path: " +
+                      "; ".join(reasons))
 
 
 library = _load()
 
 
 def declare(prototypes):
-    """Tells ctypes what those functions of the library take and return."""
+    """Declares the argument and result types of these functions to ctypes."""
     for name, (result, arguments) in prototypes.items():
         function = getattr(library, name)
         function.restype = result

@@ -1,7 +1,7 @@
-"""The functions and structures of <weft/sst.h>, as ctypes sees them.
+"""The functions and structures of <weft/sst.h> as ctypes declarations.
 
-Nothing here is for users; weft.sst is. A test compares every structure with
-what a C compiler makes of the header."""
+This module is internal; programs use weft.sst. A test compares every structure with
+the layout that a C compiler gives it."""
 
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_double, c_int, c_int64,
                     c_uint, c_uint32, c_uint64, c_void_p)

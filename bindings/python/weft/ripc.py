@@ -1,4 +1,4 @@
-"""Messages between services named by 64-bit ids, wherever they run.
+"""Messages between services that are named by 64-bit ids, on one host or on many.
 
     from weft import ripc
 
@@ -6,14 +6,14 @@
         for message in service:
             message.reply(message.data)
 
-Timeouts are in seconds: None waits for ever, 0 does not wait. Errors are
-ripc.Error, an OSError, with a subclass for each that a program reacts to.
-A context's objects may be used from any thread; the interpreter's lock is
-released while a call waits. `man 7 weft-ripc` explains the ideas.
+Timeouts are in seconds: None waits for ever, 0 does not wait. Errors are raised
+as ripc.Error, an OSError, with subclasses for those that programs handle.
+A context and its objects may be used from any thread; the interpreter's lock is
+released while a call waits. `man 7 weft-ripc` explains the concepts.
 
-Memory that peers reach without a copy comes from Context.alloc and is seen
-through Buffer.view, a memoryview. It dies with Buffer.free or the context:
-slices of a view must not be used after that."""
+Context.alloc returns memory that peers can access without a copy. Buffer.view
+is a memoryview of it. The memory is freed by Buffer.free or with the context:
+do not use slices of the view after that."""
 
 import asyncio
 import collections
@@ -28,22 +28,22 @@ SHORT_MAX = c.SHORT_MAX
 READ, WRITE = c.READ, c.WRITE
 DONE, CREDIT, UP, MOVED, DOWN = range(1, 6)
 
-_TURN_NSEC = 200_000_000  # a wait in C hears Ctrl-C only between its turns
+_TURN_NSEC = 200_000_000  # Ctrl-C is noticed only between calls of C, so long waits are split
 
 Event = collections.namedtuple("Event", "kind status operation user id")
 Name = collections.namedtuple("Name", "id member context incarnation group local pid address")
 
 
 class Error(OSError):
-    """A refusal of ripc; errno is positive, as everywhere in Python."""
+    """An error of ripc. As usual in Python, errno is positive."""
 
 
 class UnknownService(Error):
-    """Nobody has that id."""
+    """No process holds that id."""
 
 
 class WouldBlock(Error, BlockingIOError):
-    """Nothing to take, or no credit, just now."""
+    """Nothing has arrived, or there is no credit at the moment."""
 
 
 class Timeout(Error, TimeoutError):
@@ -55,15 +55,15 @@ class PeerGone(Error, BrokenPipeError):
 
 
 class Rejected(Error):
-    """The receiver refused a long item."""
+    """The receiver rejected a long item."""
 
 
 class InUse(Error):
-    """Somebody alive has that id."""
+    """A live process holds that id."""
 
 
 class Denied(Error, PermissionError):
-    """No such grant for us, or revoked, or without that right."""
+    """There is no such grant for this process, it was revoked, or it lacks the right."""
 
 
 _CLASSES = {
@@ -87,7 +87,7 @@ def _deadline(timeout):
 
 
 def _wait(call, timeout):
-    """call(deadline) until it has something or the timeout has passed, in turns."""
+    """Repeats call(deadline) in short turns until it has a result or the timeout has passed."""
     deadline = _deadline(timeout)
     while True:
         result = call(min(deadline, lib.ripc_after(_TURN_NSEC)))
@@ -96,7 +96,7 @@ def _wait(call, timeout):
 
 
 def _address(memory):
-    """Where writable memory (a Buffer, a bytearray, a memoryview) is, and its size."""
+    """Returns the address and size of writable memory (Buffer, bytearray, memoryview)."""
     view = memory.view if isinstance(memory, Buffer) else memoryview(memory).cast("B")
     return ctypes.addressof(ctypes.c_char.from_buffer(view)) if view.nbytes else 0, view.nbytes
 
@@ -114,7 +114,7 @@ def _encoded(text):
 
 
 class _Closing:
-    """Something of the library's with a handle, closed once, by `with` if one likes."""
+    """An object with a handle of the library. It is closed once; `with` closes it too."""
 
     _handle = None
 
@@ -131,8 +131,8 @@ class _Closing:
 
 
 class Context(_Closing):
-    """A process's door to the others. What is not given is the environment's
-    (WEFT_DOMAIN, WEFT_NAMES, WEFT_TRANSPORTS, ...) or the default."""
+    """One open instance of the library. Arguments that are not given come from the
+    environment (WEFT_DOMAIN, WEFT_NAMES, WEFT_TRANSPORTS, ...), else from the defaults."""
 
     def __init__(self, domain=None, names=None, transports=None, address=None, provider=None,
                  secret=None, manual=False, ring_slots=0, ring_bytes=0, spin_nsec=0, yield_nsec=0,
@@ -151,12 +151,12 @@ class Context(_Closing):
                reason.value.decode(errors="replace"))
         self._handle = handle
         self._children = weakref.WeakSet()
-        self._callbacks = []  # that the library may call: they live until it no longer can
+        self._callbacks = []  # kept alive as long as the library may call them
 
     def close(self, timeout=1):
-        """Waits for operations under way and for what was sent to arrive, then ends
-        everything of this context. False says that something had to be cancelled, or
-        may not have arrived. Closing twice is harmless."""
+        """Waits for operations to complete and for sent messages to arrive, then closes
+        all objects of this context. Returns False if an operation was cancelled or
+        messages may not have arrived. Closing twice is harmless."""
         if self._handle is None:
             return True
         handle, self._handle = self._handle, None
@@ -173,23 +173,23 @@ class Context(_Closing):
         return _check(lib.ripc_progress(self._open()))
 
     def bind(self, id=0):
-        """A service with that id; 0 chooses a random one."""
+        """Binds and returns a service with that id; 0 chooses a random id."""
         return Service(self, id)
 
     def alloc(self, size):
         return Buffer(self, size)
 
     def register(self, memory):
-        """Lets peers reach foreign memory (a bytearray, an array): the caller
-        keeps it alive and where it is until unregister."""
+        """Lets peers access memory of the program (a bytearray, an array). The caller
+        must keep the memory alive and in place until unregister."""
         _check(lib.ripc_register(self._open(), *_address(memory)))
 
     def unregister(self, memory):
         _check(lib.ripc_unregister(self._open(), _address(memory)[0]))
 
     def window_add(self, memory, service=None):
-        """Long items that fit go there; the window is used once. The caller
-        keeps the memory alive until then."""
+        """Adds a window that receives one long item. The caller must keep the memory
+        alive until then."""
         _check(lib.ripc_window_add(self._open(), service and service._open(), *_address(memory)))
 
     def window_remove(self, memory, service=None):
@@ -197,8 +197,8 @@ class Context(_Closing):
                                       _address(memory)[0]))
 
     def notice(self, callback=None):
-        """Somewhere that notifications arrive: callback(count, value) on a
-        thread of the library's, or Notice.wait and Notice.fileno."""
+        """Opens a Notice, which receives notifications: by callback(count, value) on a
+        thread of the library, or else by Notice.wait and Notice.fileno."""
         return Notice(self, callback)
 
     def names(self):
@@ -219,7 +219,7 @@ class Context(_Closing):
 
 
 class Buffer(_Closing):
-    """Memory that peers can reach without a copy; `view` is what Python sees."""
+    """Memory that peers can access without a copy; `view` is a memoryview of it."""
 
     def __init__(self, context, size, address=None):
         self._handle = address or lib.ripc_alloc(context._open(), size)
@@ -233,11 +233,11 @@ class Buffer(_Closing):
         return self.view.nbytes
 
     def free(self):
-        """Refused while a send, a window or a view made from ours uses it."""
+        """Frees the memory. Raises while a send, a window or a slice of `view` uses it."""
         if self._handle is None:
             return
         size = len(self)
-        self.view.release()  # BufferError if somebody else looks through it
+        self.view.release()  # BufferError while a slice of it is in use
         result = lib.ripc_free(self._context._open(), self._handle)
         if result < 0:
             self.view = _view(self._handle, size)
@@ -250,7 +250,7 @@ class Buffer(_Closing):
         self._handle = None
         try:
             self.view.release()
-        except BufferError:  # somebody holds it, and was told not to
+        except BufferError:  # the program still holds a slice, against the rules
             pass
 
     def __del__(self):
@@ -259,18 +259,18 @@ class Buffer(_Closing):
 
 
 class Operation:
-    """A send that is not complete: its long items belong to it until it is."""
+    """A send that is not complete. Do not change its long items until it is."""
 
     def __init__(self, service, number):
         self.service, self.number = service, number
 
     def wait(self, timeout=None):
-        """Returns when the receiver has all long items; raises if it never will."""
+        """Waits until the receiver has all long items; raises if the operation fails."""
         try:
             _wait(lambda deadline: lib.ripc_wait(self.service._open(), self.number, deadline),
                   timeout)
         except (Timeout, WouldBlock):
-            raise  # it is still under way
+            raise  # the operation is still under way
         except Error:
             self.service._memory.pop(self.number, None)
             raise
@@ -282,20 +282,20 @@ class Operation:
 
 
 class Service(_Closing):
-    """A bound name that sends and receives. Iterating over it receives for ever."""
+    """A bound id that sends and receives. Iterating over it receives for ever."""
 
     def __init__(self, context, id):
         handle = ctypes.c_void_p()
         _check(lib.ripc_bind(context._open(), id, 0, ctypes.byref(handle)))
         self._handle = handle
         self._context = context
-        self._memory = {}  # operation: what it keeps alive
+        self._memory = {}  # operation: memory that must stay alive
         self.id = lib.ripc_service_id(handle)
         context._children.add(self)
 
     def close(self):
-        """Waits for what was sent to arrive, and unbinds. Messages not yet released
-        become invalid. False says that some may not have arrived."""
+        """Waits for sent messages to arrive, then unbinds. Messages that were not
+        released become invalid. Returns False if messages may not have arrived."""
         if self._handle is None:
             return True
         handle, self._handle = self._handle, None
@@ -307,21 +307,20 @@ class Service(_Closing):
         self._memory.clear()
 
     def fileno(self):
-        """Readable when there is something to take, once arm() has said True."""
+        """A descriptor that is readable when something has arrived after arm() returned True."""
         return _check(lib.ripc_fd(self._open()))
 
     def arm(self):
-        """True: nothing waits, and the descriptor tells when something does."""
+        """Arms the descriptor. Returns False if something has already arrived."""
         result = lib.ripc_arm(self._open())
         return result != -errno.EAGAIN and _check(result) >= 0
 
     def send(self, to, *pieces, longs=(), returns=(), user=0, timeout=None):
-        """A message of short pieces (bytes), long items and return buffers.
+        """Sends a message of short pieces (bytes), long items and return buffers.
 
-        Long items are Buffers, views of them or registered memory; a return
-        buffer may also be a number: the library allocates one of that size.
-        Returns None, or the Operation that completes when the receiver has the
-        long items."""
+        Long items are Buffers, views of them or registered memory. A return buffer
+        may also be a number: the library then allocates one of that size. Returns
+        None, or an Operation that completes when the receiver has the long items."""
         copies = [bytes(piece) for piece in pieces]
         shorts = _iovecs([(ctypes.cast(ctypes.c_char_p(copy), ctypes.c_void_p).value, len(copy))
                           for copy in copies])
@@ -343,24 +342,24 @@ class Service(_Closing):
         return Operation(self, number)
 
     def transport(self, to):
-        """What carries messages to that id now, "shm" or another; None before the first."""
+        """The transport that carries messages to that id, such as "shm"; None before the first."""
         name = lib.ripc_transport(self._open(), to)
         return name and name.decode()
 
     def withdraw(self, memory, timeout=None):
-        """Takes a return buffer back; refused if it was used just now."""
+        """Takes a return buffer back; raises if the peer has just used it."""
         base = _address(memory)[0]
         _wait(lambda deadline: lib.ripc_withdraw(self._open(), base, deadline), timeout)
 
     def receive(self, timeout=None):
-        """The next message. Timeout or WouldBlock if there is none in time."""
+        """Returns the next message; raises Timeout or WouldBlock if none arrives in time."""
         raw = c.Message()
         _wait(lambda deadline: lib.ripc_receive(self._open(), ctypes.byref(raw), 1, deadline),
               timeout)
         return Message(self, raw)
 
     async def receive_async(self):
-        """The next message, in an asyncio loop."""
+        """Returns the next message, in an asyncio loop."""
         loop = asyncio.get_running_loop()
         while True:
             try:
@@ -380,7 +379,7 @@ class Service(_Closing):
             yield self.receive()
 
     def poll(self, max=64, timeout=None):
-        """Completions and other news, as Events; waits for the first."""
+        """Returns completions and other Events; waits for the first."""
         events = (c.Event * max)()
         count = _wait(lambda deadline: lib.ripc_poll(self._open(), events, max, deadline), timeout)
         news = [Event(event.kind, event.status, event.operation, event.user, event.id)
@@ -391,7 +390,7 @@ class Service(_Closing):
         return news
 
     def watch(self, id):
-        """UP, MOVED and DOWN events for an id, from now on."""
+        """From now on, reports UP, MOVED and DOWN events for the id."""
         _check(lib.ripc_watch(self._open(), id))
 
     def unwatch(self, id):
@@ -404,13 +403,13 @@ class Service(_Closing):
         _check(lib.ripc_leave(self._open(), group))
 
     def notify(self, handle, value=0, timeout=None):
-        """Rings a Notice, by the handle that its owner sent (as bytes, too)."""
+        """Notifies a Notice by the handle, or its bytes, that its owner sent."""
         handle = handle if isinstance(handle, c.Handle) else c.Handle.from_buffer_copy(handle)
         _wait(lambda deadline: lib.ripc_notify(self._open(), ctypes.byref(handle), value, deadline),
               timeout)
 
     def grant(self, peer, memory, rights=READ):
-        """The right of one peer to reach our memory, as bytes to be sent to it."""
+        """Grants one peer access to memory; returns the grant as bytes to send to that peer."""
         grant = c.Grant()
         _check(lib.ripc_grant(self._open(), peer, *_address(memory), rights, ctypes.byref(grant)))
         return bytes(grant)
@@ -421,7 +420,7 @@ class Service(_Closing):
               timeout)
 
     def read(self, grant, offset=0, size=None, timeout=None):
-        """Bytes of the memory that was granted to us; all of it without a size."""
+        """Returns bytes of granted memory; all of them if no size is given."""
         grant = c.Grant.from_buffer_copy(grant)
         size = grant.size - offset if size is None else size
         into = ctypes.create_string_buffer(max(size, 1))
@@ -436,7 +435,7 @@ class Service(_Closing):
 
 
 class LongItem:
-    """A long item of a message. `view` is its memory, None while it is pending."""
+    """A long item of a message. `view` is its memory; None while the item is pending."""
 
     def __init__(self, message, index):
         item = message._raw.longs[index]
@@ -455,7 +454,7 @@ class LongItem:
         return self.status == -errno.EINPROGRESS
 
     def fetch(self, into=None, timeout=None):
-        """Copies a pending item into memory, allocated if none is given; its view."""
+        """Copies a pending item into memory (allocated if not given); returns its view."""
         memory = into if into is not None else Buffer(self._message.service._context, self.size)
         base, size = _address(memory)
         _wait(lambda deadline: lib.ripc_fetch(self._message._open(), self._index, base, size,
@@ -471,9 +470,9 @@ class LongItem:
 
 
 class Message:
-    """What was received. Short items are copied out at once, so most messages
-    hold nothing; one with long items or return buffers is held until release,
-    the end of a `with`, or the garbage collector."""
+    """A received message. Short items are copied out at once, so most messages hold
+    no resources. A message with long items or return buffers is held until release(),
+    the end of its `with`, or garbage collection."""
 
     def __init__(self, service, raw):
         self.service, self._raw, self._held = service, raw, True
@@ -496,11 +495,11 @@ class Message:
         return ctypes.byref(self._raw)
 
     def reply(self, *pieces, **options):
-        """Service.send to whom it came from."""
+        """Calls Service.send with the sender of this message as the destination."""
         return self.service.send(self.sender, *pieces, **options)
 
     def release(self):
-        """Gives it back; pending items are rejected. Twice is harmless."""
+        """Releases the message; rejects pending items. Releasing twice is harmless."""
         if self._held and self.service._handle is not None:
             lib.ripc_release(ctypes.byref(self._raw))
         self._held = False
@@ -517,8 +516,8 @@ class Message:
 
 
 class Notice(_Closing):
-    """Somewhere that notifications arrive. bytes(notice.handle) is what to send
-    to whoever shall notify us."""
+    """Receives notifications. Send bytes(notice.handle) to the peers that will notify
+    this process."""
 
     def __init__(self, context, callback=None):
         handle = ctypes.c_void_p()
@@ -533,14 +532,14 @@ class Notice(_Closing):
         context._callbacks.append(self._callback)
 
     def wait(self, timeout=None):
-        """(how many came since the last call, the last value)."""
+        """Returns (number of notifications since the last call, last value)."""
         value = ctypes.c_uint64()
         count = _wait(lambda deadline: lib.ripc_notice_wait(self._open(), ctypes.byref(value),
                                                             deadline), timeout)
         return count, value.value
 
     def fileno(self):
-        """Readable while some wait."""
+        """A descriptor that is readable while notifications are pending."""
         return _check(lib.ripc_notice_fd(self._open()))
 
     def close(self):
@@ -554,5 +553,5 @@ class Notice(_Closing):
 
 
 def clean(domain=None):
-    """Removes what killed processes of the domain left behind; how many files."""
+    """Removes files that killed processes of the domain left; returns their number."""
     return _check(lib.ripc_clean(_encoded(domain)))

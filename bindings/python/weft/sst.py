@@ -7,14 +7,15 @@
                         columns=["step"], kind=sst.ONCE)
         table.set("step", 1)
 
-Every member owns one row and alone writes it; everybody reads all rows from its
-own memory. Columns are named by their names, or counted from 0. Timeouts are in
-seconds: None waits for ever, 0 does not wait. Errors are ripc.Error, an OSError.
+Every member owns one row, which only this member writes. Every member reads all
+rows from its own memory. A column is given by its name or by its number, from 0.
+Timeouts are in seconds: None waits for ever, 0 does not wait. Errors are raised as
+ripc.Error, an OSError.
 
 Predicates, triggers and upcalls are called with the table, on a thread of the
-library's (with `manual`, in Table.step). What one of them raises is kept, and
-raised by the next call of the table's that does not come from one of them; the
-last resort is Table.close. `man 7 weft-sst` explains the ideas."""
+library (with `manual`, in Table.step). If one of them raises an exception, the next
+call of a table method from outside these callbacks raises it, at the latest
+Table.close. `man 7 weft-sst` explains the concepts."""
 
 import atexit
 import collections
@@ -39,14 +40,14 @@ News = collections.namedtuple("News", "kind row member epoch name nsec")
 
 
 class Mismatch(ripc.Error):
-    """The members' rows are laid out otherwise, or their design is another."""
+    """The members use a different row layout or design."""
 
 
 class Full(ripc.Error):
-    """The table has no row left."""
+    """The table has no free row."""
 
 
-# name: the library's number, how it lies in a struct, and what its numbers are read as
+# name: number in the library, type in a struct, type in which it is read
 _TYPES = {
     "bool": (c.BOOL, ctypes.c_bool, "u64"), "bytes": (c.BYTES, ctypes.c_ubyte, None),
     "u8": (c.U8, ctypes.c_uint8, "u64"), "i8": (c.I8, ctypes.c_int8, "i64"),
@@ -60,8 +61,8 @@ _TYPES = {
 @dataclasses.dataclass(frozen=True)
 class Column:
     """A column of `count` elements: "bool", "bytes", "u8" to "u64", "i8" to "i64",
-    "f32" or "f64". A guard says that other columns are ready; one that grows
-    never falls."""
+    "f32" or "f64". A guard tells that other columns are ready. A column that grows
+    never decreases."""
 
     name: str
     type: str = "u64"
@@ -77,7 +78,7 @@ class Column:
 
     @classmethod
     def of(cls, name, words):
-        """From a type, or from a type and a count, "guard" or "grows"."""
+        """Makes a column from a type, or from a type with a count, "guard" or "grows"."""
         type, *rest = (words,) if isinstance(words, str) else words
         counts = [word for word in rest if isinstance(word, int)]
         flags = {word: True for word in rest if word in ("guard", "grows")}
@@ -87,7 +88,7 @@ class Column:
 
     @property
     def kind(self):
-        """As what its numbers are read: "u64", "i64" or "f64"; None of bytes."""
+        """The type in which its numbers are read: "u64", "i64" or "f64"; None for bytes."""
         return _TYPES[self.type][2]
 
     @property
@@ -99,7 +100,7 @@ class Column:
         return self.count == 1 and self.kind is not None
 
     def value(self, field):
-        """What Python makes of the column's field in a struct."""
+        """The Python value of the column's field in a struct."""
         if self.single:
             return field
         return bytes(field) if self.kind is None else list(field)
@@ -111,7 +112,7 @@ class Column:
 
 
 def _check(result, reason=None):
-    """As ripc's, with errors of our own."""
+    """As ripc._check, with the errors of this module."""
     text = reason or lib.ripc_strerror(result).decode()
     if result == -errno.EPROTO:
         raise Mismatch(errno.EPROTO, text)
@@ -121,7 +122,7 @@ def _check(result, reason=None):
 
 
 def _read(call):
-    """Owners that put without a rest may keep a reader off for a moment."""
+    """Retries a read for a moment: an owner that puts all the time disturbs readers."""
     for _ in range(100):
         result = call()
         if result != -errno.EAGAIN:
@@ -131,11 +132,11 @@ def _read(call):
 
 # ---- what the library calls ----
 
-# Who is called, by number; tables hold them. The library knows the number alone, and
-# the three entries below stay for ever: a late call finds nobody, at worst.
+# Objects with callbacks, by number; tables keep them alive. The library has only the number,
+# and the three C callbacks below exist for ever: a late call at worst finds no object.
 _called = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
-_inside = threading.local()  # depth: how many callbacks this thread is in
+_inside = threading.local()  # depth: number of callbacks that this thread is inside
 
 
 def _number_for(called):
@@ -165,7 +166,7 @@ def _upcall(handle, news, number):
 
 
 class Predicate:
-    """What Table.predicate has added."""
+    """A predicate of a table, as returned by Table.predicate."""
 
     def __init__(self, table, holds, triggers, columns, kind, name):
         self._table, self._function, self._triggers = table, holds, list(triggers)
@@ -192,54 +193,55 @@ class Predicate:
 
     def _fire(self):
         for trigger in list(self._triggers):
-            if self._gone:  # one before it removed the predicate
+            if self._gone:  # an earlier trigger removed the predicate
                 return
             self._table._guarded(trigger, trigger)
         if self._once:
             self._forget()
 
     def trigger(self, fire):
-        """One more trigger, after those it has; returns it, to decorate with."""
+        """Adds a trigger, which runs last. Returns it, so this can be used as a decorator."""
         if self._gone:
-            raise ValueError("the predicate is gone")
+            raise ValueError("the predicate was removed")
         self._triggers.append(fire)
         return fire
 
     def remove(self):
-        """When it returns the predicate is not evaluated any more and none of its
-        triggers runs, but the one that calls this. False: it was gone already."""
+        """Removes the predicate. Afterwards it is not evaluated any more and none of its
+        triggers runs, except the one that made this call. Returns False if the predicate
+        was already removed."""
         result = lib.sst_predicate_remove(self._table._open(), self._handle.value)
         self._forget()
         return result != -errno.ENOENT and _check(result) >= 0
 
 
 class _Waiting:
-    """Somebody in Table.wait."""
+    """A call of Table.wait."""
 
     def __init__(self, table, holds):
         self._table, self._function = table, holds
 
     def _holds(self):
-        """What it raises ends the waiting."""
+        """An exception in the function ends the wait."""
         return self._table._guarded(lambda table: bool(self._function(table)), self._function,
                                     otherwise=True)
 
 
 # ---- tables ----
 
-_tables = weakref.WeakSet()  # that are open
+_tables = weakref.WeakSet()  # open tables
 
 
 @atexit.register
 def _close_all():
-    """The library's threads must not come into an interpreter that ends."""
+    """The library's threads must not call into an interpreter that is exiting."""
     for table in list(_tables):
         table._shut(1)
 
 
 class Snapshot:
-    """A copy of the table: snapshot[row] is a row. It is `consistent` if no row
-    changed while it was taken; each row by itself always is as one put left it."""
+    """A copy of the table: snapshot[row] is a row. It is `consistent` if no row changed
+    while it was taken. Each single row is always as one put left it."""
 
     def __init__(self, table):
         self._handle, self._table = ctypes.c_void_p(), table
@@ -283,13 +285,13 @@ def _rows(to):
 
 
 class Table(ripc._Closing):
-    """A table of that name (a number), joined or founded.
+    """The table of that name (a number); joins it, or creates it.
 
-    `columns` are a dictionary of names and types, with a count, "guard" or "grows"
-    where they are wanted ({"load": ("f64", 4)}), or a list of Columns. `upcall` is
-    called with the table and News. Who failed is dropped under a new epoch at once with
-    `drop`, else when somebody joins or leaves. What is not given is the library's
-    default."""
+    `columns` is a list of Columns, or a dictionary from names to types, each with an
+    optional count, "guard" or "grows" ({"load": ("f64", 4)}). `upcall` is called with
+    the table and News. With `drop`, failed members are dropped at once, in a new epoch;
+    else when a member joins or leaves. All other arguments default to the library's
+    values."""
 
     def __init__(self, context, name, columns, *, member=0, design=WRITES, manual=False,
                  drop=False, rows_max=0, rows_wanted=0, timeout=10, spin_nsec=0, yield_nsec=0,
@@ -301,10 +303,10 @@ class Table(ripc._Closing):
         self._struct = type("Image", (ctypes.Structure,), {"_fields_": [
             (column.name, column.element if column.single else column.element * column.count)
             for column in self.columns]})
-        self.own = self._struct()  # the image of the own row: change it, then put
+        self.own = self._struct()  # private image of the own row: change it, then put
         self._record_type = collections.namedtuple("Row", [*self._places], rename=True)
         self._predicates, self._kept = {}, {}
-        self._lock = threading.Lock()  # of what is kept, and of the library's image
+        self._lock = threading.Lock()  # protects _kept and the library's image of the own row
         self._context, self._told = context, upcall
         self._number = _number_for(self)
         reason = ctypes.create_string_buffer(REASON_MAX)
@@ -336,8 +338,8 @@ class Table(ripc._Closing):
     # ---- closing ----
 
     def close(self, timeout=1):
-        """Leaves under a new epoch. False: not in time, the others will see a failure.
-        Not from a trigger. Closing twice is harmless."""
+        """Leaves the table in a new epoch. Returns False if that took too long; the other
+        members then see a failure. Not from a trigger. Closing twice is harmless."""
         closed = self._shut(timeout)
         self._raise_kept()
         return closed
@@ -362,7 +364,7 @@ class Table(ripc._Closing):
     # ---- what callbacks raise ----
 
     def _guarded(self, call, function, *arguments, otherwise=None):
-        """call(table, ...), for whoever can take no exception."""
+        """Calls call(table, ...) for C code, which cannot take exceptions: keeps them."""
         _inside.depth = getattr(_inside, "depth", 0) + 1
         try:
             return call(self, *arguments)
@@ -382,11 +384,11 @@ class Table(ripc._Closing):
                 return
             error, _, count = self._kept.pop(next(iter(self._kept)))
         if count > 1:
-            error.add_note(f"and so {count - 1} times more until now")
+            error.add_note(f"raised {count - 1} more times since")
         raise error
 
     def _tell(self, handle, news):
-        if self._handle is None:  # while it is opened
+        if self._handle is None:  # called while sst_open runs
             self._handle = ctypes.c_void_p(handle)
         name = news.name and news.name.decode(errors="replace")
         self._guarded(self._told, self._told,
@@ -410,7 +412,7 @@ class Table(ripc._Closing):
         return (ctypes.c_uint32 * max(len(columns), 1))(*map(self._index, columns))
 
     def _range(self, words):
-        """From a column, or from a column, its first element and how many."""
+        """Makes a range from a column, or from (column, first element, count)."""
         column, first, count = (*((words,) if isinstance(words, (str, int)) else words), 0, 0)[:3]
         return c.Range(self._index(column), first, count)
 
@@ -436,24 +438,24 @@ class Table(ripc._Closing):
 
     @property
     def live(self):
-        """The rows of members that live."""
+        """The rows of live members."""
         handle = self._open()
         return [row for row in range(lib.sst_row_count(handle)) if lib.sst_is_live(handle, row)]
 
     @property
     def members(self):
-        """Their names by row; of the dead, too, until the next epoch."""
+        """The ids of the members by row; includes dead members until the next epoch."""
         handle = self._open()
         names = ((row, lib.sst_member(handle, row)) for row in range(lib.sst_row_count(handle)))
         return {row: name for row, name in names if name}
 
     def row_of(self, member):
-        """None: there is no such member."""
+        """Returns the row of a member, or None if there is no such member."""
         result = lib.sst_row_of(self._open(), member)
         return None if result == -errno.ENOENT else _check(result)
 
     def freeze(self, row):
-        """For programs that know better: the member is dead."""
+        """Declares a member dead, for programs that know it earlier than the library."""
         _check(lib.sst_freeze(self._open(), _row(row)))
 
     # ---- the own row ----
@@ -475,12 +477,12 @@ class Table(ripc._Closing):
             setattr(self.own, column.name, value)
 
     def put(self, *parts, to=None):
-        """Puts columns of `own`: each a column, or (column, first, count). To all, or
-        to the rows `to`."""
+        """Puts parts of `own`, each a column or (column, first, count), to all members or
+        only to those of the rows `to`."""
         self._put(parts, to, lib.sst_put)
 
     def publish(self, *parts, guard, value, to=None):
-        """The same, and then the guard, which it sets to `value`."""
+        """As put; afterwards sets the column `guard` to `value` and puts it."""
         index = self._index(guard)
         if not 0 <= operator.index(value) < 2**64:
             raise _misfit(self.columns[index], value)
@@ -499,18 +501,18 @@ class Table(ripc._Closing):
             _check(call(handle, ranges, len(parts), *guard, _rows(to)))
 
     def flush(self, timeout=None):
-        """Waits until all that was put before is in the memory of every live member."""
+        """Waits until everything put before is in the memory of every live member."""
         ripc._wait(lambda deadline: lib.sst_flush(self._open(), deadline), timeout)
 
     def barrier(self, timeout=None):
-        """Waits until every live member has called it as often as this one. One that gave
-        up is not counted: the next call waits for the same."""
+        """Waits until every live member has called barrier as often as this one. A call
+        that timed out does not count: the next call waits for the same barrier."""
         ripc._wait(lambda deadline: lib.sst_barrier(self._open(), deadline), timeout)
 
     # ---- reading ----
 
     def get(self, row, column):
-        """A column as one put left it: a number, a list of them, or bytes."""
+        """Returns a column as one put left it: a number, a list of numbers, or bytes."""
         index, row = self._index(column), _row(row)
         column = self.columns[index]
         if column.single:
@@ -522,7 +524,7 @@ class Table(ripc._Closing):
         return column.value(into)
 
     def row(self, row):
-        """A whole row as one put left it, with the columns as its fields."""
+        """Returns a whole row as one put left it, a namedtuple of its columns."""
         struct = self._struct()
         _read(lambda: lib.sst_row(self._open(), _row(row), ctypes.byref(struct)))
         return self._record(struct)
@@ -558,7 +560,7 @@ class Table(ripc._Closing):
         return self._compared("all_at_least", column, value)
 
     def count(self, column, value):
-        """How many rows have at least that."""
+        """Returns the number of rows with at least that value."""
         return self._compared("count", column, value)
 
     def all_equal(self, column):
@@ -567,13 +569,13 @@ class Table(ripc._Closing):
     # ---- predicates ----
 
     def predicate(self, holds, *triggers, columns=(), kind=RECURRENT, name=None):
-        """Runs the triggers when holds(table) does. It names the columns it reads:
-        one that names none is evaluated on every pass."""
+        """Runs the triggers when holds(table) is true. `columns` are the columns that it
+        reads; a predicate without columns is evaluated on every pass."""
         self._open()
         return Predicate(self, holds, triggers, columns, kind, name)
 
     def wait(self, holds, columns=(), timeout=None):
-        """Waits until holds(table). Not from a trigger."""
+        """Waits until holds(table) is true. Not from a trigger."""
         waiting = _Waiting(self, holds)
         number, indices = _number_for(waiting), self._indices(columns)
         ripc._wait(lambda deadline: lib.sst_wait(self._open(), _holds, number, indices,
@@ -581,8 +583,9 @@ class Table(ripc._Closing):
         self._raise_kept()
 
     def step(self, timeout=0):
-        """For `manual`: takes what came, evaluates and fires; waits until there was
-        something to do. How many triggers it fired; 0 too if the time has passed."""
+        """For `manual`: handles what has arrived, evaluates predicates and runs triggers;
+        waits until there is something to do. Returns the number of triggers run, 0 after
+        a timeout."""
         try:
             fired = ripc._wait(lambda deadline: lib.sst_step(self._open(), deadline), timeout)
         except (ripc.WouldBlock, ripc.Timeout):
@@ -597,7 +600,7 @@ class Table(ripc._Closing):
 
 
 def _fitting(column, value):
-    """The kind of number that holds it and is compared with the column as one expects."""
+    """Returns the number type that holds the value and compares correctly with the column."""
     if column.kind == "f64":
         return "f64", float(value)
     value = operator.index(value)

@@ -3,34 +3,34 @@
 
 #include <weft/ripc.h>
 
-/* What an errno means in a result of ripc; the system's text for all others. */
+/* The meaning of an errno as a result of ripc. All others have the system's text. */
 static const struct {
     int error;
     const char *text;
 } error_texts[] = {
-    {ENOENT, "nobody has that id"},
-    {EAGAIN, "nothing to take, or no credit, just now"},
+    {ENOENT, "no process holds that id"},
+    {EAGAIN, "nothing has arrived, or there is no credit at the moment"},
     {ETIMEDOUT, "the deadline has passed"},
     {EMSGSIZE, "too large for a short message, or for the memory given"},
-    {EFAULT, "memory that is not mapped or not registered"},
-    {EOPNOTSUPP, "no way to that peer can do this"},
+    {EFAULT, "the memory is not mapped or not registered"},
+    {EOPNOTSUPP, "no transport to that peer supports this"},
     {EHOSTUNREACH, "no transport in common with that peer"},
-    {ECONNREFUSED, "nobody listens at its address, or the peer refuses us"},
-    {EADDRINUSE, "somebody alive has that id"},
-    {EPIPE, "the peer is gone"},
+    {ECONNREFUSED, "nothing listens at its address, or the peer refuses the connection"},
+    {EADDRINUSE, "a live process holds that id"},
+    {EPIPE, "the peer has ended or is unreachable"},
     {ENOBUFS, "the receiver rejected a long item"},
-    {ECANCELED, "canceled"},
-    {EINPROGRESS, "waits for memory to go to"},
-    {ESTALE, "no longer what it was"},
-    {EALREADY, "free already"},
+    {ECANCELED, "cancelled"},
+    {EINPROGRESS, "the long item is pending: fetch or reject it"},
+    {ESTALE, "no longer valid"},
+    {EALREADY, "already free, used, joined or completed"},
     {EBUSY, "still in use"},
-    {EACCES, "no such grant, or not for us, or revoked"},
-    {ERANGE, "beyond the end"},
+    {EACCES, "no such grant for this process, or it was revoked"},
+    {ERANGE, "out of range"},
     {EPROTO, "the peer does not speak our protocol"},
-    {EKEYREJECTED, "the peer does not know the cluster's secret"},
-    {EPROTONOSUPPORT, "the peer speaks another version"},
+    {EKEYREJECTED, "the peer does not have the cluster's secret"},
+    {EPROTONOSUPPORT, "the peer uses another protocol version"},
     {ENOPKG, "a library that the transport needs is not installed"},
-    {EEXIST, "overlaps what is there already"},
+    {EEXIST, "overlaps memory that is already registered"},
 };
 
 const char *ripc_strerror(int error)
