@@ -1,12 +1,11 @@
-/* compat: LibRIPC's calls of 2013, in terms of ripc.h. include/weft/ripc_compat.h
- * says what they mean.
+/* compat: LibRIPC's calls of 2013, implemented with ripc.h. include/weft/ripc_compat.h defines what
+ * they mean.
  *
- * One context for the process, never closed before its end, and a table of the
- * services by their 16-bit ids. The one thing that needs thought is memory
- * whose sender has forgotten it: a send of 2013 had no completion, so programs
- * free a buffer after sending it as soon as they like. ripc refuses that while
- * somebody reads it; such buffers wait in `unfreed` until the completions,
- * which only we look at, say that it is worth trying again. */
+ * There is one context per process, which is not closed before the process ends, and a table of the
+ * services by their 16-bit ids. The difficult part is memory that a program frees while it is still
+ * being sent: sends of 2013 had no completion, so programs free a buffer at any time after sending
+ * it. ripc refuses that while a peer reads the buffer. Such buffers wait in `unfreed` until a
+ * completion, which only this file takes, tells that it is worth trying again. */
 #include <weft/ripc_compat.h>
 
 #include <errno.h>
@@ -20,25 +19,26 @@
 #include "base/check.h"
 #include "transport/clock.h"
 
-#undef ripc_receive /* ripc.h's from here on */
+#undef ripc_receive /* from here on, the call of ripc.h */
 
 #define COMPAT_IDS         65536
-#define COMPAT_RANDOM_MAX  1000 /* tries to find a free id */
+#define COMPAT_RANDOM_MAX  1000 /* attempts to find a free id */
 #define COMPAT_LINGER_NSEC (5 * NSEC_PER_SEC)
 #define COMPAT_EVENTS      16
 
 static struct {
-    pthread_mutex_t mutex;          /* of all that follows; never held while a call waits. It
-                                       knows its owner: compat_leave asserts that it is us */
-    struct ripc *ripc;              /* NULL until opened; then for good */
-    pid_t pid;                      /* that opened it: a child has no part in it */
-    struct ripc_service **services; /* by id; bound ones stay for good */
-    uint16_t *ids;                  /* of the bound ones */
+    pthread_mutex_t mutex;          /* protects all that follows; never held while a call waits. It
+                                     * checks its owner: compat_leave asserts that this thread holds
+                                     * it */
+    struct ripc *ripc;              /* NULL until opened; then never closed before exit */
+    pid_t pid;                      /* process that opened it; a forked child does not use it */
+    struct ripc_service **services; /* by id; services stay bound until exit */
+    uint16_t *ids;                  /* of the bound services */
     size_t id_count, id_capacity;
     void **unfreed; /* buffers that were in use when they were freed */
     size_t unfreed_count, unfreed_capacity;
     unsigned waiters; /* threads that wait in a call */
-    bool ended;       /* the process is about to exit: nobody gets in any more */
+    bool ended;       /* the process is about to exit: further calls are refused */
 } compat = {.mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
 
 static uint8_t status_of(int64_t result)
@@ -53,11 +53,11 @@ static uint8_t status_of(int64_t result)
 static void compat_leave(void)
 {
     int result = pthread_mutex_unlock(&compat.mutex);
-    assert(result == 0); /* else some call left that had not entered */
+    assert(result == 0); /* else a call left without having entered */
 }
 
-/* The program ends: whoever is still reading what we sent may go on for a
- * while. Other threads may be waiting in a call; then the context is left alone. */
+/* The program ends: peers that still read what we sent get some more time. If other threads wait in
+ * a call, the context is not closed. */
 static void compat_end(void)
 {
     struct ripc_stats stats;
@@ -73,7 +73,7 @@ static void compat_end(void)
     compat_leave();
 }
 
-/* With the mutex. */
+/* With the mutex held. */
 static int compat_open(void)
 {
     if (compat.ended)
@@ -105,7 +105,7 @@ uint8_t ripc_compat_init(void)
     return result < 0 ? status_of(result) : was_open;
 }
 
-/* Opens if need be, and takes the mutex. Without success it is not held. */
+/* Opens the context if necessary, and takes the mutex. On failure the mutex is not held. */
 static int compat_enter(void)
 {
     pthread_mutex_lock(&compat.mutex);
@@ -117,7 +117,7 @@ static int compat_enter(void)
 
 /* ---- services ---- */
 
-/* Binds, with the mutex. For a group the service has a name of its own. */
+/* Binds, with the mutex held. For a group, the service itself gets a random id. */
 static int compat_bind(uint16_t id, bool group)
 {
     struct ripc_service *service;
@@ -172,7 +172,7 @@ uint16_t ripc_register_random_service_id(void)
 
 /* ---- memory ---- */
 
-/* Frees what waited for it; with the mutex. */
+/* Retries the buffers in `unfreed`; with the mutex held. */
 static void compat_free_unfreed(void)
 {
     size_t left = 0;
@@ -182,7 +182,7 @@ static void compat_free_unfreed(void)
     compat.unfreed_count = left;
 }
 
-/* Takes the completions that there are; with the mutex. */
+/* Takes all completions; with the mutex held. */
 static void compat_reap(void)
 {
     struct ripc_event events[COMPAT_EVENTS];
@@ -199,18 +199,18 @@ static void compat_reap(void)
         compat_free_unfreed();
 }
 
-/* Frees now or later; with the mutex. */
+/* Frees now or later; with the mutex held. */
 static void compat_free(void *data)
 {
     if (ripc_free(compat.ripc, data) != -EBUSY)
-        return; /* what is no buffer of ours is nothing to free, as in 2013 */
+        return; /* as in 2013, pointers that are not buffers are ignored */
     for (size_t i = 0; i < compat.unfreed_count; i++)
         if (compat.unfreed[i] == data)
-            return; /* freed twice: a second entry would free its next owner's */
+            return; /* freed twice: a second entry would free a later buffer at that address */
     if (array_reserve(&compat.unfreed, &compat.unfreed_capacity, compat.unfreed_count + 1,
                       sizeof *compat.unfreed))
         compat.unfreed[compat.unfreed_count++] = data;
-    /* else it is lost: better than memory that changes under its reader */
+    /* else it leaks: better than memory that changes while a peer reads it */
 }
 
 void *ripc_buf_alloc(size_t size)
@@ -263,7 +263,7 @@ uint8_t ripc_buf_unregister(void *buf)
     return status_of(result);
 }
 
-/* With the mutex. */
+/* With the mutex held. */
 static int compat_window(struct ripc_service *service, void *base, size_t size)
 {
     void *own = NULL;
@@ -300,7 +300,7 @@ uint8_t ripc_reg_recv_window_for_service(void *base, size_t size, uint16_t servi
 
 /* ---- waiting ---- */
 
-/* A service to wait with; compat_done after that. NULL if there is none. */
+/* Returns a service to wait with, or NULL. Call compat_done after the wait. */
 static struct ripc_service *compat_begin(uint16_t id)
 {
     if (compat_enter() < 0)
@@ -311,7 +311,8 @@ static struct ripc_service *compat_begin(uint16_t id)
     return service;
 }
 
-/* Once more, by a thread that is counted in `waiters`: the context stays open for that one. */
+/* Takes the mutex again, in a thread that is counted in `waiters`: the context stays open for
+ * it. */
 static void compat_enter_again(void)
 {
     assert(compat.ripc);
@@ -322,14 +323,14 @@ static void compat_done(void)
 {
     compat_enter_again();
     compat_reap();
-    compat_free_unfreed(); /* a window may have been taken: nothing reports that */
+    compat_free_unfreed(); /* a window may have been used: no event reports that */
     compat.waiters--;
     compat_leave();
 }
 
 /* ---- sending ---- */
 
-/* Items as ripc wants them. */
+/* The items in the form that ripc needs. */
 struct pieces {
     struct iovec items[RIPC_ITEM_MAX];
     struct iovec returns[RIPC_ITEM_MAX];
@@ -350,10 +351,10 @@ static int pieces_make(struct pieces *pieces, void **items, const uint32_t *leng
     return 0;
 }
 
-/* A send met memory that ripc does not know. Return buffers are registered for
- * good, as they were in 2013; a long item is copied, since the program may do
- * with its memory what it likes. Registering tells if it can be read at all.
- * `copied` gets a bit for each item that is a buffer of ours now. */
+/* A send used memory that is not registered. Return buffers are registered for ever, as in 2013. A
+ * long item is copied, because the program may reuse its memory at any time; registering it first
+ * shows whether it can be read at all. Sets a bit in `copied` for each item that is now a buffer of
+ * ours. */
 static int pieces_adopt(struct pieces *pieces, bool longs, uint64_t *copied)
 {
     int result = 0;
@@ -367,7 +368,7 @@ static int pieces_adopt(struct pieces *pieces, bool longs, uint64_t *copied)
     for (uint16_t i = 0; longs && i < pieces->item_count && result >= 0; i++) {
         struct iovec *piece = &pieces->items[i];
         result = ripc_register(compat.ripc, piece->iov_base, piece->iov_len);
-        if (result < 0) { /* known already, at least in part: the next try will tell */
+        if (result < 0) { /* already registered, at least in part: the next send will tell */
             result = result == -EEXIST ? 0 : result;
             continue;
         }
@@ -384,7 +385,7 @@ static int pieces_adopt(struct pieces *pieces, bool longs, uint64_t *copied)
     return result;
 }
 
-/* Copies that a send has are freed when it is done with them. */
+/* Frees copies once the send no longer needs them. */
 static void pieces_free_copies(const struct pieces *pieces, uint64_t copied)
 {
     compat_enter_again();
@@ -444,7 +445,7 @@ uint8_t ripc_send_long(uint16_t src, uint16_t dest, void **buf, uint32_t *length
 
 /* ---- receiving ---- */
 
-/* Items and their sizes, in one piece of memory: programs free only the items. */
+/* Items and their sizes, in one allocation: programs free only the items. */
 struct items {
     void **data;
     uint32_t *sizes;
@@ -467,7 +468,7 @@ static uint32_t size_clipped(uint64_t size)
     return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 }
 
-/* Copies the short items into one buffer, whose first byte is the first item's. */
+/* Copies the short items into one buffer that starts with the first item. */
 static bool shorts_take(struct items *shorts, const struct ripc_message *message)
 {
     if (!message->short_count)
@@ -486,7 +487,7 @@ static bool shorts_take(struct items *shorts, const struct ripc_message *message
     return true;
 }
 
-/* What has not arrived stays NULL; releasing the message rejects it. */
+/* Items that have not arrived stay NULL; releasing the message rejects them. */
 static void longs_take(struct items *longs, const struct ripc_message *message)
 {
     for (uint16_t i = 0; i < message->long_count; i++) {
@@ -498,8 +499,8 @@ static void longs_take(struct items *longs, const struct ripc_message *message)
     }
 }
 
-/* There is no memory to tell of the message. What the library allocated for it
- * would have been the program's to free. */
+/* There is no memory to return the message. Frees the buffers that the library allocated for it,
+ * since the program cannot. */
 static void longs_drop(const struct ripc_message *message)
 {
     for (uint16_t i = 0; i < message->long_count; i++)

@@ -29,11 +29,11 @@ const struct events ripc_events = {
         },
 
     .peer_died = {remotes_lost, arrivals_orphan, grants_forget, access_forget, their_offers_forget},
-    .peer_drained = {offers_forget}, /* not before: its last message may have filled one */
+    .peer_drained = {offers_forget}, /* not earlier: the last message may have filled an offer */
     .peer_freed = {grants_forget, access_forget},
 
-    /* Operations after the pipes, which still bring acknowledgements; offers after the arrivals,
-     * whose last messages may have filled some. */
+    /* Operations are dropped after the pipes, which still bring acknowledgements, and offers after
+     * the arrivals, whose last messages may have filled some. */
     .service_closed = {groups_leave, remotes_free, operations_drop, arrivals_close, offers_drop,
                        grants_drop, watches_drop},
     .service_owes = {remotes_owe, arrivals_owe},

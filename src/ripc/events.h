@@ -1,5 +1,5 @@
 #pragma once
-/* events: the one table of who hears of what (ripc/core/events.h). */
+/* events: the one table of event handlers (ripc/core/events.h). */
 
 #include "ripc/core/events.h"
 

@@ -2,16 +2,16 @@
 
 #include "base/test.h"
 
-static void every_control_has_a_handler(void **state)
+static void every_control_message_has_a_handler(void **state)
 {
     for (unsigned kind = CONTROL_OPEN; kind < CONTROL_KIND_END; kind++)
         if (!ripc_events.control[kind])
-            fail_msg("nobody handles control %u", kind);
+            fail_msg("control %u has no handler", kind);
 }
 
 #define ENDS(event) assert_null(ripc_events.event[EVENTS_HANDLERS_MAX - 1])
 
-static void every_list_of_handlers_ends(void **state)
+static void every_list_of_handlers_ends_with_null(void **state)
 {
     ENDS(peer_died);
     ENDS(peer_drained);
@@ -26,4 +26,4 @@ static void every_list_of_handlers_ends(void **state)
     ENDS(remote_freed);
 }
 
-TEST_MAIN(TEST(every_control_has_a_handler), TEST(every_list_of_handlers_ends))
+TEST_MAIN(TEST(every_control_message_has_a_handler), TEST(every_list_of_handlers_ends_with_null))

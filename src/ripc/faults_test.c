@@ -1,5 +1,5 @@
-/* Faults of transports and peers that real ones rarely have: operations of a link are replaced by
- * some of this program, and handlers are called with words that no peer of ours says. */
+/* Faults that real transports and peers rarely have: the tests replace operations of a link by
+ * their own, and call handlers with control messages that our peers never send. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +15,13 @@
 
 #define SIZE 5000
 
-/* Two contexts; the client (41) has sent to the server (42), and the server to the client. */
+/* Two contexts. The client (41) has sent to the server (42), and the server to the client. */
 struct stage {
     struct ripc *here, *there;
     struct ripc_service *client, *server;
-    struct peer *peer;   /* there, as the client's context sees it */
-    struct peer *caller; /* here, as the server's context sees it */
-    uint8_t *data;       /* SIZE bytes of the server's */
+    struct peer *peer;   /* the server's context, as the client's context sees it */
+    struct peer *caller; /* the client's context, as the server's context sees it */
+    uint8_t *data;       /* SIZE bytes of the server */
     struct ripc_grant grant;
     struct sleeper sleeper;
     int64_t result; /* of the sleeper's call */
@@ -50,7 +50,8 @@ static void exchange(struct ripc_service *from, struct ripc_service *to)
 
 static struct stage *stage_open(void)
 {
-    struct stage *stage = calloc(1, sizeof *stage); /* a sleeper that is not woken stays behind */
+    struct stage *stage = calloc(1, sizeof *stage); /* on the heap: a sleeper that is never woken
+                                                     * continues to use it */
     assert_non_null(stage);
     stage->here = scene_open(NULL);
     stage->there = scene_open(NULL);
@@ -73,7 +74,7 @@ static void stage_close(struct stage *stage)
     free(stage);
 }
 
-/* The operations of a link, and those of a pipe that it carries, until they are undone. */
+/* Replaced operations of a link and of one of its pipes, until faults_undo. */
 struct faults {
     struct ripc *ripc;
     struct transport_link *link;
@@ -103,7 +104,7 @@ static void faults_begin(struct faults *faults, struct ripc_service *from, struc
     lock_drop(&from->ripc->lock);
 }
 
-/* With the lock. */
+/* With the lock held. */
 static void faults_undo(struct faults *faults)
 {
     faults->link->ops = faults->usual;
@@ -117,7 +118,7 @@ static void faults_end(struct faults *faults)
     lock_drop(&faults->ripc->lock);
 }
 
-/* ---- transfers that end later, by another thread ---- */
+/* ---- transfers that another thread completes later ---- */
 
 static struct transfer *_Atomic transfer_under_way; /* release carries the transfer */
 
@@ -250,13 +251,13 @@ static void reaching_close(void *argument)
     reach_close(reaching->reach);
 }
 
-static void a_reach_closes_when_its_transfers_have_ended(void **state)
+static void closing_a_reach_waits_for_its_transfers(void **state)
 {
     struct faults faults;
     struct reaching *reaching = reaching_start(&faults);
     struct stage *stage = reaching->stage;
     sleeper_begin(&stage->sleeper, reaching_close, reaching);
-    clock_nap(20 * 1000 * 1000); /* it waits by now, mostly */
+    clock_nap(20 * 1000 * 1000); /* by now it usually waits */
     transfer_end(stage->here, 0);
     sleeper_assert_woken(&stage->sleeper);
     assert_int_equal(reaching->status, 0);
@@ -276,8 +277,8 @@ static void link_lost_with_a_transfer(struct transport_link *link)
     link->ops->link_lost(link);
 }
 
-/* The peer takes nothing and does not die: after a while its lifeline is cut. */
-static void a_reach_to_a_peer_that_stands_still_closes(void **state)
+/* The peer accepts nothing but does not die: after a while its lifeline is cut. */
+static void a_reach_to_a_hung_peer_can_be_closed(void **state)
 {
     struct faults faults;
     struct reaching *reaching = reaching_start(&faults);
@@ -289,7 +290,7 @@ static void a_reach_to_a_peer_that_stands_still_closes(void **state)
     free(reaching);
 }
 
-/* ---- frames that are not taken ---- */
+/* ---- frames that cannot be pushed ---- */
 
 static int push_in_vain(struct outlet *outlet, const struct frame_head *head,
                         const struct iovec *pieces, unsigned piece_count)
@@ -297,7 +298,7 @@ static int push_in_vain(struct outlet *outlet, const struct frame_head *head,
     return -EAGAIN;
 }
 
-static void a_return_buffer_is_filled_again_if_the_reply_did_not_go(void **state)
+static void a_return_buffer_is_filled_again_if_the_reply_was_not_sent(void **state)
 {
     struct stage *stage = stage_open();
     struct faults faults;
@@ -327,7 +328,7 @@ static int push_to_the_dying(struct outlet *outlet, const struct frame_head *hea
     return peer_die(dying);
 }
 
-static void a_return_buffer_of_the_dead_is_forgotten(void **state)
+static void a_return_buffer_of_a_dead_peer_is_forgotten(void **state)
 {
     struct stage *stage = stage_open();
     struct faults faults;
@@ -342,7 +343,7 @@ static void a_return_buffer_of_the_dead_is_forgotten(void **state)
     stage_close(stage);
 }
 
-static void an_operation_whose_frame_did_not_go_is_undone(void **state)
+static void an_operation_whose_frame_was_not_sent_is_undone(void **state)
 {
     struct stage *stage = stage_open();
     struct faults faults;
@@ -371,8 +372,8 @@ static int64_t send_to_group(struct stage *stage, int64_t deadline)
     return ripc_send_message(stage->server, &send);
 }
 
-/* The second member of the group is in a third context, for it has a link of its own. */
-static void a_member_that_is_not_reached_is_not_asked_to_cancel(void **state)
+/* The second member of the group is in a third context, so that it has a link of its own. */
+static void cancelling_skips_members_that_did_not_get_the_message(void **state)
 {
     struct stage *stage = stage_open();
     struct ripc *third = scene_open(NULL);
@@ -383,7 +384,7 @@ static void a_member_that_is_not_reached_is_not_asked_to_cancel(void **state)
     assert_int_equal(ripc_join(stage->client, 50), 0);
     assert_int_equal(ripc_join(member, 50), 0);
     int64_t number;
-    do { /* until both are known */
+    do { /* until both members are known */
         number = send_to_group(stage, scene_deadline());
         assert_true(number > 0);
         message = scene_receive(stage->client);
@@ -404,8 +405,8 @@ static void a_member_that_is_not_reached_is_not_asked_to_cancel(void **state)
     stage_close(stage);
 }
 
-/* There was room for it a moment ago. */
-static void a_group_that_lacks_credit_after_all_is_tried_later(void **state)
+/* A moment earlier there was room for the message. */
+static void a_group_send_that_finds_no_credit_can_be_retried(void **state)
 {
     struct stage *stage = stage_open();
     struct faults faults;
@@ -427,14 +428,15 @@ static void a_group_that_lacks_credit_after_all_is_tried_later(void **state)
     struct iovec returns = {NULL, SIZE};
     struct ripc_send send = {
         .to = 50, .returns = &returns, .return_count = 1, .deadline = scene_deadline()};
-    assert_int_equal(ripc_send_message(stage->server, &send), -EINVAL); /* nobody of many */
+    assert_int_equal(ripc_send_message(stage->server, &send), -EINVAL); /* return buffers cannot be
+                                                                         * offered to a group */
     stage_close(stage);
 }
 
-/* ---- a peer that does not listen ---- */
+/* ---- a peer that does not read ---- */
 
-/* Words to it are queued, up to a limit; then the call says so. */
-static void what_cannot_be_said_is_an_error(void **state)
+/* Control messages to the peer are queued up to a limit; after that, calls fail. */
+static void a_full_control_queue_is_an_error(void **state)
 {
     struct ripc_config manual = {.flags = RIPC_MANUAL};
     struct ripc *here = scene_open(NULL), *there = scene_open(&manual);
@@ -457,7 +459,7 @@ static void what_cannot_be_said_is_an_error(void **state)
     assert_int_equal(result, -ENOBUFS);
     assert_int_equal(ripc_withdraw(client, mine, RIPC_NOW), -ENOBUFS);
     const struct ripc_grant grant = {.owner = 42, .key = 5};
-    for (unsigned i = 0; i < 2; i++) /* and of the first nothing is left */
+    for (unsigned i = 0; i < 2; i++) /* twice: the first call must leave nothing behind */
         assert_int_equal(ripc_read(client, &grant, 0, data, 1, RIPC_NOW), -ENOBUFS);
     assert_int_equal(only_peer(here)->users, 0);
     (void)server;
@@ -465,9 +467,9 @@ static void what_cannot_be_said_is_an_error(void **state)
     assert_true(ripc_close(there, RIPC_NOW) <= 0);
 }
 
-/* ---- words that no peer of ours says ---- */
+/* ---- control messages that our peers never send ---- */
 
-static void copies_that_were_not_asked_for_change_nothing(void **state)
+static void unrequested_copies_are_ignored(void **state)
 {
     struct stage *stage = stage_open();
     int64_t number = reply(stage, scene_deadline());
@@ -480,7 +482,7 @@ static void copies_that_were_not_asked_for_change_nothing(void **state)
     list_each(&stage->peer->arrivals, node) words.pipe =
         container_of(node, struct arrival, peer_node)->pipe;
     words.status = -EIO;
-    incoming_copied(stage->peer, &words); /* nobody asked */
+    incoming_copied(stage->peer, &words); /* was not requested */
     words.item = UINT32_MAX;
     incoming_copied(stage->peer, &words);
     words.item = 0;
@@ -492,7 +494,8 @@ static void copies_that_were_not_asked_for_change_nothing(void **state)
     const struct remote *remote = id_map_get(&stage->server->remotes, 41);
     words = (struct control_words){
         .kind = CONTROL_COPY, .pipe = remote->pipe, .number = (uint64_t)number, .item = UINT32_MAX};
-    operation_copy(stage->caller, &words); /* the answer is an error, and does no harm there */
+    operation_copy(stage->caller, &words); /* the answer is an error, which the other side
+                                            * ignores */
     words.item = 0;
     words.number++;
     operation_copy(stage->caller, &words);
@@ -506,7 +509,7 @@ static void copies_that_were_not_asked_for_change_nothing(void **state)
     stage_close(stage);
 }
 
-static void a_peer_opens_only_so_many_pipes(void **state)
+static void a_peer_with_too_many_pipes_is_refused(void **state)
 {
     struct stage *stage = stage_open();
     struct ripc_service *second = scene_bind(stage->here, 0);
@@ -516,7 +519,7 @@ static void a_peer_opens_only_so_many_pipes(void **state)
     lock_drop(&stage->there->lock);
     int result;
     while ((result = ripc_send(second, 42, "x", 1, scene_deadline())) == 0)
-        clock_nap(100 * 1000); /* until the answer is there */
+        clock_nap(100 * 1000); /* until the answer has arrived */
     assert_int_equal(result, -ECONNREFUSED);
     lock_take(&stage->there->lock);
     stage->caller->arrival_count = count;
@@ -525,8 +528,8 @@ static void a_peer_opens_only_so_many_pipes(void **state)
     stage_close(stage);
 }
 
-/* A frame for the hidden service of the notices, cut short. */
-static void a_notification_that_does_not_parse_condemns_its_sender(void **state)
+/* Sends a truncated frame to the hidden service of the notices. */
+static void a_malformed_notification_condemns_its_sender(void **state)
 {
     const struct frame_head head = message_head_write(&(struct message_head){.kind = FRAME_NOTIFY});
     struct stage *stage = stage_open();
@@ -560,7 +563,7 @@ static void wait_for_operation(void *argument)
 }
 
 /* Another thread takes the acknowledgement. */
-static void whoever_waits_for_an_operation_is_woken(void **state)
+static void an_acknowledgement_wakes_the_thread_that_waits_for_it(void **state)
 {
     static struct waiter waiter;
     struct stage *stage = stage_open();
@@ -595,8 +598,8 @@ static void a_peer_is_condemned_once(void **state)
     stage_close(stage);
 }
 
-/* Both answers do not fit: a second one, and a first one that does not parse. */
-static void an_answer_that_does_not_fit_condemns(void **state)
+/* Two invalid answers: a second one, and a first one that is malformed. */
+static void an_invalid_answer_condemns_the_peer(void **state)
 {
     for (unsigned answered = 0; answered < 2; answered++) {
         struct stage *stage = stage_open();
@@ -616,7 +619,7 @@ static int collect_nonsense(struct outlet *outlet, struct acknowledgement *out, 
     return -EPROTO;
 }
 
-static void nonsense_for_acknowledgements_condemns(void **state)
+static void malformed_acknowledgements_condemn_the_peer(void **state)
 {
     struct stage *stage = stage_open();
     struct faults faults;
@@ -638,7 +641,7 @@ static int pull_nonsense(struct inlet *inlet, struct frame *out, unsigned max)
     return -EPROTO;
 }
 
-static void nonsense_for_frames_condemns(void **state)
+static void malformed_frames_condemn_the_peer(void **state)
 {
     struct stage *stage = stage_open();
     struct arrival *arrival = NULL;
@@ -652,7 +655,7 @@ static void nonsense_for_frames_condemns(void **state)
     ops.pull = pull_nonsense;
     ops.waiting = NULL;
     arrival->inlet->ops = &ops;
-    stage->caller->users++; /* it stays while we look at it */
+    stage->caller->users++; /* keeps the peer while the test looks at it */
     lock_drop(&stage->there->lock);
     assert_int_equal(ripc_receive(stage->server, &message, 1, RIPC_NOW), -EAGAIN);
     condemned_once(stage->there);
@@ -665,18 +668,18 @@ static void nonsense_for_frames_condemns(void **state)
     stage_close(stage);
 }
 
-TEST_MAIN(SCENE(a_peer_is_condemned_once), SCENE(an_answer_that_does_not_fit_condemns),
-          SCENE(nonsense_for_acknowledgements_condemns), SCENE(nonsense_for_frames_condemns),
-          SCENE(whoever_waits_for_an_operation_is_woken),
-          SCENE(a_reach_closes_when_its_transfers_have_ended),
-          SCENE(a_reach_to_a_peer_that_stands_still_closes),
+TEST_MAIN(SCENE(a_peer_is_condemned_once), SCENE(an_invalid_answer_condemns_the_peer),
+          SCENE(malformed_acknowledgements_condemn_the_peer),
+          SCENE(malformed_frames_condemn_the_peer),
+          SCENE(an_acknowledgement_wakes_the_thread_that_waits_for_it),
+          SCENE(closing_a_reach_waits_for_its_transfers),
+          SCENE(a_reach_to_a_hung_peer_can_be_closed),
           SCENE(a_reply_waits_until_its_item_is_written), SCENE(a_write_waits_until_it_is_done),
-          SCENE(a_return_buffer_is_filled_again_if_the_reply_did_not_go),
-          SCENE(a_return_buffer_of_the_dead_is_forgotten),
-          SCENE(an_operation_whose_frame_did_not_go_is_undone),
-          SCENE(a_member_that_is_not_reached_is_not_asked_to_cancel),
-          SCENE(a_group_that_lacks_credit_after_all_is_tried_later),
-          SCENE(what_cannot_be_said_is_an_error),
-          SCENE(copies_that_were_not_asked_for_change_nothing),
-          SCENE(a_peer_opens_only_so_many_pipes),
-          SCENE(a_notification_that_does_not_parse_condemns_its_sender))
+          SCENE(a_return_buffer_is_filled_again_if_the_reply_was_not_sent),
+          SCENE(a_return_buffer_of_a_dead_peer_is_forgotten),
+          SCENE(an_operation_whose_frame_was_not_sent_is_undone),
+          SCENE(cancelling_skips_members_that_did_not_get_the_message),
+          SCENE(a_group_send_that_finds_no_credit_can_be_retried),
+          SCENE(a_full_control_queue_is_an_error), SCENE(unrequested_copies_are_ignored),
+          SCENE(a_peer_with_too_many_pipes_is_refused),
+          SCENE(a_malformed_notification_condemns_its_sender))

@@ -1,5 +1,5 @@
-/* open: a context from its settings to its threads, and its end. What its parts tell each
- * other while it is open is the table in ripc/events.c. */
+/* open: opening a context, from its settings to its threads, and closing it. The events between its
+ * parts are in the table of ripc/events.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 /* ---- opening ---- */
 
-/* Adds one to our card: name and description, each with its length before it. */
+/* Appends a transport to our card: name and description, each preceded by its length. */
 static int context_describe(struct ripc *ripc, struct transport *transport)
 {
     uint8_t description[160];
@@ -49,8 +49,8 @@ static int context_describe_all(struct ripc *ripc)
     return result;
 }
 
-/* Our server's node has gone, or is back and we have another address there. Who reached us by the
- * old one, or may come to try, has to begin anew. */
+/* The connection to our server's node is lost, or is back with a new address. Peers that reached us
+ * by the old address, or may try it, have to connect again. */
 static void context_turned(void *owner, bool up)
 {
     struct ripc *ripc = owner;
@@ -62,15 +62,16 @@ static void context_turned(void *owner, bool up)
     if (up) {
         size_t size = ripc->card_size;
         int result = context_describe_all(ripc);
-        assert(result == 0 && ripc->card_size == size); /* the same words, another address */
+        assert(result == 0 && ripc->card_size == size); /* only the address inside has changed */
         lifelines_renew(ripc->lines, &ripc->address);
     }
     names_move(ripc->names, up ? &ripc->address : NULL);
     context_wake(ripc);
 }
 
-/* In the table's order, which is by cost. One whose library is not on this host is as one that
- * was not built in: left out, unless it, or a provider of it, was asked for by name. */
+/* Opens transports in the order of the table, which is by cost. A transport whose library is not
+ * installed is left out, as if it were not built in, unless the program asked for it or for one of
+ * its providers. */
 static int context_open_transports(struct ripc *ripc, const struct settings *settings,
                                    struct why *why)
 {
@@ -140,7 +141,7 @@ static int context_open_parts(struct ripc *ripc, const struct settings *settings
     if (result == 0)
         result = names_open(&ripc->names, &names, why);
     if (result == 0 && trace_open(&ripc->trace, ripc->folder, ripc->address.context) < 0)
-        ripc->trace = NULL; /* no room for a file: it works all the same, unwatched */
+        ripc->trace = NULL; /* no room for the file: the context works, but cannot be traced */
     return result;
 }
 
@@ -201,7 +202,7 @@ static int context_try(struct ripc **out, const struct settings *settings, struc
     int result = domain_open(ripc->folder, settings->domain, why);
     if (result == 0) {
         domain_clean(ripc->folder);
-        lock_take(&ripc->lock); /* callbacks expect it, and so do the parts */
+        lock_take(&ripc->lock); /* the parts and their callbacks expect it */
         result = context_open_parts(ripc, settings, why);
         lock_drop(&ripc->lock);
     }
@@ -216,7 +217,7 @@ static int context_try(struct ripc **out, const struct settings *settings, struc
     return 0;
 }
 
-/* Whoever leaves last takes the domain's folder along, perhaps just now. */
+/* Retries because the last context to leave a domain removes its folder, perhaps just now. */
 static int context_open(struct ripc **out, const struct settings *settings, struct why *why)
 {
     int result = -ENOENT;
@@ -261,7 +262,8 @@ static void context_finish(struct ripc *ripc, int64_t deadline)
 int ripc_close(struct ripc *ripc, int64_t deadline)
 {
     lock_take(&ripc->lock);
-    assert(!ripc->reach_count && list_is_empty(&ripc->bells)); /* the layer above closes them */
+    assert(!ripc->reach_count && list_is_empty(&ripc->bells)); /* the layer above closes them
+                                                                * first */
     context_finish(ripc, deadline);
     int result = service_drain(ripc, NULL, deadline);
     if (ripc->stats.operations)

@@ -5,7 +5,7 @@
 #include "ripc/core/waiting.h"
 #include "transport/udp/udp.h"
 
-#define LIST_ANSWERS_NSEC (150 * 1000 * 1000LL) /* name services that ask around answer by then */
+#define LIST_ANSWERS_NSEC (150 * 1000 * 1000LL) /* answers from the network come by then */
 
 /* ---- memory and bells ---- */
 
@@ -42,7 +42,7 @@ int context_region_for(struct ripc *ripc, unsigned index, void *base, size_t siz
 
 static int context_extent_open(void *owner, struct extent *extent)
 {
-    return 0; /* regions are made when first used */
+    return 0; /* regions are opened when first used */
 }
 
 static void context_extent_close(void *owner, struct extent *extent)
@@ -91,7 +91,7 @@ int64_t ripc_after(int64_t delay)
     return clock_after(delay);
 }
 
-/* Datagrams have a port that anybody can send to; other transports have none. */
+/* Only udp has a port to which any host can send. */
 static uint64_t context_garbage(const struct ripc *ripc)
 {
     uint64_t garbage = 0;
@@ -156,7 +156,7 @@ int ripc_list(struct ripc *ripc, ripc_list_callback *callback, void *argument)
     struct listing listing = {ripc, callback, argument};
     lock_take(&ripc->lock);
     if (names_answer_later(ripc->names)) {
-        names_list(ripc->names, list_none, NULL); /* asks everybody */
+        names_list(ripc->names, list_none, NULL); /* asks all contexts */
         for (nsec end = clock_after(LIST_ANSWERS_NSEC); clock_now() < end;)
             waiting_pause(ripc);
     }

@@ -1,10 +1,10 @@
 #pragma once
-/* context: one process's door to the others, and everything behind it.
+/* context: one open ripc instance of a process, with all its state.
  *
- * One lock guards all of it. The keeper, a thread, waits for whatever is rare
- * (connections, names, deaths) and handles it under the lock; whatever is
- * frequent is done by the calling thread itself. A context opened RIPC_MANUAL
- * has no keeper: ripc_progress and every waiting call step in. */
+ * One lock protects all of it. The keeper, a background thread, waits for rare events (connections,
+ * names, deaths) and handles them under the lock. Frequent work is done by the calling thread
+ * itself. A context opened with RIPC_MANUAL has no keeper: ripc_progress and every waiting call do
+ * its work. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,70 +29,73 @@
 
 struct ripc {
     struct lock lock;
-    const struct events *events; /* who hears of what; constant */
+    const struct events *events; /* the table of handlers; constant */
     struct poller *poller;
     struct lifelines *lines;
     struct names *names;
     struct pool *pool;
-    struct trace *trace; /* NULL if its file could not be made: nobody can watch then */
+    struct trace *trace; /* NULL if its file could not be created; the context then cannot be
+                          * traced */
     struct thread keeper;
     bool manual;
-    bool closing; /* under the lock; the keeper ends when it sees it */
-    bool adrift;  /* our server's node is gone, and called again */
+    bool closing; /* under the lock; the keeper ends when it sees this */
+    bool adrift;  /* the connection to the node is lost; reconnecting */
 
     struct context_address address;
     char folder[DOMAIN_PATH_MAX];
-    uint8_t card[LIFELINE_CARD_MAX]; /* our transports' descriptions */
+    uint8_t card[LIFELINE_CARD_MAX]; /* descriptions of our transports, sent to peers */
     size_t card_size;
     uint8_t key[32];
     bool has_key;
 
     struct transport *transports[CONTEXT_TRANSPORT_MAX]; /* cheapest first */
     unsigned transport_count;
-    unsigned link_counts[CONTEXT_TRANSPORT_MAX]; /* peers that each reaches now */
-    /* Of those, links whose one-sided access moves only by progress(), and those whose peers'
-     * writes arrive only by it, too. Written under the lock; read without it, relaxed, by who
-     * asks whether to take it. */
+    unsigned link_counts[CONTEXT_TRANSPORT_MAX]; /* number of peers that each transport reaches
+                                                  * now */
+    /* Links whose one-sided access makes progress only in progress(), and, of these, links on which
+     * the writes of peers also arrive only there. Written under the lock; read without it, relaxed,
+     * to decide whether to take the lock. */
     _Atomic unsigned moved_links;
     _Atomic unsigned seen_links;
     struct list bells;         /* struct doorbell.polled, for the transports */
-    unsigned reach_count;      /* of peers' memory, open */
-    _Atomic unsigned reaching; /* calls of reach_progress without a keeper; relaxed */
+    unsigned reach_count;      /* number of open reaches (access to memory of peers) */
+    _Atomic unsigned reaching; /* running calls of reach_progress in a context without a keeper;
+                                * relaxed */
 
     struct list peers;
     struct id_map services;
     struct windows windows;       /* for all services */
-    struct ripc_service *notices; /* where notifications arrive; NULL until one is opened */
+    struct ripc_service *notices; /* service that receives notifications; NULL until a notice is
+                                   * opened */
     struct id_map notice_map;     /* by token */
-    struct list notices_due;      /* to be called back */
-    bool notices_opening;         /* a thread waits for its name */
+    struct list notices_due;      /* notices whose callback has to be called */
+    bool notices_opening;         /* a thread waits for the id of the service `notices` */
     bool notices_closing;
     struct thread notifier;
-    struct id_map grants; /* that we gave, by key */
-    struct id_map ghosts; /* of those, void ones that peers may still write to, by key */
+    struct id_map grants; /* grants that we gave, by key */
+    struct id_map ghosts; /* revoked grants to whose memory peers may still write, by key */
     struct poller_timer ghost_timer;
-    uint64_t pipe_last; /* number of the last pipe we opened */
+    uint64_t pipe_last; /* number of the last pipe that we opened */
     nsec spin;
     nsec yield;
     struct ripc_stats stats;
 };
 
-/* Closes the regions of memory that goes. */
+/* Closes the regions of an extent that is freed. */
 extern const struct pool_events context_pool_events;
 
-/* The region of the transport for memory that lies in the extent; made when
- * first asked for. Negative errno. */
+/* Returns the region of the transport for an extent; opens it when first used. Negative errno. */
 int context_region(struct ripc *ripc, unsigned transport, struct extent *extent,
                    struct region **region);
 
-/* The region of the transport for any memory of ours that it is to read from or
- * write to: NULL where it needs none, `temporary` (else NULL) where it was made for
- * this once: the caller closes it. Negative errno. */
+/* Returns the region of the transport for any memory of ours that it will read or write: NULL where
+ * it needs none. If the region had to be opened for this one use, it is also returned as
+ * `temporary` (else NULL) and the caller closes it. Negative errno. */
 int context_region_for(struct ripc *ripc, unsigned transport, void *base, size_t size,
                        struct region **region, struct region **temporary);
 
-/* A link of the transport was opened (1) or closed (-1). */
+/* Counts a link of the transport that was opened (1) or closed (-1). */
 void context_count_link(struct ripc *ripc, unsigned transport, int change);
 
-/* Rings the bells of all services: something happened that anybody may wait for. */
+/* Rings the bells of all services, after an event that any of them may be waiting for. */
 void context_wake(struct ripc *ripc);

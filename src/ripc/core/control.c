@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
-#define ERRNO_MAX 4095 /* a status goes on to the program, which negates it */
+#define ERRNO_MAX 4095 /* the program gets the status and negates it */
 
 void control_write(struct control *control, const struct control_words *words)
 {

@@ -26,7 +26,7 @@ static struct control_words sample(void)
     return words;
 }
 
-static void what_is_said_is_heard(void **state)
+static void a_control_message_is_read_as_it_was_written(void **state)
 {
     struct control_words words = sample();
     struct control_words heard;
@@ -40,7 +40,7 @@ static void what_is_said_is_heard(void **state)
     parcel_fini(&heard.parcel);
 }
 
-static void nonsense_is_refused(void **state)
+static void malformed_control_messages_are_refused(void **state)
 {
     struct control_words words = sample();
     struct control_words heard;
@@ -58,16 +58,17 @@ static void nonsense_is_refused(void **state)
     odd.kind = 0;
     assert_int_equal(control_read(&odd, &heard), -EPROTO);
     odd = control;
-    memset(odd.body + 44, 'a', CONTROL_NAME_MAX); /* a name without an end */
+    memset(odd.body + 44, 'a', CONTROL_NAME_MAX); /* a name that is not terminated */
     assert_int_equal(control_read(&odd, &heard), -EPROTO);
     odd = control;
-    odd.size = sizeof odd.body; /* a parcel larger than any, and as large as it says */
+    odd.size = sizeof odd.body; /* a parcel that exceeds the limit, with a matching size field */
     odd.body[84] = (uint8_t)((sizeof odd.body - 86) & 0xff);
     odd.body[85] = (uint8_t)((sizeof odd.body - 86) >> 8);
     assert_int_equal(control_read(&odd, &heard), -EPROTO);
     odd = control;
-    odd.body[40] = 0x7f; /* a status that is no error */
+    odd.body[40] = 0x7f; /* a status that is not an error */
     assert_int_equal(control_read(&odd, &heard), -EPROTO);
 }
 
-TEST_MAIN(TEST(what_is_said_is_heard), TEST(nonsense_is_refused))
+TEST_MAIN(TEST(a_control_message_is_read_as_it_was_written),
+          TEST(malformed_control_messages_are_refused))

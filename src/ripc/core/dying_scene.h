@@ -1,5 +1,5 @@
 #pragma once
-/* dying_scene: a peer that dies in the midst of a call of its link's operations. */
+/* dying_scene: a peer that dies while an operation of its link runs. */
 
 #include <errno.h>
 
@@ -7,7 +7,8 @@
 #include "ripc/core/peer.h"
 #include "ripc/core/waiting.h"
 
-/* With its context's lock held. What such an operation then returns. */
+/* Kills the peer; called with its context's lock held. Returns what such an operation then
+ * returns. */
 static inline int peer_die(struct peer *peer)
 {
     lifeline_cut(peer->line, -ETIMEDOUT);

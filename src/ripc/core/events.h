@@ -1,13 +1,13 @@
 #pragma once
-/* events: what happens to peers, pipes, services and names, told to the modules that keep
- * something of their own with them.
+/* events: what happens to peers, pipes, services and names, for the modules that keep state of
+ * their own about these.
  *
- * Modules below emit; modules above register, in the one table of ripc/events.c, which the
- * context points to. So core calls no module above it, and the table shows who hears of what
- * and in which order. Events are rare: sending and receiving are direct calls.
+ * Lower modules emit events. Higher modules register handlers in the table of ripc/events.c, to
+ * which the context points. So core calls no module above it, and the table shows all handlers and
+ * their order. Events are rare: sending and receiving are direct calls.
  *
- * Each event is a list of handlers that ends in NULL. Handlers run with the context's lock
- * held, and give it up only where their own comment says so. */
+ * Each event has a list of handlers that ends with NULL. Handlers run with the context's lock held;
+ * a handler that releases the lock says so in its comment. */
 
 #include "ripc/core/control.h"
 #include "ripc/names/names.h"
@@ -29,28 +29,29 @@ typedef void events_lost(struct remote *remote, int reason);
 typedef void events_remote(struct remote *remote);
 
 struct events {
-    /* The peer said something: one handler for each kind. */
+    /* The peer sent a control message: one handler for each kind. */
     events_control *control[CONTROL_KIND_END];
 
     events_peer *peer_died[EVENTS_HANDLERS_MAX];
-    /* It is dead and the last message that it sent was released. May be told again. */
+    /* The peer is dead and the last message from it was released. May be emitted again. */
     events_peer *peer_drained[EVENTS_HANDLERS_MAX];
-    events_peer *peer_freed[EVENTS_HANDLERS_MAX]; /* it is about to be */
+    events_peer *peer_freed[EVENTS_HANDLERS_MAX]; /* before the peer is freed */
 
-    /* The service closes, and no call waits in it: what is kept with it goes. */
+    /* The service closes and no call waits in it: release what belongs to it. */
     events_service *service_closed[EVENTS_HANDLERS_MAX];
-    /* Asked: how much of what it sent or acknowledged may not have arrived? */
+    /* Returns how much of what the service sent or acknowledged may not have arrived. */
     events_owes *service_owes[EVENTS_HANDLERS_MAX];
 
-    /* Told to every service, but for the first: the service claimed a group's id. */
+    /* group_announced: the service has claimed the id of a group. The other two are emitted for
+     * every service. */
     events_announced *group_announced[EVENTS_HANDLERS_MAX];
     events_claim *name_found[EVENTS_HANDLERS_MAX];
     events_claim *name_gone[EVENTS_HANDLERS_MAX];
 
-    /* The receiver acknowledged the operation `token`, which we may not know any more. */
+    /* The receiver acknowledged the operation `token`, which may no longer exist here. */
     events_acknowledged *acknowledged[EVENTS_HANDLERS_MAX];
     events_lost *pipe_lost[EVENTS_HANDLERS_MAX];      /* no further acknowledgement comes */
-    events_remote *remote_freed[EVENTS_HANDLERS_MAX]; /* it is about to be */
+    events_remote *remote_freed[EVENTS_HANDLERS_MAX]; /* before the remote is freed */
 };
 
 #define events_emit(ripc, event, ...)                                                              \

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
-#define HEAR_OUT_TURNS 64 /* more than a window of frames; others may send meanwhile */
+#define HEAR_OUT_TURNS 64 /* more than a window of frames; bounded, as peers may send on */
 
 static struct peer *peer_new(struct ripc *ripc, const struct context_address *address,
                              struct lifeline *line)
@@ -56,7 +56,7 @@ void peer_free_all(struct ripc *ripc)
     }
 }
 
-/* Only an address may be known, of a context whose name came from a file. */
+/* For a name from a file, only the address may be known, not the context. */
 static bool peer_is_at(const struct peer *peer, const struct context_address *address)
 {
     if (address->context)
@@ -88,7 +88,7 @@ int peer_get(struct ripc *ripc, const struct context_address *address, struct pe
     return 0;
 }
 
-/* The card is a list of (name, description), each with its length before it. */
+/* The card is a list of (name, description), each preceded by its length. */
 static const uint8_t *peer_description(const struct peer *peer, const char *name, size_t *size)
 {
     struct reader in = reader_make(peer->card, peer->card_size);
@@ -163,14 +163,14 @@ void peers_part(struct ripc *ripc, unsigned transport)
     }
 }
 
-/* ---- what the lifeline says ---- */
+/* ---- events of the lifeline ---- */
 
 static void peer_on_up(void *owner, struct lifeline *line, const struct context_address *address,
                        const uint8_t *card, size_t card_size)
 {
     struct ripc *ripc = owner;
     struct peer *peer = lifeline_data(line);
-    if (!peer) { /* it called us */
+    if (!peer) { /* the peer connected to us */
         peer = peer_new(ripc, address, line);
         if (!peer) {
             lifeline_cut(line, -ENOMEM);
@@ -187,8 +187,8 @@ static void peer_on_up(void *owner, struct lifeline *line, const struct context_
     context_wake(ripc);
 }
 
-/* A kind of the transports' is offered to each link; exactly one knows it. The
- * peer may use a transport first that we have not used with it yet. */
+/* Offers a control message of the transports to each link; exactly one accepts it. The peer may be
+ * the first to use a transport, so links are opened here if necessary. */
 static int peer_to_links(struct peer *peer, struct control *control)
 {
     for (unsigned i = 0; i < peer->ripc->transport_count; i++) {
@@ -215,7 +215,7 @@ void peer_hear_out(struct peer *peer)
 static void peer_obey(struct peer *peer, struct control_words *words)
 {
     events_control *handler = peer->ripc->events->control[words->kind];
-    assert(handler); /* control_read refuses kinds that there are not */
+    assert(handler); /* control_read refuses unknown kinds */
     handler(peer, words);
 }
 
@@ -242,7 +242,7 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
     struct ripc *ripc = owner;
     struct peer *peer = lifeline_data(line);
     if (!peer)
-        return; /* it called us and never said hello */
+        return; /* the peer connected but never sent its hello */
     bool was_up = peer->state == PEER_UP;
     peer->state = PEER_DEAD;
     peer->users++; /* until the end of this function */

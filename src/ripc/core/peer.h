@@ -1,8 +1,8 @@
 #pragma once
-/* peer: another context that we have a lifeline to, in either direction.
+/* peer: another context to which we have a lifeline, in either direction.
  *
- * It lives as long as its lifeline, and after that until the last message that
- * came before its death was taken and released. */
+ * A peer exists as long as its lifeline, and after that until the last message that came before its
+ * death is received and released. */
 
 #include "ripc/core/context.h"
 #include "ripc/core/control.h"
@@ -10,7 +10,7 @@
 enum peer_state {
     PEER_CONNECTING,
     PEER_UP,
-    PEER_DEAD, /* no line; what arrived can still be taken */
+    PEER_DEAD, /* no lifeline; messages that arrived can still be received */
 };
 
 struct peer {
@@ -22,44 +22,47 @@ struct peer {
     uint8_t card[LIFELINE_CARD_MAX];
     size_t card_size;
     struct transport_link
-        *links[CONTEXT_TRANSPORT_MAX]; /* by our transport; opened when first used */
-    struct list remotes;               /* services of it that we send to */
-    struct list arrivals;              /* pipes from it */
+        *links[CONTEXT_TRANSPORT_MAX]; /* by index of our transports; opened when first used */
+    struct list remotes;               /* services of the peer to which we send */
+    struct list arrivals;              /* pipes from the peer */
     unsigned arrival_count;
     bool condemned;
-    int reason;           /* once it is dead: what those who wait for it are told */
-    unsigned offer_count; /* return buffers of it that we may fill */
-    struct id_map grants; /* of it that we know, by key */
-    uint32_t users;       /* transfers under way and calls that wait for it; keeps it after death */
+    int reason;           /* after its death: the result for calls that wait for the peer */
+    unsigned offer_count; /* return buffers of the peer that we may fill */
+    struct id_map grants; /* grants from the peer that we know, by key */
+    uint32_t users;       /* transfers and waiting calls that use the peer; while > 0 it is not
+                           * freed */
 };
 
 extern const struct lifeline_events peer_events;
 
-/* The peer at an address: an open connection or a new one. */
+/* Returns the peer at an address, over an open connection or a new one. */
 int peer_get(struct ripc *ripc, const struct context_address *address, struct peer **peer);
 
-/* Its link of that transport. -EHOSTUNREACH if it has none that reaches it. */
+/* Returns the link to the peer by that transport. -EHOSTUNREACH if the peer does not have the
+ * transport. */
 int peer_link(struct peer *peer, unsigned transport, struct transport_link **link);
 
-/* -EPIPE when dead. */
+/* Sends a control message. -EPIPE when the peer is dead. */
 int peer_say(struct peer *peer, const struct control_words *words);
 
-/* Says what the peer waits for. One that asks and does not listen is condemned. */
+/* Sends an answer that the peer waits for. A peer that does not read its answers is condemned. */
 void peer_answer(struct peer *peer, const struct control_words *words);
 
-/* It broke the protocol: counted, once, and its lifeline cut. */
+/* Disconnects a peer that broke the protocol; counted once. */
 void peer_condemn(struct peer *peer);
 
-/* Cuts the lifelines of all that the transport reaches or may come to: its links carry nothing any
- * more, and what peers know of it is no longer true. Those that are reached by others stay. */
+/* Cuts the lifelines of all peers that the transport reaches, or that no other transport reaches
+ * yet: the links of the transport are broken, and what these peers know about it is no longer true.
+ * Peers reached only by other transports stay connected. */
 void peers_part(struct ripc *ripc, unsigned transport);
 
-/* Moves the transports along until all that the peer sent before its last word has been looked
- * at. */
+/* Lets the transports make progress until everything that the peer sent before it ended has been
+ * handled. */
 void peer_hear_out(struct peer *peer);
 
-/* Frees it if it is dead and nothing of it is needed any more. */
+/* Frees the peer if it is dead and no longer used. */
 void peer_settle(struct peer *peer);
 
-/* Frees all, at the end of the context: their pipes are closed. */
+/* Frees all peers at the end of the context, after their pipes were closed. */
 void peer_free_all(struct ripc *ripc);

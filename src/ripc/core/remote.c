@@ -6,18 +6,18 @@
 
 #include "base/check.h"
 
-/* A name service that keeps silent of what it does not know speaks within this; and whoever begins
- * just now has so long. */
+/* How long to wait for a name service that does not answer for names that it does not know, and for
+ * a service that is just starting. */
 #define RESOLVE_PATIENCE_NSEC (300 * 1000 * 1000LL)
 #define RESOLVE_AGAIN_NSEC    (50 * 1000 * 1000LL)
 
 #define REFUSED_NSEC (200 * 1000 * 1000LL)
 
-/* A service that answers many clients does not remember all of them for good. */
+/* A service that replies to many clients must not remember all of them for ever. */
 #define REMOTES_KEPT     64
 #define REMOTE_KEPT_NSEC NSEC_PER_SEC
 
-#define REMOTE_FAILURES_MAX 3 /* ways tried in one go before the sender is told */
+#define REMOTE_FAILURES_MAX 3 /* attempts before the sender gets the error */
 #define REMOTE_CLAIMS_MAX   8
 #define REMOTE_ACKS         16
 
@@ -30,7 +30,7 @@ static bool remote_is_idle(const struct remote *remote, nsec now)
            now - remote->used_at > REMOTE_KEPT_NSEC;
 }
 
-/* When there are twice as many as the last time left. */
+/* Sweeps when there are twice as many as after the last sweep. */
 static void remotes_sweep(struct ripc_service *service)
 {
     if (service->remotes.count < REMOTES_KEPT || service->remotes.count < 2 * service->remotes_left)
@@ -42,7 +42,7 @@ static void remotes_sweep(struct ripc_service *service)
     struct remote *remote;
     while ((remote = id_map_next(&service->remotes, &cursor)))
         if (remote_is_idle(remote, now))
-            list_append(&idle, &remote->peer_node); /* in no peer's list while it rests */
+            list_append(&idle, &remote->peer_node); /* a resting remote is in no peer's list */
     struct list *node;
     while ((node = list_take(&idle)))
         remote_free(container_of(node, struct remote, peer_node));
@@ -72,8 +72,8 @@ int remote_get(struct ripc_service *service, ripc_id id, struct remote **out)
 
 /* ---- from a name to a pipe ---- */
 
-/* By that very binding, and not long ago: of a claim from a file nothing else
- * tells that the service is there at last. */
+/* True if exactly this binding has refused us a short time ago. (For a claim from a file, only
+ * trying again shows that the service has started.) */
 static bool remote_was_refused(const struct remote *remote, const struct claim *claim)
 {
     return remote->refused_until > clock_now() &&
@@ -81,7 +81,7 @@ static bool remote_was_refused(const struct remote *remote, const struct claim *
            remote->refused.incarnation == claim->incarnation;
 }
 
-/* The newest claim that has not just refused us. */
+/* Chooses the newest claim that has not refused us recently. */
 static bool remote_choose(struct remote *remote, struct claim *chosen)
 {
     struct claim claims[REMOTE_CLAIMS_MAX];
@@ -127,7 +127,8 @@ static int remote_resolve(struct remote *remote)
         remote->transport = 0;
         return 0;
     }
-    /* Those who know cannot be asked now, or are slow: that is not yet nobody. */
+    /* The name services are unreachable or slow. No reply yet does not mean that the id is
+     * unclaimed. */
     if (ripc->adrift || names_answered(ripc->names, remote->id) < remote->resolves_from)
         remote->ask_until = now + RESOLVE_PATIENCE_NSEC;
     if (!found && (!names_answer_later(ripc->names) || now >= remote->ask_until)) {
@@ -138,7 +139,7 @@ static int remote_resolve(struct remote *remote)
     return -EAGAIN;
 }
 
-/* Offers a pipe of the transport to the peer. */
+/* Offers the peer a pipe of this transport. */
 static int remote_open_by(struct remote *remote, unsigned transport)
 {
     struct ripc *ripc = remote->service->ripc;
@@ -173,7 +174,7 @@ static int remote_open_by(struct remote *remote, unsigned transport)
     return 0;
 }
 
-/* The cheapest way that works, from where the last attempt left off. */
+/* Opens a pipe with the cheapest transport that works, starting where the last attempt stopped. */
 static int remote_open(struct remote *remote)
 {
     int result = -EHOSTUNREACH;
@@ -208,7 +209,7 @@ int remote_advance(struct remote *remote)
                 return remote->failure;
             }
             result = remote_resolve(remote);
-            /* Who refused and then vanished: the refusal is the better answer. */
+            /* The service refused us and then disappeared: report the refusal. */
             if (result == -ENOENT && remote->failures) {
                 remote->failures = 0;
                 return remote->failure == -EPIPE ? -ENOENT : remote->failure;
@@ -233,9 +234,9 @@ int remote_advance(struct remote *remote)
     return -EAGAIN;
 }
 
-/* ---- and back ---- */
+/* ---- acknowledgements and failures ---- */
 
-/* Takes what the receiver has acknowledged. */
+/* Takes the acknowledgements that have arrived. */
 static int remote_collect(struct remote *remote)
 {
     struct acknowledgement acks[REMOTE_ACKS];
@@ -292,7 +293,7 @@ void remote_answer(struct peer *peer, struct control_words *words)
 {
     struct remote *remote = remote_of_pipe(peer, words->pipe);
     if (!remote)
-        return; /* closed meanwhile */
+        return; /* closed in the meantime */
     if (remote->answered) {
         peer_condemn(peer);
         return;
@@ -303,8 +304,8 @@ void remote_answer(struct peer *peer, struct control_words *words)
     if (result == -EPROTO)
         peer_condemn(peer);
     if (result) {
-        /* The claim was stale, or this way is closed: what was pushed is lost
-         * with it, as short messages may be; operations hear of it. */
+        /* The claim was stale, or this transport is closed. Messages that were pushed are lost with
+         * the pipe, as short messages may be; operations fail. */
         if (result == -ENOENT) {
             remote->refused = remote->claim;
             remote->refused_until = clock_after(REFUSED_NSEC);

@@ -6,7 +6,7 @@
 #include "ripc/core/peer.h"
 #include "ripc/scene/scene.h"
 
-/* A client of its own comes, asks, is answered, and goes. */
+/* A new client binds, sends a request, gets its reply and unbinds. */
 static void visit(struct ripc *ripc, struct ripc_service *server)
 {
     struct ripc_service *client = scene_bind(ripc, 0);
@@ -20,8 +20,8 @@ static void visit(struct ripc *ripc, struct ripc_service *server)
     assert_int_equal(ripc_unbind(client), 0);
 }
 
-/* Makes all clients that the server remembers two seconds older, for it remembers them for one.
- * False: one has gone, but the server does not know it yet. */
+/* Makes all clients that the server remembers two seconds older; it remembers them for one second.
+ * Returns false if a client has gone but the server has not noticed yet. */
 static bool age_all(struct ripc_service *server)
 {
     bool rest = true;
@@ -37,26 +37,26 @@ static bool age_all(struct ripc_service *server)
     return rest;
 }
 
-static void those_who_left_are_forgotten(void **state)
+static void clients_that_left_are_forgotten(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc *there = scene_open(NULL);
     struct ripc_service *server = scene_bind(there, 42);
     for (unsigned i = 0; i < 60; i++)
         visit(here, server);
-    assert_int_equal(server->remotes.count, 60); /* so few are not looked through */
+    assert_int_equal(server->remotes.count, 60); /* below the limit for a sweep */
     for (int64_t end = scene_deadline(); !age_all(server);) {
         assert_true(ripc_now() < end);
         clock_nap(100 * 1000);
     }
     for (unsigned i = 0; i < 10; i++)
         visit(here, server);
-    assert_int_equal(server->remotes.count, 10); /* of the others, none */
+    assert_int_equal(server->remotes.count, 10); /* none of the first 60 */
     scene_close(here);
     scene_close(there);
 }
 
-/* ---- a peer that cannot be told of a pipe ---- */
+/* ---- a peer to which a new pipe cannot be announced ---- */
 
 static struct peer *deaf;
 static unsigned closed;
@@ -72,11 +72,11 @@ static int outlet_of_the_deaf(struct transport_link *link, struct doorbell *bell
     static const struct pipe_ops ops = {.outlet_close = outlet_count_closed};
     static struct outlet outlet = {.ops = &ops};
     *out = &outlet;
-    deaf->state = PEER_CONNECTING; /* as if its line had ended just now */
+    deaf->state = PEER_CONNECTING; /* as if its lifeline had just ended */
     return 0;
 }
 
-static void a_pipe_that_the_peer_is_not_told_of_is_closed(void **state)
+static void a_pipe_that_cannot_be_announced_to_the_peer_is_closed(void **state)
 {
     struct ripc_config config = {.transports = "shm"};
     struct ripc *here = scene_open(&config), *there = scene_open(&config);
@@ -128,7 +128,7 @@ static void a_list_waits_for_answers_over_the_network(void **state)
     struct ripc_config config = {.names = names, .address = "127.0.0.1", .transports = "shm"};
     struct ripc *there = scene_open(&config);
     scene_bind(there, 42);
-    struct ripc *here = scene_open(&config); /* after: it has heard nothing yet */
+    struct ripc *here = scene_open(&config); /* opened last: it knows no names yet */
     struct seen seen = {.id = 42};
     assert_true(ripc_list(here, see, &seen) >= 1);
     assert_int_equal(seen.count, 1);
@@ -136,7 +136,7 @@ static void a_list_waits_for_answers_over_the_network(void **state)
     scene_close(there);
 }
 
-static void a_list_tells_who_has_a_name(void **state)
+static void a_list_contains_the_holder_of_each_name(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc *there = scene_open(NULL);
@@ -154,7 +154,7 @@ static void a_list_tells_who_has_a_name(void **state)
     scene_close(there);
 }
 
-/* The client believes that this binding of 42 has just refused it. */
+/* Makes the client believe that this binding of 42 has just refused it, then sends. */
 static int send_refused_by(struct ripc_service *client, const struct claim *binding, nsec until)
 {
     lock_take(&client->ripc->lock);
@@ -165,7 +165,7 @@ static int send_refused_by(struct ripc_service *client, const struct claim *bind
     return ripc_send(client, 42, "again", 5, scene_deadline());
 }
 
-/* The way to 42, which must be open, is closed at this end. Returns whose it was. */
+/* Closes the pipe to 42, which must be open, at this end. Returns the claim of its holder. */
 static struct claim leave(struct ripc_service *client)
 {
     lock_take(&client->ripc->lock);
@@ -177,9 +177,9 @@ static struct claim leave(struct ripc_service *client)
     return claim;
 }
 
-/* A refusal is of one binding, and for a while: the next one of that name in that context is asked,
- * and so is another context that has a binding of the same number. */
-static void a_binding_that_refused_is_not_asked_for_a_while(void **state)
+/* A refusal counts for one binding and for a limited time. A later binding of the same id in that
+ * context is tried, and so is another context with a binding of the same incarnation. */
+static void a_binding_that_refused_is_not_tried_for_a_while(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc *there = scene_open(NULL);
@@ -196,7 +196,8 @@ static void a_binding_that_refused_is_not_asked_for_a_while(void **state)
     other.address.context++;
     assert_int_equal(send_refused_by(client, &other, NSEC_NEVER), 0);
     leave(client);
-    assert_int_equal(send_refused_by(client, &binding, ripc_now() - 1), 0); /* it was a while ago */
+    assert_int_equal(send_refused_by(client, &binding, ripc_now() - 1), 0); /* the refusal has
+                                                                             * expired */
     for (unsigned i = 0; i < 4; i++) {
         struct ripc_message message = scene_receive(server);
         ripc_release(&message);
@@ -205,9 +206,9 @@ static void a_binding_that_refused_is_not_asked_for_a_while(void **state)
     scene_close(there);
 }
 
-/* What a peer does not describe is not tried with it, though it describes something of that size.
- */
-static void a_way_that_the_peer_lacks_is_not_opened(void **state)
+/* A transport that the peer does not describe is not tried, even if the peer describes something of
+ * that size. */
+static void a_transport_that_the_peer_lacks_is_not_opened(void **state)
 {
     struct ripc_config all = {.transports = "shm,udp", .address = "127.0.0.1"};
     struct ripc_config one = {.transports = "udp", .address = "127.0.0.1"};
@@ -228,7 +229,8 @@ static void a_way_that_the_peer_lacks_is_not_opened(void **state)
     assert_int_equal(peer_link(peer, 0, &link), -EHOSTUNREACH);
     peer->card[1] = 's', peer->card[2] = 'h', peer->card[3] = 'm'; /* now it is described */
     for (peer->card_size = 0; peer->card_size < sizeof card; peer->card_size++)
-        assert_int_equal(peer_link(peer, 0, &link), -EHOSTUNREACH); /* the end is missing */
+        assert_int_equal(peer_link(peer, 0, &link), -EHOSTUNREACH); /* the description is
+                                                                     * truncated */
     peer->state = PEER_CONNECTING;
     assert_int_equal(peer_link(peer, 0, &link), -EPIPE);
     peer->state = PEER_UP;
@@ -238,7 +240,8 @@ static void a_way_that_the_peer_lacks_is_not_opened(void **state)
     scene_close(there);
 }
 
-TEST_MAIN(SCENE(a_way_that_the_peer_lacks_is_not_opened),
-          SCENE(a_binding_that_refused_is_not_asked_for_a_while),
-          SCENE(a_pipe_that_the_peer_is_not_told_of_is_closed), SCENE(those_who_left_are_forgotten),
-          SCENE(a_list_waits_for_answers_over_the_network), SCENE(a_list_tells_who_has_a_name))
+TEST_MAIN(SCENE(a_transport_that_the_peer_lacks_is_not_opened),
+          SCENE(a_binding_that_refused_is_not_tried_for_a_while),
+          SCENE(a_pipe_that_cannot_be_announced_to_the_peer_is_closed),
+          SCENE(clients_that_left_are_forgotten), SCENE(a_list_waits_for_answers_over_the_network),
+          SCENE(a_list_contains_the_holder_of_each_name))

@@ -1,4 +1,4 @@
-/* revival: the node to which two programs are attached dies, and comes back. */
+/* revival: the node to which two programs are attached dies and returns. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "transport/routed/relay_scene.h"
 
 #define SERVER 42
-#define BEFORE 20 /* messages while all is well ... */
-#define LOST   5  /* ... and just before the end, which the relay does not carry */
+#define BEFORE 20 /* messages while everything works ... */
+#define LOST   5  /* ... and messages just before the node dies, which the relay drops */
 
 struct stage {
     const char *folder;
@@ -42,7 +42,7 @@ static struct ripc_stats stats_of(struct ripc *ripc)
     return stats;
 }
 
-/* Both have noticed that they have lost each other. */
+/* Ends the node and waits until both contexts have noticed that they lost each other. */
 static void node_dies(struct stage *stage)
 {
     uint64_t here = stats_of(stage->here).peers_lost, there = stats_of(stage->there).peers_lost;
@@ -62,8 +62,8 @@ static void say(struct stage *stage, uint32_t number)
     assert_int_equal(ripc_send(stage->client, SERVER, &number, sizeof number, scene_deadline()), 0);
 }
 
-/* As soon as there is a way again. Who is back first may find that the other is not where it was.
- */
+/* Sends as soon as there is a path again. The context that reconnects first may find that the other
+ * one is not back yet. */
 static void say_at_last(struct stage *stage, uint32_t number)
 {
     int64_t deadline = scene_deadline();
@@ -86,7 +86,7 @@ static void hear(struct stage *stage, uint32_t number)
     ripc_release(&message);
 }
 
-static void a_conversation_goes_on(void **state)
+static void a_conversation_continues_after_the_node_returns(void **state)
 {
     static struct stage stage;
     struct ripc_message message;
@@ -102,7 +102,7 @@ static void a_conversation_goes_on(void **state)
         stage.relay.lose = 100;
         uint64_t doubtful = stats_of(stage.here).doubtful;
         for (uint32_t i = 0; i < LOST; i++)
-            say(&stage, number++); /* what nobody hears */
+            say(&stage, number++); /* these are lost */
         node_dies(&stage);
         assert_true(stats_of(stage.here).doubtful >= doubtful + LOST);
         assert_int_equal(ripc_send(stage.client, SERVER, "x", 1, RIPC_NOW), -EAGAIN);
@@ -111,14 +111,14 @@ static void a_conversation_goes_on(void **state)
         node_revives(&stage);
     }
     say_at_last(&stage, number);
-    hear(&stage, number); /* the next that comes: nothing comes late, nothing twice */
+    hear(&stage, number); /* the next message that arrives: none is late or duplicated */
     assert_int_equal(ripc_receive(stage.server, &message, 1, RIPC_NOW), -EAGAIN);
     assert_string_equal(ripc_transport(stage.client, SERVER), "routed");
     stage_close(&stage);
 }
 
-/* Whoever waits in a send when the node dies goes on when it is back. */
-static void who_waits_is_served(void **state)
+/* A send that waits when the node dies continues when the node is back. */
+static void a_waiting_send_continues_after_the_node_returns(void **state)
 {
     static struct stage stage;
     stage_open(&stage, *state, "routed");
@@ -129,12 +129,13 @@ static void who_waits_is_served(void **state)
     char reason[RIPC_REASON_MAX];
     struct ripc *late;
     config.reason = reason;
-    assert_int_equal(ripc_open(&config, &late), -ENOENT); /* who begins now is told */
+    assert_int_equal(ripc_open(&config, &late), -ENOENT); /* opening a context fails while the node
+                                                           * is dead */
     assert_non_null(strstr(reason, stage.relay.path));
     assert_int_equal(ripc_send(stage.client, SERVER, "x", 1, RIPC_NOW), -EAGAIN);
     node_revives(&stage);
     struct ripc_event event = {0};
-    while (event.kind != RIPC_CREDIT) /* it may be tried again */
+    while (event.kind != RIPC_CREDIT) /* the send can be retried */
         assert_int_equal(ripc_poll(stage.client, &event, 1, scene_deadline()), 1);
     assert_int_equal(event.id, SERVER);
     say_at_last(&stage, 2);
@@ -142,7 +143,7 @@ static void who_waits_is_served(void **state)
     stage_close(&stage);
 }
 
-static void operations_end_with_the_node(void **state)
+static void operations_fail_when_the_node_dies(void **state)
 {
     static struct stage stage;
     stage_open(&stage, *state, "routed");
@@ -176,7 +177,7 @@ static void operations_end_with_the_node(void **state)
     stage_close(&stage);
 }
 
-static void watchers_are_told(void **state)
+static void a_watch_reports_the_loss_and_the_return(void **state)
 {
     static struct stage stage;
     struct ripc_event event = {0};
@@ -211,7 +212,7 @@ static void adrift_await(const struct stage *stage, bool wanted)
         assert_true(ripc_now() < deadline);
 }
 
-static void who_is_reached_otherwise_stays(void **state)
+static void a_peer_reached_without_the_node_stays_connected(void **state)
 {
     static struct stage stage;
     uint32_t number = 0;
@@ -230,8 +231,8 @@ static void who_is_reached_otherwise_stays(void **state)
     stage_close(&stage);
 }
 
-/* Only the directory can say that nobody has a name, and it may take its time. */
-static void who_does_not_answer_is_not_nobody(void **state)
+/* Only the directory can report that an id is unclaimed, and it may be slow. */
+static void a_missing_answer_does_not_mean_that_an_id_is_unclaimed(void **state)
 {
     static struct relay relay;
     relay_open(&relay, *state);
@@ -246,6 +247,8 @@ static void who_does_not_answer_is_not_nobody(void **state)
     relay_end(&relay);
 }
 
-TEST_MAIN(SCENE(a_conversation_goes_on), SCENE(who_waits_is_served),
-          SCENE(operations_end_with_the_node), SCENE(watchers_are_told),
-          SCENE(who_is_reached_otherwise_stays), SCENE(who_does_not_answer_is_not_nobody))
+TEST_MAIN(SCENE(a_conversation_continues_after_the_node_returns),
+          SCENE(a_waiting_send_continues_after_the_node_returns),
+          SCENE(operations_fail_when_the_node_dies), SCENE(a_watch_reports_the_loss_and_the_return),
+          SCENE(a_peer_reached_without_the_node_stays_connected),
+          SCENE(a_missing_answer_does_not_mean_that_an_id_is_unclaimed))

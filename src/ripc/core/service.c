@@ -6,10 +6,10 @@
 
 #include "base/check.h"
 
-/* Name services that ask around have answered by then, whatever happens. */
+/* Name services that ask the network have answered by then in all cases. */
 #define CLAIM_PATIENCE_NSEC (5 * NSEC_PER_SEC)
-#define DRAIN_NSEC          (2 * NSEC_PER_SEC) /* for a peer that takes nothing of what was sent */
-#define NEWS_MAX            4096 /* that nobody has taken: others can make us produce them */
+#define DRAIN_NSEC          (2 * NSEC_PER_SEC) /* for a peer that accepts nothing */
+#define NEWS_MAX            4096               /* not yet taken; limited because peers cause them */
 
 int service_wait_longer(struct ripc_service *service, waiting_check *check, void *argument,
                         int64_t deadline)
@@ -93,7 +93,7 @@ static void service_on_found(void *owner, const struct claim *claim)
     struct ripc_service *service;
     while ((service = id_map_next(&ripc->services, &cursor))) {
         events_emit(ripc, name_found, service, claim);
-        /* Somebody may wait in a send for just this. */
+        /* A send may be waiting for this name. */
         if (service->waiters)
             doorbell_ring(&service->bell);
     }
@@ -108,7 +108,7 @@ static void service_on_gone(void *owner, const struct claim *claim)
         events_emit(ripc, name_gone, service, claim);
 }
 
-/* A send may wait for the answer, also for the one that no process has the id. */
+/* A send may be waiting for the answer, even for the answer that the id is unclaimed. */
 static void service_on_answered(void *owner)
 {
     struct ripc *ripc = owner;
@@ -242,7 +242,7 @@ int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags, struct ripc_service
     if (flags)
         return -EINVAL;
     lock_take(&ripc->lock);
-    lock_favour(&ripc->lock); /* who binds first sends and receives, mostly */
+    lock_favour(&ripc->lock); /* the first thread that binds usually also sends and receives */
     int result = service_open(ripc, id, NULL, service);
     lock_drop(&ripc->lock);
     return result;

@@ -32,8 +32,8 @@ const char *settings_domain(void)
     return settings_text(NULL, "WEFT_DOMAIN", "default");
 }
 
-/* The key is a hash of the secret for this one purpose, so that the secret can
- * serve others. */
+/* The key is a hash of the secret for this purpose only, so that the secret can also serve other
+ * purposes. */
 static int settings_key(struct settings *settings, const void *secret, size_t size, struct why *why)
 {
     static const char purpose[] = "weft cluster key 1";
@@ -42,7 +42,7 @@ static int settings_key(struct settings *settings, const void *secret, size_t si
         return -EINVAL;
     }
     if (sodium_init() < 0) {
-        why_set(why, "secret: libsodium does not work here");
+        why_set(why, "secret: libsodium cannot be initialised");
         return -ENOSYS;
     }
     crypto_generichash_state state;
@@ -73,7 +73,7 @@ static int settings_secret_file(struct settings *settings, const char *path, str
     }
     fclose(file);
     while (size > 0 && (secret[size - 1] == '\n' || secret[size - 1] == '\r'))
-        size--; /* an editor's, not the secret's */
+        size--; /* line ends that an editor added */
     if (result == 0)
         result = settings_key(settings, secret, size, why);
     sodium_memzero(secret, sizeof secret);
@@ -89,14 +89,14 @@ static int settings_secret(struct settings *settings, const struct ripc_config *
     return path && *path ? settings_secret_file(settings, path, why) : 0;
 }
 
-/* Names are not looked up: an address is what the peers are told. */
+/* Host names are not resolved: the peers get this address. */
 static int settings_address(const struct settings *settings, struct why *why)
 {
     uint8_t bytes[sizeof(struct in6_addr)];
     const char *text = settings->address;
     if (!text || inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1)
         return 0;
-    why_set(why, "address '%.40s': it is an IP address of this host, as 10.0.0.1 or fd00::1", text);
+    why_set(why, "address '%.40s': not an IP address, such as 10.0.0.1 or fd00::1", text);
     return -EINVAL;
 }
 
@@ -118,7 +118,7 @@ static int settings_rings(struct settings *settings, const struct ripc_config *c
     return 0;
 }
 
-/* The next word of a comma-separated list; false at its end. */
+/* Returns the next entry of a comma-separated list; false at its end. */
 static bool settings_word(const char **list, const char **word, size_t *size)
 {
     if (!**list)
@@ -138,7 +138,7 @@ bool settings_has_transport(const struct settings *settings, const char *name)
     size_t size;
     if (!list && strcmp(name, "routed") == 0)
         return settings->node;
-    if (!list) /* what crosses to other hosts needs an address of ours */
+    if (!list) /* transports to other hosts need an address of this host */
         return strcmp(name, "shm") == 0 || settings->address;
     while (settings_word(&list, &word, &size))
         if (size == strlen(name) && strncmp(word, name, size) == 0)
@@ -151,7 +151,7 @@ bool settings_fabric_only(const struct settings *settings)
     return settings->transports && strcmp(settings->transports, "routed") == 0;
 }
 
-/* Names of transports that do not exist, or were not built in, are refused. */
+/* Refuses transports that do not exist or were not built in. */
 static int settings_transports(const struct settings *settings, struct why *why)
 {
     const char *list = settings->transports ? settings->transports : "";
@@ -164,7 +164,7 @@ static int settings_transports(const struct settings *settings, struct why *why)
             found |= size == strlen(transports[i]->name) &&
                      strncmp(word, transports[i]->name, size) == 0;
         if (!found) {
-            why_set(why, "transports: no \"%.*s\" in this build", (int)size, word);
+            why_set(why, "transports: \"%.*s\" is not in this build", (int)size, word);
             return -EINVAL;
         }
         known++;
@@ -191,7 +191,7 @@ int settings_read(struct settings *settings, const struct ripc_config *config, s
     settings->names =
         settings_text(config->names, "WEFT_NAMES", settings->node ? "directory" : "host");
     if (config->flags & ~(uint32_t)RIPC_MANUAL) {
-        why_set(why, "flags: 0x%x has bits that mean nothing", config->flags);
+        why_set(why, "flags: 0x%x contains unknown bits", config->flags);
         return -EINVAL;
     }
     int result = settings_rings(settings, config, why);

@@ -1,6 +1,6 @@
 #pragma once
-/* settings: a configuration with every gap filled, from the environment or by
- * default, and checked. */
+/* settings: a configuration that is completed from the environment and the defaults, and
+ * checked. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,8 +15,8 @@ struct settings {
     const char *names;
     const char *transports; /* NULL: all that apply */
     const char *address;    /* NULL: this host only */
-    const char *provider;   /* NULL: the transport's choice */
-    const char *node;       /* NULL: our server has none */
+    const char *provider;   /* NULL: the transport chooses */
+    const char *node;       /* NULL: this server has no node */
     bool has_key;
     uint8_t key[32];
     uint32_t flags;
@@ -30,11 +30,11 @@ MUST_CHECK int settings_read(struct settings *settings, const struct ripc_config
                              struct why *why);
 void settings_fini(struct settings *settings); /* wipes the key */
 
-/* Is the transport wanted? */
+/* Is this transport enabled? */
 bool settings_has_transport(const struct settings *settings, const char *name);
 
-/* Is nothing wanted but what goes through the fabric? */
+/* Is the routed transport the only one? */
 bool settings_fabric_only(const struct settings *settings);
 
-/* WEFT_DOMAIN or the default. */
+/* Returns WEFT_DOMAIN or the default. */
 const char *settings_domain(void);

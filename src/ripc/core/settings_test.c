@@ -1,4 +1,4 @@
-/* Configurations at the edges of what is allowed. */
+/* Configurations at the limits of what is allowed. */
 #include "ripc/core/settings.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 enum { SLOTS_MAX = 65536, BYTES_MIN = 64 * 1024, BYTES_MAX = 1 << 30 }; /* as in the manual */
 
-/* Refusals say why. */
+/* A refusal must come with a reason. */
 static int read_config(const struct ripc_config *config, struct settings *settings)
 {
     struct why why = {""};
@@ -26,7 +26,7 @@ static int read_rings(uint32_t slots, uint32_t bytes)
     return read_config(&(struct ripc_config){.ring_slots = slots, .ring_bytes = bytes}, &settings);
 }
 
-static void rings_have_a_least_and_a_largest_size(void **state)
+static void ring_sizes_outside_the_limits_are_refused(void **state)
 {
     assert_int_equal(read_rings(1, 0), -EINVAL);
     assert_int_equal(read_rings(2, 0), 0);
@@ -52,7 +52,7 @@ static void a_secret_has_at_least_eight_bytes(void **state)
     assert_memory_equal(settings.key, (uint8_t[sizeof settings.key]){0}, sizeof settings.key);
 }
 
-/* Of a file with that many bytes, and the ends of lines behind them. */
+/* Reads a secret from a file of `size` bytes followed by `ending`. */
 static int read_secret_file(unsigned size, const char *ending, struct settings *settings)
 {
     char path[] = "/tmp/weft-test-XXXXXX";
@@ -69,7 +69,7 @@ static int read_secret_file(unsigned size, const char *ending, struct settings *
     return result;
 }
 
-static void a_secret_in_a_file_ends_before_the_ends_of_lines(void **state)
+static void line_ends_after_a_secret_in_a_file_are_ignored(void **state)
 {
     struct settings plain, ended, given;
     assert_int_equal(read_secret_file(7, "\n\n", &plain), -EINVAL);
@@ -84,7 +84,7 @@ static void a_secret_in_a_file_ends_before_the_ends_of_lines(void **state)
     assert_int_equal(read_secret_file(4097, "", &plain), -EINVAL);
     assert_int_equal(setenv("WEFT_SECRET_FILE", "/nowhere/secret", 1), 0);
     assert_int_equal(read_config(&(struct ripc_config){0}, &plain), -ENOENT);
-    assert_int_equal(setenv("WEFT_SECRET_FILE", "/", 1), 0); /* opens, and cannot be read */
+    assert_int_equal(setenv("WEFT_SECRET_FILE", "/", 1), 0); /* opens, but cannot be read */
     assert_int_equal(read_config(&(struct ripc_config){0}, &plain), -EISDIR);
     unsetenv("WEFT_SECRET_FILE");
 }
@@ -119,6 +119,6 @@ static void transports_are_chosen_by_their_whole_names(void **state)
     assert_int_equal(read_config(&config, &settings), -EINVAL);
 }
 
-TEST_MAIN(TEST(rings_have_a_least_and_a_largest_size), TEST(a_secret_has_at_least_eight_bytes),
-          TEST(a_secret_in_a_file_ends_before_the_ends_of_lines),
+TEST_MAIN(TEST(ring_sizes_outside_the_limits_are_refused), TEST(a_secret_has_at_least_eight_bytes),
+          TEST(line_ends_after_a_secret_in_a_file_are_ignored),
           TEST(transports_are_chosen_by_their_whole_names))

@@ -1,5 +1,5 @@
-/* Many threads in one context, each doing something else to the same services, for
- * a while. What is looked for are races, and operations that complete twice or never. */
+/* Many threads in one context, each using the same services in its own way, for a while. The test
+ * looks for races, and for operations that complete twice or never. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -9,24 +9,24 @@
 #include "ripc/scene/scene.h"
 
 #define RUN_NSEC  (700 * 1000 * 1000LL)
-#define ITEM_SIZE ((size_t)3 << 20) /* some pieces: copying it gives way */
+#define ITEM_SIZE ((size_t)3 << 20) /* several pieces: the copy releases the lock in between */
 #define SERVER    1
 #define CLIENT    2
 #define GROUP     3
 
 struct crowd {
-    struct ripc *ripc;  /* of the threads */
-    struct ripc *other; /* whom they talk to, too */
+    struct ripc *ripc;  /* context of the threads */
+    struct ripc *other; /* the context to which they also send */
     struct ripc_service *server, *client;
-    struct ripc_service *far; /* in the other */
+    struct ripc_service *far; /* service in the other context */
     int64_t end;
-    atomic_uint failed;   /* line of the first surprise */
+    atomic_uint failed;   /* line of the first failed check */
     atomic_uint accepted; /* operations */
     atomic_uint done;
     atomic_uint received;
 };
 
-/* cmocka's own checks are for its thread. */
+/* The checks of cmocka work only in the thread of the test. */
 #define EXPECT(crowd, condition)                                                                   \
     do {                                                                                           \
         unsigned none = 0;                                                                         \
@@ -157,7 +157,8 @@ static void *notifies(void *argument)
 {
     struct crowd *crowd = argument;
     while (crowd_goes_on(crowd)) {
-        atomic_uint counter = 0; /* gone with this turn: nobody calls back after closing */
+        atomic_uint counter = 0; /* leaves scope with this turn: no callback may come after
+                                  * closing */
         struct ripc_notice *called, *waited;
         struct ripc_handle to_called, to_waited;
         int result = ripc_notice_open(crowd->ripc, count_notices, &counter, &called, &to_called);
@@ -223,7 +224,7 @@ static void crowd_run(uint32_t flags)
     crowd.end = ripc_after(RUN_NSEC);
     for (unsigned i = 0; i < COUNT; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, work[i], &crowd), 0);
-    /* What is sent last is taken, too. */
+    /* Receive what is sent last, too. */
     uint8_t *memory = malloc(ITEM_SIZE);
     for (unsigned i = 0; i < COUNT; i++) {
         while (pthread_tryjoin_np(threads[i], NULL) == EBUSY) {
@@ -244,23 +245,23 @@ static void crowd_run(uint32_t flags)
     scene_close(crowd.other);
 }
 
-static void threads_of_one_context_do_everything_at_once(void **state)
+static void many_threads_use_one_context_at_once(void **state)
 {
     crowd_run(0);
 }
 
-static void without_a_keeper_too(void **state)
+static void many_threads_use_one_context_without_a_keeper(void **state)
 {
     crowd_run(RIPC_MANUAL);
 }
 
 #define LONG_SIZE ((size_t)32 << 20)
 
-/* A call of another thread into a service that is about to close. */
+/* A call that another thread makes into a service that is about to close. */
 struct call {
     struct ripc_service *service;
     struct ripc_grant grant;
-    struct ripc_message message; /* whose item is fetched, if it has one */
+    struct ripc_message message; /* the message whose item is fetched, if it has one */
     uint8_t *to;
     int result;
 };
@@ -275,13 +276,13 @@ static void *calls(void *argument)
     return NULL;
 }
 
-/* Has the first piece come? Looked at while the other thread writes. */
+/* True once the first piece has arrived. Reads while the other thread writes. */
 __attribute__((no_sanitize("thread"))) static bool has_begun(const volatile uint8_t *to)
 {
     return *to != 0;
 }
 
-/* Unbinds as soon as the call has begun: it ends, and only then the service. */
+/* Unbinds as soon as the call has begun: unbinding waits until the call has ended. */
 static void call_is_cut_short(struct call *call)
 {
     pthread_t thread;
@@ -294,7 +295,7 @@ static void call_is_cut_short(struct call *call)
     assert_true(call->result == 0 || call->result == -ECANCELED);
 }
 
-static void a_service_closes_after_the_calls_in_it(void **state)
+static void a_service_closes_after_its_running_calls_end(void **state)
 {
     struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
     struct ripc_service *owner = scene_bind(there, 7);
@@ -312,7 +313,7 @@ static void a_service_closes_after_the_calls_in_it(void **state)
     assert_true(number > 0);
     call.message = scene_receive(call.service);
     call_is_cut_short(&call);
-    assert_int_equal(call.result, 0); /* once begun it is finished */
+    assert_int_equal(call.result, 0); /* once begun, a fetch is finished */
     assert_int_equal(call.to[LONG_SIZE - 1], 5);
     assert_int_equal(ripc_wait(owner, number, scene_deadline()), 0);
     scene_close(here);
@@ -320,5 +321,6 @@ static void a_service_closes_after_the_calls_in_it(void **state)
     free(call.to);
 }
 
-TEST_MAIN(SCENE(a_service_closes_after_the_calls_in_it),
-          SCENE(threads_of_one_context_do_everything_at_once), SCENE(without_a_keeper_too))
+TEST_MAIN(SCENE(a_service_closes_after_its_running_calls_end),
+          SCENE(many_threads_use_one_context_at_once),
+          SCENE(many_threads_use_one_context_without_a_keeper))

@@ -4,18 +4,18 @@
 
 #include "transport/wake/wait.h"
 
-#define WAITING_CHECKS     32 /* between two moments in which another thread can get in */
+#define WAITING_CHECKS     32 /* checks before another thread may take the lock */
 #define WAITING_PAUSE_NSEC (100 * 1000LL)
-#define WAITING_STEPS      64 /* turns between two looks at the sockets, without a keeper */
+#define WAITING_STEPS      64 /* turns between two polls of the sockets, without a keeper */
 
-/* This thread is in the check between saying that it sleeps and sleeping: waits inside
- * of it do not sleep, for a thread can sleep on one bell only. */
+/* True while this thread runs the check between announcing that it sleeps and sleeping. Waits
+ * inside that check do not sleep, because a thread can sleep on one bell only. */
 static _Thread_local bool waiting_on_brink;
 
 int waiting_progress(struct ripc *ripc)
 {
     int moved = 0;
-    /* Looking at a transport may cost a system call: not where nobody is reached by it. */
+    /* Progress may cost a system call: skip transports that reach no peer. */
     for (unsigned i = 0; i < ripc->transport_count; i++)
         if (ripc->link_counts[i] && ripc->transports[i]->ops->progress)
             moved += ripc->transports[i]->ops->progress(ripc->transports[i]);
@@ -60,7 +60,8 @@ static inline int waiting_check_once(const struct waiting *waiting)
     return waiting->check(waiting->argument);
 }
 
-/* Sleeps until the bell rings, having looked once more after saying so. */
+/* Sleeps until the bell rings. Announces the sleep first and then checks once more, so that no
+ * event is missed. */
 static int waiting_sleep(struct ripc *ripc, struct doorbell *bell, const struct waiting *waiting,
                          nsec deadline)
 {
@@ -124,7 +125,7 @@ int waiting_longer(struct ripc *ripc, struct doorbell *bell, const struct waitin
             result = waiting_sleep(ripc, bell, waiting, deadline);
             if (result)
                 return result;
-            turn = 0; /* a context without a keeper looks at its sockets now */
+            turn = 0; /* a context without a keeper polls its sockets now */
             wait_start(&wait, ripc->spin, ripc->yield);
         }
     }

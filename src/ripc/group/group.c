@@ -21,7 +21,7 @@ static struct group *group_get(struct ripc_service *service, ripc_id id)
     return group;
 }
 
-/* A message to a group that the sender is in does not come back to it. */
+/* Lists the members. A message to a group does not come back to its sender. */
 static unsigned group_list(struct ripc_service *service, ripc_id id, ripc_id *members)
 {
     struct claim claims[GROUP_MEMBERS_MAX];
@@ -118,7 +118,7 @@ static int group_join(struct ripc_service *service, ripc_id id)
     int result = group_claim(service, group);
     group->joining = false;
     group->joined = result == 0;
-    if (result && !group->sent_to) { /* the id may be a service's, to which this one sends */
+    if (result && !group->sent_to) { /* the id may belong to a service to which this one sends */
         id_map_take(&service->groups, id);
         free(group);
     }

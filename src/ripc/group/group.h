@@ -1,7 +1,7 @@
 #pragma once
-/* group: an id that stands for many services. A member claims the group's id
- * beside its own; a sender keeps the list of members, and asks for it again
- * when a claim of the group came or went, or the list is old. */
+/* group: an id that represents many services. A member claims the group's id besides its own. A
+ * sender keeps a list of the members; it asks for the list again when a claim of the group has
+ * changed or the list is old. */
 
 #include "ripc/core/remote.h"
 
@@ -10,20 +10,20 @@
 struct group {
     ripc_id id;
     bool joined;     /* this service is a member */
-    bool joining;    /* ... or is about to be: a thread waits for the answer */
+    bool joining;    /* this service is joining: a thread waits for the answer */
     bool settled;    /* the name services have answered the claim ... */
-    int status;      /* ... with this */
+    int status;      /* ... with this status */
     bool sent_to;    /* the list below is kept */
-    nsec checked_at; /* 0: a claim came or went since */
+    nsec checked_at; /* 0: a claim has changed since */
     unsigned count;
     ripc_id members[GROUP_MEMBERS_MAX];
 };
 
-/* The group with that id that the service sends to; NULL if the id is no
- * group. Asks the name services when it does not know. */
+/* Returns the group with that id, for sending; NULL if the id is not a group. Asks the name
+ * services if necessary. */
 struct group *group_find(struct ripc_service *service, ripc_id id);
 
-/* A claim, perhaps of the group's id, was found or is gone. */
+/* A claim, perhaps of the group's id, was found or withdrawn. */
 void group_changed(struct ripc_service *service, const struct claim *claim);
 void group_announced(struct ripc_service *service, ripc_id id, int status);
 

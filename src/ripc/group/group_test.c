@@ -7,7 +7,7 @@
 
 #define MEMBERS 4
 
-static void all_members_get_it_but_the_sender(void **state)
+static void all_members_except_the_sender_get_the_message(void **state)
 {
     struct ripc *contexts[MEMBERS] = {0};
     struct ripc_service *members[MEMBERS];
@@ -28,7 +28,7 @@ static void all_members_get_it_but_the_sender(void **state)
     struct ripc_message message;
     assert_int_equal(ripc_receive(members[0], &message, 1, RIPC_NOW), -EAGAIN);
 
-    /* Who left gets nothing; who is left does. */
+    /* A member that left gets nothing; the remaining members do. */
     assert_int_equal(ripc_leave(members[3], 77), 0);
     assert_int_equal(ripc_leave(members[3], 77), -ENOENT);
     int64_t deadline = scene_deadline();
@@ -42,7 +42,7 @@ static void all_members_get_it_but_the_sender(void **state)
             scene_close(contexts[i]);
 }
 
-static void a_long_item_completes_when_all_have_it(void **state)
+static void a_long_item_completes_when_all_members_have_it(void **state)
 {
     struct ripc *contexts[3];
     struct ripc_service *members[3];
@@ -72,7 +72,7 @@ static void a_long_item_completes_when_all_have_it(void **state)
         scene_close(contexts[i]);
 }
 
-static void an_empty_group_is_nobody(void **state)
+static void a_send_to_an_empty_group_fails(void **state)
 {
     struct ripc *ripc = scene_open(NULL);
     struct ripc_service *service = scene_bind(ripc, 0);
@@ -83,8 +83,8 @@ static void an_empty_group_is_nobody(void **state)
     scene_close(ripc);
 }
 
-/* A join that failed changes nothing about the id: it is a service's, or nobody's. */
-static void an_id_that_could_not_be_joined_is_sent_to_as_before(void **state)
+/* A join that failed does not change who holds the id: a service, or no process. */
+static void a_failed_join_does_not_change_how_an_id_is_sent_to(void **state)
 {
     struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
     struct ripc_service *sender = scene_bind(here, 1), *server = scene_bind(there, 2);
@@ -103,7 +103,7 @@ static void an_id_that_could_not_be_joined_is_sent_to_as_before(void **state)
     scene_close(there);
 }
 
-static void a_group_is_found_after_a_send_that_found_nobody(void **state)
+static void a_group_is_found_after_an_earlier_send_found_none(void **state)
 {
     struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
     struct ripc_service *sender = scene_bind(here, 1), *member = scene_bind(there, 2);
@@ -117,7 +117,8 @@ static void a_group_is_found_after_a_send_that_found_nobody(void **state)
     scene_close(there);
 }
 
-TEST_MAIN(SCENE(all_members_get_it_but_the_sender), SCENE(a_long_item_completes_when_all_have_it),
-          SCENE(an_empty_group_is_nobody),
-          SCENE(an_id_that_could_not_be_joined_is_sent_to_as_before),
-          SCENE(a_group_is_found_after_a_send_that_found_nobody))
+TEST_MAIN(SCENE(all_members_except_the_sender_get_the_message),
+          SCENE(a_long_item_completes_when_all_members_have_it),
+          SCENE(a_send_to_an_empty_group_fails),
+          SCENE(a_failed_join_does_not_change_how_an_id_is_sent_to),
+          SCENE(a_group_is_found_after_an_earlier_send_found_none))

@@ -5,7 +5,7 @@
 
 struct watch {
     ripc_id id;
-    uint64_t context; /* of whoever has it; 0: nobody */
+    uint64_t context; /* of the holder; 0: the id is unclaimed */
     uint64_t incarnation;
 };
 
@@ -24,7 +24,7 @@ void watch_gone(struct ripc_service *service, const struct claim *claim)
 {
     struct watch *watch = id_map_get(&service->watches, claim->id);
     if (!watch || watch->context != claim->address.context ||
-        claim->incarnation < watch->incarnation) /* it was bound anew there */
+        claim->incarnation < watch->incarnation) /* the id was bound again there */
         return;
     watch->context = 0;
     service_tell(service, &(struct ripc_event){.kind = RIPC_DOWN, .id = claim->id});
@@ -49,7 +49,8 @@ static int watch_add(struct ripc_service *service, ripc_id id)
         return -ENOMEM;
     }
     watch->id = id;
-    names_ask(service->ripc->names, id); /* tells watch_found of what is known, too */
+    names_ask(service->ripc->names, id); /* this also calls watch_found with claims that are already
+                                          * known */
     return 0;
 }
 

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "ripc/core/waiting.h"
 
-#define GRANT_PIECE ((size_t)1 << 20) /* copied under the lock, between which others get in */
+#define GRANT_PIECE ((size_t)1 << 20) /* copied at a time; the lock is released in between */
 
 void grant_answered(struct peer *peer, struct control_words *words)
 {
@@ -61,7 +61,7 @@ void access_forget(struct peer *peer)
         id_map_fini(&peer->grants);
 }
 
-/* ---- getting hold of a grant ---- */
+/* ---- getting a grant ---- */
 
 struct asking {
     struct ripc_service *service;
@@ -84,7 +84,7 @@ static int asking_check_answered(void *argument)
     return asking->taken->answered;
 }
 
-/* The grant as its owner shows it to this process. */
+/* Gets the grant as its owner shows it to this process, asking the owner if necessary. */
 static int asking_take(struct asking *asking, struct peer *peer)
 {
     struct taken *taken = id_map_get(&peer->grants, asking->grant->key);
@@ -195,7 +195,7 @@ static void access_done(struct transfer *transfer, int status)
     doorbell_ring(&access->service->bell);
 }
 
-/* One piece; waits for it. */
+/* Moves one piece, and waits for it. */
 static int access_piece(struct access *access, struct transport_link *link, size_t at, size_t size,
                         struct region *region)
 {
@@ -209,7 +209,7 @@ static int access_piece(struct access *access, struct transport_link *link, size
                                                access->local + at, size, region, &access->transfer);
     if (result)
         return result == 1 ? 0 : result;
-    if (!access->done) /* the transfer is on the caller's stack: no deadline ends this */
+    if (!access->done) /* the transfer is on the caller's stack: no deadline may end this wait */
         waiting_until(access->service->ripc, &access->service->bell, access_check_done, access,
                       RIPC_FOREVER);
     return access->status;
@@ -252,7 +252,8 @@ static int grant_access(struct ripc_service *service, const struct ripc_grant *g
         .write = write,
     };
     lock_take(&service->ripc->lock);
-    service->waiters++; /* all of it: the service stays until the last piece is there */
+    service->waiters++; /* for the whole access: the service must not close before the last piece
+                         * has arrived */
     int result = taken_get(service, grant, deadline, &access.peer, &access.taken);
     if (result == 0) {
         result = access_move(&access);

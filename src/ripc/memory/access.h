@@ -1,6 +1,6 @@
 #pragma once
-/* access: reading and writing memory that a peer has granted us (ripc/memory/grant.h is
- * its owner's side). What the owner showed us is remembered with the peer. */
+/* access: reading and writing memory that a peer has granted us (ripc/memory/grant.h is the owner's
+ * side). The owner's answer is kept with the peer. */
 
 #include <stdatomic.h>
 
@@ -10,9 +10,10 @@
 struct taken {
     uint64_t key;
     bool answered;
-    bool revoked; /* the owner waits for us to say that we let go */
-    /* Revoked, or its owner died. Written under the context's lock, once; read by any thread
-     * without it. Relaxed: it says to stop, and nothing else is read by it. */
+    bool revoked; /* the owner waits for us to confirm */
+    /* The grant was revoked, or its owner died. Written once, under the context's lock; read by any
+     * thread without it. Relaxed, because it only tells the reader to stop; it carries no other
+     * data. */
     _Atomic bool lost;
     uint32_t uses; /* by taken_get */
     int status;
@@ -21,15 +22,15 @@ struct taken {
     struct remote_memory memory;
 };
 
-/* Waits for the way to the grant's owner and for its answer; with the lock held. The peer
- * and what it showed are there until taken_put, whatever happens to its process. */
+/* Waits for a connection to the grant's owner and for its answer; called with the lock held. The
+ * peer and the answer remain valid until taken_put, even if the peer's process dies. */
 int taken_get(struct ripc_service *service, const struct ripc_grant *grant, int64_t deadline,
               struct peer **peer, struct taken **taken);
 void taken_put(struct peer *peer, struct taken *taken);
 
-/* What the lifeline brings. */
+/* Handlers of control messages. */
 void grant_answered(struct peer *peer, struct control_words *words);
 void grant_revoked_by_peer(struct peer *peer, struct control_words *words);
 
-/* The peer died: what it gave is void. */
+/* The peer died: its grants are void. */
 void access_forget(struct peer *peer);

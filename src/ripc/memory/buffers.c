@@ -1,4 +1,5 @@
-/* buffers: the calls that lend memory which peers can reach, and enter the program's own. */
+/* buffers: the calls that allocate memory that peers can access, and that register the program's
+ * own memory. */
 #include "ripc/core/service.h"
 
 void *ripc_alloc(struct ripc *ripc, size_t size)

@@ -7,27 +7,28 @@
 
 #include "base/check.h"
 
-#define GRANT_HOLDERS_MAX 16 /* processes that have had the peer's id since it was given */
+#define GRANT_HOLDERS_MAX 16 /* processes that have held the peer's id so far */
 
-#define GHOSTS_MAX 1024 /* memory that is nobody's: a bound */
+#define GHOSTS_MAX 1024 /* a limit, because no program is responsible for this memory */
 #define GHOST_LIFE_NSEC                                                                            \
-    NSEC_PER_SEC /* what was on its way when its holder let go is here by then */
+    NSEC_PER_SEC /* writes that were under way when the holder confirmed have arrived by then */
 
-/* One that we gave. */
+/* A grant that we gave. */
 struct given {
     uint64_t key;
     struct ripc_service *service;
     ripc_id peer;
-    void *base; /* NULL: void, and freed by the thread that is revoking it */
+    void *base; /* NULL: void; the thread that is revoking the grant frees it */
     size_t size;
     uint32_t rights;
     bool revoking;
-    struct region *regions[CONTEXT_TRANSPORT_MAX]; /* its own, where hardware checks keys */
-    /* Memory of an own_file, mapped once more for those regions: there it stays what it is,
-     * whatever is put in its place. Base NULL: it was not needed. */
+    struct region *regions[CONTEXT_TRANSPORT_MAX]; /* of this grant, where hardware checks keys */
+    /* Memory of an own_file, mapped a second time for these regions. This mapping keeps the old
+     * pages when the file is replaced. Base NULL: not needed. */
     struct memfile alias;
-    nsec free_at;                            /* of a ghost that nobody holds any more */
-    struct peer *holders[GRANT_HOLDERS_MAX]; /* processes that asked for it; NULL: free */
+    nsec free_at;                            /* when to free a ghost without holders */
+    struct peer *holders[GRANT_HOLDERS_MAX]; /* processes that asked for the grant; NULL: free
+                                              * entry */
 };
 
 static void given_close(struct given *given)
@@ -40,7 +41,7 @@ static void given_close(struct given *given)
     memfile_close(&given->alias);
 }
 
-/* From here on nobody new gets it, and the memory is not in use by it. */
+/* From here on the grant is not given to further peers, and no longer uses the memory. */
 static void given_void(struct ripc *ripc, struct given *given)
 {
     id_map_take(&ripc->grants, given->key);
@@ -85,7 +86,7 @@ static int grant_give(struct ripc_service *service, ripc_id peer, void *base, si
     return 0;
 }
 
-/* Has that process the id that the grant is for? */
+/* Does that process hold the id for which the grant is? */
 static bool grant_peer_has(struct peer *peer, ripc_id id)
 {
     struct claim claims[4];
@@ -121,8 +122,8 @@ static int given_map(struct given *given, const struct extent *extent)
     return result;
 }
 
-/* On this host the slab is shared as a whole; a fabric gets a region of just
- * the granted bytes, with a key of its own, which dies with the grant. */
+/* On this host the whole slab is shared. A fabric gets a region of exactly the granted bytes, with
+ * a key of its own that becomes invalid with the grant. */
 static int given_region(struct ripc *ripc, struct given *given, unsigned index, void **piece,
                         struct region **region)
 {
@@ -204,12 +205,13 @@ static void ghost_let_go(struct ripc *ripc, struct given *ghost, const struct pe
     ghost->free_at = clock_after(GHOST_LIFE_NSEC);
     ripc->ghost_timer.fired = ghosts_fired;
     ripc->ghost_timer.owner = ripc;
-    /* Without room for it the next that goes, or the context's end, takes this one along. */
+    /* If the timer cannot be set, the next ghost that is released, or the end of the context, frees
+     * this one too. */
     if (!ripc->ghost_timer.slot)
         (void)!poller_set(ripc->poller, &ripc->ghost_timer, ghost->free_at);
 }
 
-/* Frees those that are due by then. */
+/* Frees the ghosts that are due. */
 static void ghosts_sweep(struct ripc *ripc, nsec now)
 {
     nsec next = NSEC_NEVER;
@@ -236,7 +238,7 @@ static void ghosts_fired(void *owner)
     ghosts_sweep(owner, clock_now());
 }
 
-/* Peers may still write to it, by hardware or by its like. */
+/* Keeps the grant as a ghost if peers may still write to its memory over a fabric. */
 static bool ghost_make(struct ripc *ripc, struct given *given)
 {
     return given->alias.base && given_is_held(given) && ripc->ghosts.count < GHOSTS_MAX &&
@@ -275,11 +277,11 @@ static int grant_revoke(struct ripc_service *service, uint64_t key, int64_t dead
     struct given *given = id_map_get(&ripc->grants, key);
     if (!given || given->service != service || given->revoking)
         return -ENOENT;
-    given->revoking = true; /* from here on nobody new gets it */
+    given->revoking = true; /* from here on the grant is not given to further peers */
     given_tell(given);
     int result = service_wait(service, revoke_check, given, deadline);
     if (result != 1 && given->base) {
-        given->revoking = false; /* it still stands: revoke it again */
+        given->revoking = false; /* the grant remains: revoke it again */
         return result;
     }
     given_free(ripc, given);
@@ -301,7 +303,8 @@ unsigned grants_of(const struct ripc *ripc, const void *base, size_t size)
     return count;
 }
 
-/* A holder that cannot even be told is cut off: it shall not go on as if it had it. */
+/* A holder to which the revocation cannot be sent is disconnected, so that it cannot continue to
+ * use the grant. */
 static void given_take_away(struct ripc *ripc, struct given *given)
 {
     struct control_words words = {.kind = CONTROL_GRANT_REVOKE, .number = given->key};
@@ -310,7 +313,7 @@ static void given_take_away(struct ripc *ripc, struct given *given)
             peer_answer(given->holders[i], &words);
     given_void(ripc, given);
     if (given->revoking)
-        doorbell_ring(&given->service->bell); /* who waits for the holders frees it */
+        doorbell_ring(&given->service->bell); /* the thread that waits for the holders frees it */
     else if (!ghost_make(ripc, given))
         given_free(ripc, given);
 }
@@ -344,7 +347,7 @@ void grants_forget(struct peer *peer)
         ghost_let_go(peer->ripc, given, peer);
 }
 
-/* Of one service, or (NULL) of all. */
+/* Drops the grants of one service, or (NULL) of all. */
 static void grants_drop_of(struct ripc *ripc, const struct ripc_service *service)
 {
     size_t cursor = 0;

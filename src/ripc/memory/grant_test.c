@@ -72,7 +72,7 @@ static void a_grant_is_for_one_peer_and_one_right(void **state)
     scene_close(here);
 }
 
-static void revoking_does_not_wait_for_the_dead(void **state)
+static void revoking_does_not_wait_for_dead_peers(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc *there = scene_open(NULL);
@@ -88,7 +88,7 @@ static void revoking_does_not_wait_for_the_dead(void **state)
     scene_close(here);
 }
 
-/* A service moves from process to process, and each keeps what it was shown of the memory. */
+/* A service moves from process to process, and each process keeps its view of the memory. */
 static void the_seventeenth_holder_is_refused(void **state)
 {
     enum { HOLDERS = 16 };
@@ -110,14 +110,14 @@ static void the_seventeenth_holder_is_refused(void **state)
     int64_t deadline = scene_deadline();
     int result;
     while ((result = ripc_read(next, &grant, 0, &byte, 1, scene_deadline())) == -EBUSY)
-        assert_true(ripc_now() < deadline); /* the owner may hear of the death later */
+        assert_true(ripc_now() < deadline); /* the owner may notice the death later */
     assert_int_equal(result, 0);
     for (unsigned i = 0; i <= HOLDERS; i++)
         scene_close(there[i]);
     scene_close(here);
 }
 
-static void a_grant_is_voided_by_its_own_service(void **state)
+static void a_grant_is_voided_only_by_its_own_service(void **state)
 {
     struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
     struct ripc_service *owner = scene_bind(here, 1), *beside = scene_bind(here, 3);
@@ -131,12 +131,13 @@ static void a_grant_is_voided_by_its_own_service(void **state)
     int64_t deadline = scene_deadline();
     int result;
     while ((result = ripc_read(peer, &grant, 0, &byte, 1, scene_deadline())) == 0)
-        assert_true(ripc_now() < deadline); /* the peer may hear of it later */
+        assert_true(ripc_now() < deadline); /* the peer may be notified later */
     assert_int_equal(result, -EACCES);
     scene_close(there);
     scene_close(here);
 }
 
 TEST_MAIN(SCENE(a_grant_serves_its_peer_until_it_is_revoked),
-          SCENE(a_grant_is_for_one_peer_and_one_right), SCENE(revoking_does_not_wait_for_the_dead),
-          SCENE(the_seventeenth_holder_is_refused), SCENE(a_grant_is_voided_by_its_own_service))
+          SCENE(a_grant_is_for_one_peer_and_one_right),
+          SCENE(revoking_does_not_wait_for_dead_peers), SCENE(the_seventeenth_holder_is_refused),
+          SCENE(a_grant_is_voided_only_by_its_own_service))

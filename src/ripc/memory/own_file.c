@@ -10,7 +10,7 @@
 #define OWN_FILE_LABEL         "weft-own-file"
 #define OWN_FILE_PATIENCE_NSEC NSEC_PER_SEC /* for transfers of ours from or to it */
 
-/* A new file with its pages. */
+/* Creates a file and reserves its pages. */
 static int own_file_memory(struct memfile *file, size_t size)
 {
     int result = memfile_open(file, OWN_FILE_LABEL, size);
@@ -40,7 +40,8 @@ int own_file_open(struct ripc *ripc, size_t size, struct own_file *own)
     return 0;
 }
 
-/* Transfers of ours that read or write it end by themselves, if only with their peer. */
+/* Waits for our transfers that read or write the file; they end at the latest when their peer
+ * dies. */
 static int own_file_rest(struct ripc *ripc, const struct own_file *own)
 {
     const struct extent *extent = pool_find(ripc->pool, own->base, own->size);
@@ -55,9 +56,10 @@ static int own_file_rest(struct ripc *ripc, const struct own_file *own)
     return 0;
 }
 
-/* The new memory is in place before anybody is told. That is early enough: whoever has
- * the old file has no other, and a fabric writes ours only under the lock or, with
- * hardware, through a registration of the old pages, which ends with the grant. */
+/* The new memory is in place before the holders are notified. That is early enough: a holder that
+ * has mapped the old file has no access to the new one, and a fabric writes into our memory only
+ * under the lock or, with hardware, through a registration of the old pages, which ends with the
+ * grant. */
 int own_file_renew(struct ripc *ripc, struct own_file *own, bool keep)
 {
     struct memfile fresh;

@@ -1,10 +1,10 @@
 #pragma once
-/* own_file: memory of ours in a file of its own, so that whoever is granted it is
- * granted nothing else. Its address never changes, but what lies behind it can be
- * replaced, so that nobody who had it before reaches it any more.
+/* own_file: memory of ours in a file of its own, so that a grant of it shares nothing else. Its
+ * address never changes, but the memory behind it can be replaced, so that earlier holders lose
+ * access.
  *
- * All calls take the context's lock; none is made with it held. It is closed before
- * its context. */
+ * All calls take the context's lock; do not call them with the lock held. Close the file before its
+ * context. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,14 +20,14 @@ struct own_file {
     struct memfile file;
 };
 
-/* Zeroed, and its pages are there: -ENOMEM where they would not be. Grants are made by
- * ripc_grant. */
+/* The memory is zeroed and its pages are reserved; -ENOMEM if there are not enough. Use ripc_grant
+ * to grant it. */
 MUST_CHECK int own_file_open(struct ripc *ripc, size_t size, struct own_file *own);
 
-/* The same address, other memory: zeroed, or (keep) with what it held. All grants of it
- * are void, whether their holders say so or not. Threads of ours that read it meanwhile
- * read either. On failure everything is as before: -ENOMEM; -EBUSY: transfers of ours that
- * use it did not end. */
+/* Replaces the memory at the same address: zeroed or, with `keep`, with the same content. All
+ * grants of it become void, whether their holders confirm or not. Threads of ours that read it
+ * during the call read the old or the new memory. On failure nothing changes: -ENOMEM; -EBUSY:
+ * transfers of ours that use the memory did not end. */
 MUST_CHECK int own_file_renew(struct ripc *ripc, struct own_file *own, bool keep);
 
-void own_file_close(struct ripc *ripc, struct own_file *own); /* grants are void */
+void own_file_close(struct ripc *ripc, struct own_file *own); /* its grants become void */

@@ -8,13 +8,13 @@
 #include "ripc/memory/access.h"
 #include "ripc/memory/grant.h"
 
-#define REACH_PATIENCE_NSEC (5 * NSEC_PER_SEC) /* for transfers to a peer that may stand still */
-#define REACH_STEPS         64 /* calls of reach_progress between looks at the sockets */
+#define REACH_PATIENCE_NSEC (5 * NSEC_PER_SEC) /* for transfers to a peer that may be hung */
+#define REACH_STEPS         64 /* calls of reach_progress between polls of the sockets */
 
 struct reach {
     struct ripc *ripc;
-    struct peer *peer;   /* used, and so is what it showed us */
-    struct taken *taken; /* its `lost` is ours */
+    struct peer *peer;   /* kept by taken_get, with its answer */
+    struct taken *taken; /* its `lost` also serves as ours */
     struct transport_link *link;
     struct mapping mapping; /* base NULL: not mapped */
     unsigned under_way;     /* transfers */
@@ -59,7 +59,7 @@ int reach_open(struct ripc_service *service, const struct ripc_grant *grant, int
         return -ENOMEM;
     reach->ripc = service->ripc;
     lock_take(&service->ripc->lock);
-    service->waiters++; /* it stays until we have what we wait for */
+    service->waiters++; /* keeps the service until the wait is over */
     int result = reach_take(reach, service, grant, deadline);
     service->waiters--;
     lock_drop(&service->ripc->lock);
@@ -70,8 +70,8 @@ int reach_open(struct ripc_service *service, const struct ripc_grant *grant, int
     return result;
 }
 
-/* A peer that takes nothing and does not die either is given up: its lifeline is cut,
- * and what is under way ends with that. */
+/* Waits for the transfers. A peer that accepts nothing but does not die either is given up: its
+ * lifeline is cut, which ends the transfers. */
 static void reach_finish(struct reach *reach)
 {
     nsec until = clock_after(REACH_PATIENCE_NSEC);
@@ -105,7 +105,7 @@ void reach_void(struct ripc_service *service, const struct ripc_grant *grant)
     lock_drop(&service->ripc->lock);
 }
 
-/* ---- what it is ---- */
+/* ---- properties ---- */
 
 void *reach_mapping(const struct reach *reach)
 {
@@ -130,7 +130,7 @@ bool reach_is_polled(const struct reach *reach)
 
 /* ---- transfers ---- */
 
-/* What is internal of a transfer under way: the reach, and the memory of ours that it uses. */
+/* Internal fields of a transfer under way: the reach, and the memory of ours that it uses. */
 enum { TRANSFER_REACH, TRANSFER_LOCAL };
 
 static void reach_done(struct transfer *transfer, int status)
@@ -143,7 +143,7 @@ static void reach_done(struct transfer *transfer, int status)
     transfer->done(transfer, status);
 }
 
-/* By a transport that needs to know our memory, and may need a while. */
+/* Starts a transfer by a transport that needs a region of our memory and completes later. */
 static int reach_start(struct reach *reach, uint64_t offset, void *local, size_t size, bool writing,
                        struct transfer *transfer)
 {
@@ -212,15 +212,16 @@ int reach_read(struct reach *reach, uint64_t offset, void *local, size_t size,
     return result;
 }
 
-/* ---- waiting for what peers write ---- */
+/* ---- waiting for writes of peers ---- */
 
 int reach_progress(struct ripc *ripc)
 {
     int moved = 0;
-    /* Who has the lock moves things himself, or is soon done. */
+    /* A thread that has the lock makes progress itself, or is done soon. */
     if (atomic_load_explicit(&ripc->moved_links, memory_order_relaxed) && lock_try(&ripc->lock)) {
         moved = waiting_progress(ripc);
-        waiting_give_way(ripc); /* who calls this in a loop would keep the keeper out */
+        waiting_give_way(ripc); /* a caller that loops would otherwise keep the keeper from the
+                                 * lock */
         lock_drop(&ripc->lock);
     }
     if (ripc->manual &&

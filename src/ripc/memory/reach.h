@@ -1,13 +1,13 @@
 #pragma once
-/* reach: what layers above need to share memory with a peer for good, where
- * ripc_read and ripc_write would look everything up again for each word.
+/* reach: permanent access to granted memory of a peer, for layers above. ripc_read and ripc_write
+ * would look everything up again for each word.
  *
- * A *reach* is granted memory of a peer, kept at hand: mapped where that is possible,
- * else moved by transfers. Memory of ours that is granted alone is in ripc/memory/own_file.h.
+ * A *reach* is granted memory of a peer, kept accessible: mapped where possible, else accessed by
+ * transfers. Memory of ours that is granted by itself is in ripc/memory/own_file.h.
  *
- * All calls take the context's lock; none is made with it held. Callbacks of
- * transfers come with it held, from any thread: they note what happened and return.
- * Whatever was opened here is closed before its context. */
+ * All calls take the context's lock; do not call them with the lock held. Callbacks of transfers
+ * come with the lock held, from any thread: they may only note what happened. Close everything that
+ * was opened here before its context. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,60 +18,60 @@
 #include "transport/transport.h"
 #include "transport/wake/doorbell.h"
 
-/* ---- grants of ours ---- */
+/* ---- our grants ---- */
 
-/* A grant that we gave is void at once, whether its holder says so or not. One that is not
- * known (any more) is nothing. */
+/* Voids a grant of ours at once, whether its holder confirms or not. A grant that does not exist
+ * (any more) is ignored. */
 void reach_void(struct ripc_service *service, const struct ripc_grant *grant);
 
 /* ---- memory of a peer ---- */
 
 struct reach;
 
-/* Waits for the way and for the owner's answer. As ripc_read. The grant's owner
- * may die at any time: the reach stays, and what is mapped can still be read. */
+/* Waits for the connection and for the owner's answer. Errors as for ripc_read. The owner may die
+ * at any time: the reach remains, and a mapping can still be read. */
 MUST_CHECK int reach_open(struct ripc_service *service, const struct ripc_grant *grant,
                           int64_t deadline, struct reach **reach);
 
-/* Transfers under way complete first, with -EPIPE if need be: from a peer that stands still
- * we part after some seconds. The mapping is gone. */
+/* Waits for transfers under way, which fail with -EPIPE if necessary: a hung peer is disconnected
+ * after some seconds. Unmaps the memory. */
 void reach_close(struct reach *reach);
 
-/* Where it is mapped, or NULL; it stays until reach_close. */
+/* Returns where the memory is mapped, or NULL; valid until reach_close. */
 void *reach_mapping(const struct reach *reach);
 size_t reach_size(const struct reach *reach);
 
-/* Has the peer died, or taken the grant back? Looks at one word, takes no lock. From then on
- * what is mapped is nobody else's to see, transfers are refused, and the one thing left to do
- * is reach_close, which an owner that revokes waits for. */
+/* Has the peer died or revoked the grant? Reads one word and takes no lock. From then on other
+ * processes no longer see what is written to the mapping, transfers are refused, and the only thing
+ * left to do is reach_close, for which a revoking owner waits. */
 bool reach_is_lost(const struct reach *reach);
 
-/* Would the peer's processor have to look for what we write (1), does the hardware place
- * it unseen (0)? Of those that are not mapped. */
+/* For a reach that is not mapped: true if the peer's processor has to poll for what we write, false
+ * if the hardware places it without the processor. */
 bool reach_is_polled(const struct reach *reach);
 
-/* A transfer, never waiting. 1: done (done is not called); 0: done() will be called
- * with 0 or a negative errno; else an error. `local` lies in memory of ripc_alloc or
- * an own_file, until then. Writes of at most REACH_WRITE_MAX bytes are seen by the peer in the
- * order in which they were started, light ones (struct transfer) among others. */
+/* Starts a transfer; never waits. 1: done (done() is not called); 0: done() will be called with 0
+ * or a negative errno; else an error. `local` is in memory of ripc_alloc or of an own_file, and
+ * must stay valid until then. The peer sees writes of at most REACH_WRITE_MAX bytes in the order in
+ * which they were started, including light ones (struct transfer). */
 #define REACH_WRITE_MAX TRANSFER_ORDERED_MAX
 int reach_write(struct reach *reach, uint64_t offset, const void *local, size_t size,
                 struct transfer *transfer);
 int reach_read(struct reach *reach, uint64_t offset, void *local, size_t size,
                struct transfer *transfer);
 
-/* ---- waiting for what peers write ---- */
+/* ---- waiting for writes of peers ---- */
 
-/* Moves what does not move by itself; cheap where nothing has to be moved. */
+/* Lets transports that need it make progress; cheap where none does. */
 int reach_progress(struct ripc *ripc);
 
-/* Does somebody have to call reach_progress for writes of peers to arrive? */
+/* Must reach_progress be called for writes of peers to arrive? */
 bool reach_needs_progress(struct ripc *ripc);
 
-/* After doorbell_prepare, before the last look: what arrives rings from now on. */
+/* Call after doorbell_prepare and before the last check: from now on everything that arrives rings
+ * the bell. */
 void reach_arm(struct ripc *ripc);
 
-/* Bells that are rung when a transport that is polled may have placed something,
- * found by the keeper. */
+/* Bells that the keeper rings when a polled transport may have placed something. */
 void reach_bell_add(struct ripc *ripc, struct doorbell *bell);
 void reach_bell_remove(struct ripc *ripc, struct doorbell *bell);

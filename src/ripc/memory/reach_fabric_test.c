@@ -10,14 +10,14 @@
 #include "ripc/memory/reach_pair.h"
 #include "transport/wake/thread.h"
 
-/* libfabric loses a few connections that were never made. */
+/* libfabric leaks a few connections that were never established. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libfabric.so\n";
 }
 
-/* It is not built for ThreadSanitizer, which does not see its locks. */
+/* libfabric is not built for ThreadSanitizer, which therefore does not see its locks. */
 __attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {
@@ -30,8 +30,8 @@ static const struct ripc_config fabric = {
     .address = "127.0.0.1",
 };
 
-/* A transfer, and what became of it. The callback comes from any thread, with the lock
- * held: release carries the status to who acquires `done`. */
+/* A transfer and its result. The callback comes from any thread, with the lock held: release
+ * carries the status to the thread that acquires `done`. */
 struct moving {
     struct transfer transfer;
     int status;
@@ -68,7 +68,7 @@ static int write_now(struct reach_pair *pair, struct reach *reach, uint64_t offs
     return result ? result : moving_wait(pair->there, &moving);
 }
 
-static void transfers_go_both_ways(void **state)
+static void a_peer_writes_and_reads_granted_memory(void **state)
 {
     struct reach_pair pair;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
@@ -88,7 +88,7 @@ static void transfers_go_both_ways(void **state)
     assert_true(result == 0 || result == 1);
     assert_int_equal(result ? 0 : moving_wait(pair.there, &reading), 0);
     assert_int_equal(local[5], 200);
-    assert_ptr_equal(reading.transfer.done, note_done); /* the same can be used again */
+    assert_ptr_equal(reading.transfer.done, note_done); /* the transfer can be used again */
     struct moving none = moving_make();
     assert_int_equal(reach_write(reach, ROW - 1, local, 2, &none.transfer), -ERANGE);
     assert_int_equal(reach_write(reach, 0, foreign, 8, &none.transfer), -EFAULT);
@@ -99,8 +99,9 @@ static void transfers_go_both_ways(void **state)
     pair_close(&pair);
 }
 
-/* The owner maps what it grants once more, and a program may grant more than it may have open. */
-static void a_grant_keeps_no_descriptor(void **state)
+/* The owner maps granted memory a second time, but a program may grant more memory than it may have
+ * open files. */
+static void a_grant_uses_no_descriptor(void **state)
 {
     struct reach_pair pair;
     struct ripc_grant grant;
@@ -108,7 +109,8 @@ static void a_grant_keeps_no_descriptor(void **state)
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
     struct reach *reach = pair_reach(&pair);
     uint64_t *word = ripc_alloc(pair.there, sizeof *word);
-    assert_int_equal(write_now(&pair, reach, 0, word, sizeof *word), 0); /* all is connected */
+    assert_int_equal(write_now(&pair, reach, 0, word, sizeof *word), 0); /* everything is connected
+                                                                          * now */
     unsigned before = scratch_descriptors();
     assert_int_equal(ripc_grant(pair.owner, 2, pair.own.base, ROW, RIPC_WRITE, &grant), 0);
     assert_int_equal(reach_open(pair.peer, &grant, scene_deadline(), &more), 0);
@@ -149,12 +151,12 @@ static void memory_of_a_refused_transfer_can_be_freed(void **state)
     pair_close(&pair);
 }
 
-/* The owner watches the word that all of them go to; larger transfers go between them. */
+/* The owner watches the word to which all small writes go; larger transfers run between them. */
 struct growing {
     const _Atomic uint64_t *word;
     struct ripc *ripc;
     uint64_t last;
-    bool fell; /* after the end */
+    bool fell; /* valid after the end */
 };
 
 static void *watch_growth(void *argument)
@@ -220,8 +222,8 @@ static void small_writes_are_seen_in_order_under_load(void **state)
 
 /* ---- sleeping until a peer has written ---- */
 
-/* Bells of this program have no safety timeout (main): a sleeper that is not woken sees nothing. It
- * stays behind then, so all of this is static. */
+/* Bells of this program have no safety timeout (see main): a sleeper that is not woken never
+ * returns. It then continues to use this struct, so the struct is static. */
 struct sleeping {
     struct ripc *ripc;
     const _Atomic uint64_t *word;
@@ -231,7 +233,7 @@ struct sleeping {
     _Atomic uint64_t naps; /* sleeps that ended; written by the sleeper, release */
 };
 
-/* As a detector does: look, and sleep when there is nothing new. */
+/* Like a detector: checks, and sleeps when there is nothing new. */
 static void *sleep_on_bell(void *argument)
 {
     struct sleeping *sleeping = argument;
@@ -284,8 +286,8 @@ static void sleeping_end(struct sleeping *sleeping, struct thread *thread)
     doorbell_close(&sleeping->bell);
 }
 
-/* Writes only, no message: nothing but the bell tells the sleeper. */
-static void a_write_wakes_who_sleeps(void **state)
+/* Only writes, no messages: nothing but the bell wakes the sleeper. */
+static void a_write_wakes_a_sleeping_owner(void **state)
 {
     enum { COUNT = 100 };
     struct reach_pair pair;
@@ -297,7 +299,7 @@ static void a_write_wakes_who_sleeps(void **state)
     uint64_t *word = ripc_alloc(pair.there, sizeof *word);
     for (uint64_t i = 1; i <= COUNT; i++) {
         *word = i;
-        usleep(i % 10 ? 500 : 3000); /* awake still, or asleep */
+        usleep(i % 10 ? 500 : 3000); /* still awake, or asleep */
         assert_int_equal(write_now(&pair, reach, 0, word, sizeof *word), 0);
         wait_until_seen(&sleeping, i);
     }
@@ -306,8 +308,7 @@ static void a_write_wakes_who_sleeps(void **state)
     pair_close(&pair);
 }
 
-/* The same, when threads of the owner look at the fabric, too, and may be the ones
- * that place what was written. */
+/* The same while other threads of the owner also poll the fabric and may place what was written. */
 static void *poll_on(void *argument)
 {
     struct sleeping *sleeping = argument;
@@ -319,7 +320,7 @@ static void *poll_on(void *argument)
     return NULL;
 }
 
-static void a_write_that_another_thread_placed_wakes_who_sleeps(void **state)
+static void a_write_placed_by_another_thread_wakes_a_sleeping_owner(void **state)
 {
     enum { COUNT = 60 };
     struct reach_pair pair;
@@ -341,7 +342,7 @@ static void a_write_that_another_thread_placed_wakes_who_sleeps(void **state)
     pair_close(&pair);
 }
 
-/* Does it sleep on while the fabric is looked at, and nothing comes? */
+/* Does it stay asleep while the fabric is polled and nothing comes? */
 static bool sleeps_on(struct sleeping *sleeping)
 {
     for (int64_t end = scene_deadline(); !doorbell_is_slept_on(&sleeping->bell);)
@@ -353,8 +354,8 @@ static bool sleeps_on(struct sleeping *sleeping)
            doorbell_is_slept_on(&sleeping->bell);
 }
 
-/* What is left over from the beginning may wake it a few times. */
-static void nobody_is_woken_for_nothing(void **state)
+/* Remaining traffic from the start may wake it a few times. */
+static void polling_without_new_data_wakes_no_sleeper(void **state)
 {
     enum { TRIES = 50 };
     struct reach_pair pair;
@@ -373,12 +374,12 @@ static void nobody_is_woken_for_nothing(void **state)
 
 /* ---- ends ---- */
 
-static void transfers_end_with_their_peer(void **state)
+static void transfers_fail_when_their_peer_dies(void **state)
 {
     int ready[2];
     assert_int_equal(pipe(ready), 0);
     pid_t child = fork();
-    if (child == 0) { /* owns the memory, says where it is, and stands still */
+    if (child == 0) { /* owns the memory, passes its grant on and waits */
         struct ripc *ripc = scene_open(&fabric);
         struct ripc_service *service = scene_bind(ripc, 1);
         struct own_file own;
@@ -399,13 +400,13 @@ static void transfers_end_with_their_peer(void **state)
     uint64_t *word = ripc_alloc(pair.there, sizeof *word);
     assert_int_equal(write_now(&pair, reach, 0, word, sizeof *word), 0);
     kill(child, SIGSTOP);
-    assert_int_equal(waitpid(child, NULL, WUNTRACED), child); /* all of it stands */
+    assert_int_equal(waitpid(child, NULL, WUNTRACED), child); /* all its threads are stopped */
     struct moving moves[50];
     for (unsigned i = 0; i < 50; i++) {
         moves[i] = moving_make();
         assert_int_equal(reach_write(reach, 0, word, sizeof *word, &moves[i].transfer), 0);
     }
-    assert_int_equal(ripc_free(pair.there, word), -EBUSY); /* until they are done */
+    assert_int_equal(ripc_free(pair.there, word), -EBUSY); /* until the transfers are done */
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     for (unsigned i = 0; i < 50; i++)
@@ -416,10 +417,10 @@ static void transfers_end_with_their_peer(void **state)
     reach_close(reach);
     assert_int_equal(ripc_free(pair.there, word), 0);
     scene_close(pair.there);
-    assert_true(ripc_clean("default") >= 0); /* the dead left its socket */
+    assert_true(ripc_clean("default") >= 0); /* the dead process left its socket */
 }
 
-static void renewed_memory_is_out_of_reach(void **state)
+static void renewed_memory_is_inaccessible_by_old_grants(void **state)
 {
     struct reach_pair pair;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
@@ -443,13 +444,13 @@ static void renewed_memory_is_out_of_reach(void **state)
     pair_close(&pair);
 }
 
-/* ---- taken away while it is written to ---- */
+/* ---- voided while it is written to ---- */
 
 struct storming {
     struct ripc *ripc;
     struct reach *reach;
     uint64_t *word;
-    int status; /* what ended it; after the end */
+    int status; /* the error that ended it; valid after the end */
 };
 
 static void *storm(void *argument)
@@ -469,8 +470,8 @@ static void *storm(void *argument)
     return NULL;
 }
 
-/* What still comes goes nowhere, and costs nobody his connection: other things go over it. */
-static void renewing_under_writes_ends_them(void **state)
+/* Late writes change nothing and break no connection: others use the connection too. */
+static void renewing_memory_ends_concurrent_writes(void **state)
 {
     struct reach_pair pair;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
@@ -511,14 +512,14 @@ static unsigned count_mappings(void)
     return count;
 }
 
-/* What is kept for those who still write is kept for a while only. */
-static void what_was_taken_away_is_freed_in_time(void **state)
+/* Memory kept for late writers is kept only for a while. */
+static void voided_memory_is_freed_after_a_while(void **state)
 {
     struct reach_pair pair;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
     struct reach *reach = pair_reach(&pair);
     assert_int_equal(own_file_renew(pair.here, &pair.own, true), 0);
-    assert_int_equal(count_mappings(), 2); /* the new, and the old for who has it */
+    assert_int_equal(count_mappings(), 2); /* the new one, and the old one for the holder */
     reach_close(reach);
     for (int64_t end = scene_deadline(); count_mappings() > 1; usleep(10000))
         assert_true(ripc_now() < end);
@@ -526,7 +527,7 @@ static void what_was_taken_away_is_freed_in_time(void **state)
     assert_int_equal(count_mappings(), 0);
 }
 
-/* Only calls move anything; the owner's are made by a thread. */
+/* Without a keeper only calls make progress; a thread makes those of the owner. */
 static void *serve(void *argument)
 {
     struct sleeping *serving = argument;
@@ -535,7 +536,7 @@ static void *serve(void *argument)
     return NULL;
 }
 
-static void contexts_without_a_keeper_work_too(void **state)
+static void a_reach_works_without_a_keeper(void **state)
 {
     struct ripc_config manual = fabric;
     manual.flags = RIPC_MANUAL;
@@ -573,23 +574,23 @@ int main(void)
         ripc_close(ripc, RIPC_NOW);
     rmdir(folder);
     if (!there) {
-        puts("1..0 # SKIP no libfabric, or no provider tcp");
+        puts("1..0 # SKIP libfabric or its provider tcp is not installed");
         return 0;
     }
     atomic_store(&doorbell_nap, NSEC_NEVER);
     const struct CMUnitTest tests[] = {
-        SCENE(transfers_go_both_ways),
-        SCENE(a_grant_keeps_no_descriptor),
+        SCENE(a_peer_writes_and_reads_granted_memory),
+        SCENE(a_grant_uses_no_descriptor),
         SCENE(memory_of_a_refused_transfer_can_be_freed),
         SCENE(small_writes_are_seen_in_order_under_load),
-        SCENE(a_write_wakes_who_sleeps),
-        SCENE(a_write_that_another_thread_placed_wakes_who_sleeps),
-        SCENE(nobody_is_woken_for_nothing),
-        SCENE(transfers_end_with_their_peer),
-        SCENE(renewed_memory_is_out_of_reach),
-        SCENE(renewing_under_writes_ends_them),
-        SCENE(what_was_taken_away_is_freed_in_time),
-        SCENE(contexts_without_a_keeper_work_too),
+        SCENE(a_write_wakes_a_sleeping_owner),
+        SCENE(a_write_placed_by_another_thread_wakes_a_sleeping_owner),
+        SCENE(polling_without_new_data_wakes_no_sleeper),
+        SCENE(transfers_fail_when_their_peer_dies),
+        SCENE(renewed_memory_is_inaccessible_by_old_grants),
+        SCENE(renewing_memory_ends_concurrent_writes),
+        SCENE(voided_memory_is_freed_after_a_while),
+        SCENE(a_reach_works_without_a_keeper),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 #pragma once
-/* reach_pair: what tests of reach begin with. */
+/* reach_pair: the setup of tests of reach. */
 
 #include <errno.h>
 
@@ -9,7 +9,7 @@
 
 #define ROW 8192 /* bytes: two pages */
 
-/* An owner of memory and a peer that reaches it, each in a context of its own. */
+/* An owner of memory and a peer that accesses it, each in a context of its own. */
 struct reach_pair {
     struct ripc *here, *there;
     struct ripc_service *owner, *peer;

@@ -15,7 +15,7 @@
 
 /* ---- shared memory ---- */
 
-static void what_is_written_there_is_seen_here(void **state)
+static void writes_of_a_peer_are_seen_by_the_owner(void **state)
 {
     struct reach_pair pair;
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
@@ -51,7 +51,7 @@ static void what_is_written_there_is_seen_here(void **state)
     pair_close(&pair);
 }
 
-/* A grantee has a file that holds nothing else. */
+/* The peer's file contains nothing else. */
 static void only_the_granted_memory_is_shared(void **state)
 {
     struct reach_pair pair;
@@ -74,7 +74,7 @@ static void only_the_granted_memory_is_shared(void **state)
     pair_close(&pair);
 }
 
-static void a_right_that_was_not_given_is_refused(void **state)
+static void an_access_without_the_right_is_refused(void **state)
 {
     struct reach_pair pair;
     pair_open(&pair, NULL, RIPC_READ);
@@ -87,10 +87,10 @@ static void a_right_that_was_not_given_is_refused(void **state)
     assert_int_equal(reach_write(reach, 7, &byte, 1, &transfer), -EACCES);
     assert_int_equal(reach_read(reach, 7, &byte, 1, &transfer), 1);
     assert_int_equal(byte, 77);
-    /* The mapping itself does not let a mistake through: the process would be ended by it. */
+    /* The mapping itself prevents mistakes: writing would kill the process. */
     pid_t child = fork();
     if (child == 0) {
-        signal(SIGSEGV, SIG_DFL); /* the test's own would go on with the next one */
+        signal(SIGSEGV, SIG_DFL); /* the handler of the test would continue with the next test */
         *(volatile uint8_t *)(uintptr_t)(mapped + 7) = 1;
         _exit(0);
     }
@@ -113,7 +113,7 @@ static void a_right_that_was_not_given_is_refused(void **state)
     pair_close(&pair);
 }
 
-static void the_dead_can_still_be_read(void **state)
+static void memory_of_a_dead_peer_can_still_be_read(void **state)
 {
     struct reach_pair pair;
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
@@ -129,15 +129,15 @@ static void the_dead_can_still_be_read(void **state)
         assert_int_equal(mapped[i], 42);
     assert_int_equal(reach_write(reach, 0, &byte, 1, &transfer), -EACCES);
     assert_int_equal(reach_size(reach), ROW);
-    /* The service may go first. */
+    /* The service may be unbound first. */
     assert_int_equal(ripc_unbind(pair.peer), 0);
     assert_int_equal(mapped[ROW - 1], 42);
     reach_close(reach);
     scene_close(pair.there);
 }
 
-/* Nothing was revoked: the peer is just gone. */
-static void a_lost_peer_is_not_written_to(void **state)
+/* Nothing was revoked; only the connection is lost. */
+static void transfers_to_a_lost_peer_are_refused(void **state)
 {
     struct reach_pair pair;
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
@@ -167,7 +167,7 @@ static void revoking_waits_until_the_reach_is_closed(void **state)
     assert_int_equal(ripc_revoke(pair.owner, &pair.grant, ripc_after(SCENE_SECOND / 50)),
                      -ETIMEDOUT);
     wait_until_lost(pair.there, reach);
-    assert_int_equal(mapped[3], 3); /* it is there, though we shall not use it any more */
+    assert_int_equal(mapped[3], 3); /* still mapped, although it must not be used any more */
     assert_int_equal(reach_write(reach, 3, "x", 1, &transfer), -EACCES);
     assert_int_equal(reach_open(pair.peer, &pair.grant, scene_deadline(), &again), -EACCES);
     reach_close(reach);
@@ -181,7 +181,7 @@ static void revoking_waits_until_the_reach_is_closed(void **state)
 struct watching {
     const _Atomic uint64_t *word;
     _Atomic bool stop;
-    uint64_t looks, changes; /* after the end */
+    uint64_t looks, changes; /* valid after the end */
 };
 
 static void *watch(void *argument)
@@ -198,7 +198,7 @@ static void *watch(void *argument)
     return NULL;
 }
 
-static void renewed_memory_is_out_of_reach_of_whoever_had_it(void **state)
+static void renewed_memory_is_inaccessible_to_its_earlier_holder(void **state)
 {
     struct reach_pair pair;
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
@@ -240,8 +240,8 @@ static void revoke_patiently(void *argument)
     assert_int_equal(ripc_revoke(pair->owner, &pair->grant, RIPC_FOREVER), 0);
 }
 
-/* A revoke that waits meanwhile ends: there is nothing left to revoke. */
-static void renewing_ends_a_revoke_that_waits(void **state)
+/* A waiting revoke ends when there is nothing left to revoke. */
+static void renewing_ends_a_waiting_revoke(void **state)
 {
     static struct reach_pair pair;
     static struct sleeper sleeper;
@@ -256,20 +256,20 @@ static void renewing_ends_a_revoke_that_waits(void **state)
     pair_close(&pair);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+static void impossible_sizes_are_refused(void **state)
 {
     struct ripc *ripc = scene_open(NULL);
     struct own_file own;
     assert_int_equal(own_file_open(ripc, 0, &own), -EINVAL);
     assert_int_equal(own_file_open(ripc, (size_t)1 << 46, &own), -ENOMEM);
     assert_null(own.base);
-    own_file_close(ripc, &own); /* harmless */
+    own_file_close(ripc, &own); /* has no effect */
     scene_close(ripc);
 }
 
 /* ---- closing in any order ---- */
 
-static void everything_may_end_in_any_order(void **state)
+static void memory_reaches_and_services_may_close_in_any_order(void **state)
 {
     for (unsigned order = 0; order < 3; order++) {
         struct reach_pair pair;
@@ -285,7 +285,7 @@ static void everything_may_end_in_any_order(void **state)
             reach_close(second);
             assert_int_equal(mapped[9], 9);
             reach_close(reach);
-        } else if (order == 1) { /* the service that gave it first */
+        } else if (order == 1) { /* the granting service first */
             assert_int_equal(ripc_unbind(pair.owner), 0);
             wait_until_lost(pair.there, second);
             assert_int_equal(mapped[9], 9);
@@ -299,11 +299,11 @@ static void everything_may_end_in_any_order(void **state)
     }
 }
 
-static void contexts_without_a_keeper_work_too(void **state)
+static void a_reach_works_without_a_keeper(void **state)
 {
     struct ripc_config config = {.flags = RIPC_MANUAL};
     struct reach_pair pair;
-    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE); /* the owner has one: somebody must answer */
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE); /* the owner has a keeper, which answers */
     struct ripc *manual = scene_open(&config);
     struct ripc_service *service = scene_bind(manual, 5);
     struct ripc_grant grant;
@@ -328,8 +328,8 @@ static void renew(void *argument)
     assert_int_equal(own_file_renew(pair->here, &pair->own, true), 0);
 }
 
-/* A message of ours is read from it. */
-static void memory_in_use_is_renewed_later_or_not(void **state)
+/* A message of ours is being read from the memory. */
+static void memory_in_use_is_renewed_later_or_refused(void **state)
 {
     static struct reach_pair pair;
     static struct sleeper sleeper;
@@ -342,14 +342,14 @@ static void memory_in_use_is_renewed_later_or_not(void **state)
     struct ripc_message message = scene_receive(pair.peer);
     assert_int_equal(own_file_renew(pair.here, &pair.own, true), -EBUSY);
     sleeper_begin(&sleeper, renew, &pair);
-    clock_nap(20 * 1000 * 1000); /* it waits by now, mostly */
+    clock_nap(20 * 1000 * 1000); /* by now it usually waits */
     ripc_release(&message);
     assert_int_equal(ripc_wait(pair.owner, operation, scene_deadline()), -ENOBUFS);
     sleeper_assert_woken(&sleeper);
     pair_close(&pair);
 }
 
-static void memory_is_kept_if_there_is_none_to_replace_it(void **state)
+static void a_failed_renewal_keeps_the_old_memory(void **state)
 {
     struct reach_pair pair;
     struct rlimit limit, none;
@@ -366,11 +366,14 @@ static void memory_is_kept_if_there_is_none_to_replace_it(void **state)
     pair_close(&pair);
 }
 
-TEST_MAIN(SCENE(memory_in_use_is_renewed_later_or_not),
-          SCENE(memory_is_kept_if_there_is_none_to_replace_it),
-          SCENE(what_is_written_there_is_seen_here), SCENE(only_the_granted_memory_is_shared),
-          SCENE(a_right_that_was_not_given_is_refused), SCENE(the_dead_can_still_be_read),
-          SCENE(a_lost_peer_is_not_written_to), SCENE(revoking_waits_until_the_reach_is_closed),
-          SCENE(renewed_memory_is_out_of_reach_of_whoever_had_it),
-          SCENE(renewing_ends_a_revoke_that_waits), SCENE(what_does_not_fit_is_refused),
-          SCENE(everything_may_end_in_any_order), SCENE(contexts_without_a_keeper_work_too))
+TEST_MAIN(SCENE(memory_in_use_is_renewed_later_or_refused),
+          SCENE(a_failed_renewal_keeps_the_old_memory),
+          SCENE(writes_of_a_peer_are_seen_by_the_owner), SCENE(only_the_granted_memory_is_shared),
+          SCENE(an_access_without_the_right_is_refused),
+          SCENE(memory_of_a_dead_peer_can_still_be_read),
+          SCENE(transfers_to_a_lost_peer_are_refused),
+          SCENE(revoking_waits_until_the_reach_is_closed),
+          SCENE(renewed_memory_is_inaccessible_to_its_earlier_holder),
+          SCENE(renewing_ends_a_waiting_revoke), SCENE(impossible_sizes_are_refused),
+          SCENE(memory_reaches_and_services_may_close_in_any_order),
+          SCENE(a_reach_works_without_a_keeper))

@@ -28,8 +28,7 @@ struct arrival *arrival_of_pipe(struct peer *peer, uint64_t pipe)
     return NULL;
 }
 
-/* A pipe holds a descriptor of ours: no peer gets more than its share of what
- * we may have. */
+/* A pipe uses one of our descriptors: no peer gets more than its share of them. */
 static unsigned arrivals_max(void)
 {
     struct rlimit limit;
@@ -76,7 +75,7 @@ static int arrival_new(struct peer *peer, struct control_words *words, struct pa
     list_append(&peer->arrivals, &arrival->peer_node);
     service->arrival_count++;
     peer->arrival_count++;
-    doorbell_ring(&service->bell); /* frames may be there already */
+    doorbell_ring(&service->bell); /* frames may have arrived already */
     return 0;
 }
 

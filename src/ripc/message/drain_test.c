@@ -1,5 +1,5 @@
-/* drain: a program that ends right after it sent takes nothing along. The program is a process of
- * its own; it is started before there are threads, and told when to begin. */
+/* drain: messages of a program that ends right after sending still arrive. The program is a
+ * separate process; it is started before there are threads, and waits for the signal to begin. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "transport/routed/relay_scene.h"
 
 #define SERVER 42
-#define FEW    8   /* less than any window: nobody has to take one before the next is sent */
-#define MANY   300 /* more than any */
+#define FEW    8   /* less than any window: can be sent without the receiver taking any */
+#define MANY   300 /* more than any window */
 
 struct program {
     pid_t pid;
-    int go;     /* a byte to begin */
-    int spoken; /* a byte by the program */
+    int go;     /* a byte tells the program to begin */
+    int spoken; /* a byte from the program */
 };
 
 struct process {
@@ -66,7 +66,7 @@ static void program_end(const struct program *program, int wanted)
     close(program->spoken);
 }
 
-/* ---- who sends and ends ---- */
+/* ---- programs that send and end ---- */
 
 static void send_all(const struct ripc_config *config, uint32_t count, bool unbind)
 {
@@ -109,8 +109,8 @@ static void take(struct ripc_service *server, uint32_t count)
     assert_int_equal(ripc_receive(server, &message, 1, RIPC_NOW), -EAGAIN);
 }
 
-/* The receiver looks at nothing before the sender is gone; its library does, or (late) it does so
- * itself, now and then. */
+/* The receiver takes no message before the sender has ended. Its library handles what arrives, or
+ * (late) the receiver itself calls ripc_progress now and then. */
 static void few_arrive(struct program *program, const struct ripc_config *config)
 {
     struct timespec nap = {.tv_nsec = 3000 * 1000};
@@ -139,7 +139,7 @@ static void many_arrive(struct program *program, const struct ripc_config *confi
     scene_close(ripc);
 }
 
-/* Those who send few, few before they unbind, and many. */
+/* Programs that send few messages, few before they unbind, and many. */
 struct senders {
     struct program few, unbinding, many;
 };
@@ -162,13 +162,13 @@ static void all_arrive(struct senders *senders, const struct ripc_config *config
 
 static const struct ripc_config datagrams = {.transports = "udp", .address = "127.0.0.1"};
 
-static void datagrams_arrive_after_the_end(void **state)
+static void datagrams_arrive_after_their_sender_has_ended(void **state)
 {
     struct senders senders = senders_start(&datagrams);
     all_arrive(&senders, &datagrams);
 }
 
-static void datagrams_arrive_at_who_is_late(void **state)
+static void datagrams_arrive_at_a_slow_receiver_without_a_keeper(void **state)
 {
     struct ripc_config late = datagrams;
     struct program few = program_start(send_few, &datagrams);
@@ -184,22 +184,22 @@ static void open_only(const struct process *self, const struct ripc_config *conf
     _exit(ripc_open(config, &ripc) ? 1 : ripc_close(ripc, RIPC_NOW));
 }
 
-static void fabric_messages_arrive_after_the_end(void **state)
+static void fabric_messages_arrive_after_their_sender_has_ended(void **state)
 {
     struct program first = program_start(open_only, &fabric);
     int status = 0;
     program_go(&first);
     assert_int_equal(waitpid(first.pid, &status, 0), first.pid);
     if (status) {
-        print_message("# no libfabric, or no provider tcp\n");
+        print_message("# libfabric or its provider tcp is not installed\n");
         skip();
     }
     struct senders senders = senders_start(&fabric);
     all_arrive(&senders, &fabric);
 }
 
-/* Through nodes that lose and double what they carry. */
-static void routed_messages_arrive_after_the_end(void **state)
+/* The nodes drop and duplicate what they carry. */
+static void routed_messages_arrive_after_their_sender_has_ended(void **state)
 {
     static struct relay relay;
     char path[sizeof relay.path];
@@ -212,7 +212,7 @@ static void routed_messages_arrive_after_the_end(void **state)
     relay_end(&relay);
 }
 
-/* ---- who receives and does not go on ---- */
+/* ---- receivers that stop ---- */
 
 static void take_one_and_stop(const struct process *self, const struct ripc_config *config)
 {
@@ -229,7 +229,7 @@ static void take_one_and_stop(const struct process *self, const struct ripc_conf
     _exit(4);
 }
 
-/* A context with messages on their way to a process that stands still. */
+/* Returns a context with messages on their way to a stopped process. */
 static struct ripc *speak_in_vain(struct program *program, struct ripc_service **service)
 {
     int status;
@@ -245,7 +245,7 @@ static struct ripc *speak_in_vain(struct program *program, struct ripc_service *
     return ripc;
 }
 
-static void who_stands_still_is_not_waited_for_for_ever(void **state)
+static void closing_stops_waiting_for_a_hung_receiver(void **state)
 {
     struct program programs[3];
     struct ripc_service *service;
@@ -257,12 +257,12 @@ static void who_stands_still_is_not_waited_for_for_ever(void **state)
         assert_int_equal(ripc_close(ripc, deadline), -ETIMEDOUT);
         assert_int_equal(kill(programs[i].pid, SIGKILL), 0);
         program_end(&programs[i], SIGKILL);
-        assert_true(ripc_clean(NULL) > 0); /* what it left */
+        assert_true(ripc_clean(NULL) > 0); /* what the process left */
     }
 }
 
-/* Its end is noticed, and ends the wait: else the close would say that time has run out. */
-static void who_is_dead_is_not_waited_for(void **state)
+/* The death of the receiver ends the wait; otherwise ripc_close would time out. */
+static void closing_does_not_wait_for_a_dead_receiver(void **state)
 {
     struct program program = program_start(take_one_and_stop, &datagrams);
     struct ripc_service *service;
@@ -273,7 +273,9 @@ static void who_is_dead_is_not_waited_for(void **state)
     assert_true(ripc_clean(NULL) > 0);
 }
 
-TEST_MAIN(SCENE(datagrams_arrive_after_the_end),
-          SCENE_OF_FABRIC(fabric_messages_arrive_after_the_end),
-          SCENE(datagrams_arrive_at_who_is_late), SCENE(routed_messages_arrive_after_the_end),
-          SCENE(who_stands_still_is_not_waited_for_for_ever), SCENE(who_is_dead_is_not_waited_for))
+TEST_MAIN(SCENE(datagrams_arrive_after_their_sender_has_ended),
+          SCENE_OF_FABRIC(fabric_messages_arrive_after_their_sender_has_ended),
+          SCENE(datagrams_arrive_at_a_slow_receiver_without_a_keeper),
+          SCENE(routed_messages_arrive_after_their_sender_has_ended),
+          SCENE(closing_stops_waiting_for_a_hung_receiver),
+          SCENE(closing_does_not_wait_for_a_dead_receiver))

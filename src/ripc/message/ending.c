@@ -6,12 +6,12 @@
 #include "ripc/message/incoming.h"
 
 #define ENDING_ORPHANS_MAX 64   /* unread pipes of dead peers that a service keeps */
-#define ENDING_CANCELS_MAX 1024 /* of frames not seen yet, for one pipe */
+#define ENDING_CANCELS_MAX 1024 /* cancelled frames not yet seen, for one pipe */
 
-/* Nobody will answer for its items any more. */
+/* No more answers will come for items of this arrival. */
 static void arrival_break_off(struct arrival *arrival, int status)
 {
-    arrival->held++; /* so that it does not close under us */
+    arrival->held++; /* so that the arrival is not closed meanwhile */
     list_each(&arrival->incomings, node)
         incoming_break_off(container_of(node, struct incoming, node), status);
     arrival->held--;
@@ -35,7 +35,7 @@ static bool arrival_is_orphan(const struct arrival *arrival)
            list_is_empty(&arrival->incomings);
 }
 
-/* A service that never takes its messages does not keep those of all the dead. */
+/* A service that never receives must not keep the messages of all its dead senders. */
 static void arrivals_limit(struct ripc_service *service)
 {
     unsigned orphans = 0;
@@ -65,7 +65,7 @@ void arrivals_orphan(struct peer *peer)
         doorbell_ring(&arrival->service->bell);
         arrival_settle(arrival);
     }
-    /* Only now: it may close any. */
+    /* Only now, because this may close any arrival. */
     size_t cursor = 0;
     struct ripc_service *service;
     while ((service = id_map_next(&ripc->services, &cursor)))
@@ -87,18 +87,19 @@ void arrival_cancel(struct peer *peer, struct control_words *words)
             return;
         }
     }
-    /* Tokens of a sender rise. What is not seen yet is remembered; the rest is over. */
+    /* A sender's tokens increase. A token not yet seen is remembered; an older one is already
+     * done. */
     if (token > arrival->token_last && (arrival->canceled.count >= ENDING_CANCELS_MAX ||
                                         !id_map_put(&arrival->canceled, token, arrival)))
         peer_condemn(peer); /* more than can be in flight */
 }
 
-/* Memory that a transfer writes to cannot be given up before it ends; it ends
- * with the peer's death at the latest. */
+/* Memory that a transfer writes to cannot be released before the transfer ends, at the latest with
+ * the peer's death. */
 static void arrival_finish(struct arrival *arrival)
 {
     struct ripc *ripc = arrival->service->ripc;
-    arrival->held++; /* so that it does not close under us */
+    arrival->held++; /* so that the arrival is not closed meanwhile */
     while (!list_is_empty(&arrival->incomings)) {
         list_each(&arrival->incomings, node)
         {

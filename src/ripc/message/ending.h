@@ -1,15 +1,15 @@
 #pragma once
-/* ending: what ends an arrival or takes messages of it back: its sender closes the pipe or
- * cancels an operation, the sender's process dies, or our service closes. */
+/* ending: the ends of an arrival, and cancelled messages: the sender closes the pipe or cancels an
+ * operation, the sender's process dies, or our service closes. */
 
 #include "ripc/message/arrival.h"
 
-/* The sender closes the pipe, or cancels. */
+/* The sender closes the pipe, or cancels an operation. */
 void arrival_end(struct peer *peer, struct control_words *words);
 void arrival_cancel(struct peer *peer, struct control_words *words);
 
-/* The peer died: what came is still to be taken. */
+/* The peer died: messages that arrived can still be received. */
 void arrivals_orphan(struct peer *peer);
 
-/* The service closes. Waits, without the lock, for transfers into its memory. */
+/* The service closes. Waits, with the lock released, for transfers into its memory. */
 void arrivals_close(struct ripc_service *service);

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "ripc/message/offer.h"
 
-/* Copies are made under the lock, in pieces between which others get in. */
+/* Copies are made under the lock, in pieces; other threads can take it in between. */
 #define PULL_PIECE ((size_t)1 << 20)
 
 static struct ripc *incoming_context(const struct incoming *incoming)
@@ -29,7 +29,7 @@ static void incoming_free(struct incoming *incoming)
     arrival_settle(arrival);
 }
 
-/* The last item settled: the sender has its memory back. */
+/* The last item is settled: the sender may reuse its memory. */
 static void incoming_acknowledge(struct incoming *incoming)
 {
     struct inlet *inlet = incoming->arrival->inlet;
@@ -38,8 +38,7 @@ static void incoming_acknowledge(struct incoming *incoming)
     incoming->token = 0;
 }
 
-/* What the program sees of an item it has been given changes only in its own
- * calls, not under its eyes. */
+/* The program's view of a delivered item changes only during calls of the program. */
 static void item_show(struct incoming_item *item)
 {
     struct ripc_item *public = item_public(item);
@@ -54,7 +53,7 @@ static void item_settle(struct incoming_item *item, int status)
     assert(item->state != ITEM_SETTLED);
     item->state = ITEM_SETTLED;
     item->status = status;
-    if (item->window_size) /* one that nothing came into is a window again */
+    if (item->window_size) /* a window into which nothing came is available again */
         windows_settle(item->windows, item->to, status == 0);
     if (status) {
         if (!incoming->status)
@@ -93,7 +92,7 @@ static void item_done(struct transfer *transfer, int status)
         incoming_free(incoming);
 }
 
-/* We may not read that memory, but its owner can put it where we may. */
+/* We cannot read the sender's memory: ask the sender for a copy that we can read. */
 static int item_ask_copy(struct incoming_item *item)
 {
     struct arrival *arrival = item->incoming->arrival;
@@ -106,7 +105,7 @@ static int item_ask_copy(struct incoming_item *item)
                                    });
 }
 
-/* 1 done, 0 under way, or an error. */
+/* 1: done, 0: under way, or an error. */
 static int item_read(struct incoming_item *item, struct transport_link *link, struct region *region)
 {
     struct arrival *arrival = item->incoming->arrival;
@@ -121,7 +120,7 @@ static int item_read(struct incoming_item *item, struct transport_link *link, st
         if (result != 1)
             return result == 0 ? -EPROTO : result;
         if (at + piece < size) {
-            arrival->busy++; /* another receiver keeps off while we give way */
+            arrival->busy++; /* other receivers skip this arrival while we release the lock */
             waiting_give_way(arrival->service->ripc);
             arrival->busy--;
             if (arrival->closed)
@@ -131,7 +130,7 @@ static int item_read(struct incoming_item *item, struct transport_link *link, st
     return 1;
 }
 
-/* Begins to bring the item to `item->to`; it settles now or later. */
+/* Starts to bring the item to `item->to`; it settles now or later. */
 static void item_pull(struct incoming_item *item)
 {
     struct arrival *arrival = item->incoming->arrival;
@@ -187,9 +186,9 @@ void incoming_copied(struct peer *peer, struct control_words *words)
     }
 }
 
-/* ---- the life of a message ---- */
+/* ---- from arrival to release ---- */
 
-/* An item finds its return buffer or a window, or waits for the program. */
+/* Finds the return buffer or a window for an item, or leaves it pending. */
 static int item_target(struct incoming_item *item, const struct message_item *wire)
 {
     struct arrival *arrival = item->incoming->arrival;
@@ -249,7 +248,7 @@ struct incoming *incoming_new(struct arrival *arrival, const struct message_head
         items[i].size = table->items[i].size;
         items[i].status = -EINPROGRESS;
     }
-    /* While one is copied the sender may take back those that are still to be placed. */
+    /* While one item is copied, the sender may cancel items that still have to be placed. */
     for (unsigned i = 0; i < count; i++)
         if (details[i].state == ITEM_PENDING &&
             item_target(&details[i], &table->items[i]) == -EPROTO)
@@ -281,14 +280,14 @@ void incoming_break_off(struct incoming *incoming, int status)
     unsigned asked = 0;
     for (unsigned i = 0; i < incoming->count; i++)
         asked += incoming->details[i].state == ITEM_ASKED;
-    for (unsigned i = 0; asked > 0; i++) /* the last may free it */
+    for (unsigned i = 0; asked > 0; i++) /* the last one may free `incoming` */
         if (incoming->details[i].state == ITEM_ASKED) {
             asked--;
             item_done(&incoming->details[i].transfer, status);
         }
 }
 
-/* ---- what the program asks for ---- */
+/* ---- calls of the program ---- */
 
 static struct incoming *message_incoming(const struct ripc_message *message)
 {
@@ -314,7 +313,8 @@ static int item_fetch(struct incoming_item *item, void *to, size_t size)
     if (item_public(item)->size > size)
         return -EMSGSIZE;
     item->to = to;
-    /* Once begun it is finished, even if the service closes: the memory is being written to. */
+    /* Once begun, a fetch is finished even if the service closes, because the memory is being
+     * written to. */
     service->waiters++;
     item_pull(item);
     if (item->state != ITEM_SETTLED)

@@ -45,7 +45,7 @@ static int64_t send_long(struct pair *pair, void *data, size_t size)
     return ripc_send_message(pair->client, &send);
 }
 
-static void an_item_lands_in_the_smallest_window_that_holds_it(void **state)
+static void an_item_arrives_in_the_smallest_window_that_holds_it(void **state)
 {
     struct pair pair = pair_open();
     const size_t sizes[] = {1, 4096, 100000, 5 << 20};
@@ -100,7 +100,7 @@ static void the_memory_of_a_window_is_used_until_it_is_filled_or_removed(void **
     ripc_release(&message);
     assert_int_equal(ripc_wait(pair.client, operation, scene_deadline()), 0);
 
-    /* Memory that is registered after it was posted owes the window nothing. */
+    /* Memory that is registered after it was posted as a window is not used by that window. */
     assert_int_equal(ripc_window_add(pair.there, pair.server, foreign, 100), 0);
     assert_int_equal(ripc_register(pair.there, foreign, 100), 0);
     assert_int_equal(ripc_unregister(pair.there, foreign), 0);
@@ -108,7 +108,7 @@ static void the_memory_of_a_window_is_used_until_it_is_filled_or_removed(void **
     assert_int_equal(ripc_window_remove(pair.there, pair.server, foreign), 0);
     assert_int_equal(ripc_unregister(pair.there, foreign), 0);
 
-    /* A service that closes lets go of its windows. */
+    /* A service that closes releases its windows. */
     window = ripc_alloc(pair.there, 5000);
     assert_int_equal(ripc_window_add(pair.there, pair.server, window, 5000), 0);
     assert_int_equal(ripc_unbind(pair.server), 0);
@@ -118,7 +118,7 @@ static void the_memory_of_a_window_is_used_until_it_is_filled_or_removed(void **
     pair_close(&pair);
 }
 
-static void foreign_memory_is_read_where_it_lies(void **state)
+static void registered_memory_is_read_in_place(void **state)
 {
     struct pair pair = pair_open();
     const size_t size = 300000;
@@ -144,7 +144,7 @@ static void foreign_memory_is_read_where_it_lies(void **state)
     pair_close(&pair);
 }
 
-static void without_a_window_an_item_waits_to_be_fetched_or_rejected(void **state)
+static void an_item_without_a_window_is_pending_until_fetched_or_rejected(void **state)
 {
     struct pair pair = pair_open();
     uint8_t *data = ripc_alloc(pair.here, 5000);
@@ -174,7 +174,7 @@ static void without_a_window_an_item_waits_to_be_fetched_or_rejected(void **stat
     pair_close(&pair);
 }
 
-static void an_item_in_foreign_memory_keeps_nothing(void **state)
+static void a_send_from_unregistered_memory_fails_and_leaves_nothing_in_use(void **state)
 {
     struct pair pair = pair_open();
     uint8_t *data = ripc_alloc(pair.here, 5000), foreign[10];
@@ -186,7 +186,7 @@ static void an_item_in_foreign_memory_keeps_nothing(void **state)
     pair_close(&pair);
 }
 
-static void an_item_of_a_sender_that_left_is_canceled(void **state)
+static void an_item_of_a_sender_that_left_is_cancelled(void **state)
 {
     struct pair pair = pair_open();
     uint8_t *data = ripc_alloc(pair.here, 5000), window[5000];
@@ -200,17 +200,17 @@ static void an_item_of_a_sender_that_left_is_canceled(void **state)
     struct ripc_service *second = scene_bind(pair.here, 0);
     assert_int_equal(ripc_send(second, 42, "y", 1, scene_deadline()), 0);
     unsigned canceled = 0;
-    do { /* what opens another pipe comes after the end of the first */
+    do { /* the opening of another pipe arrives after the end of the first */
         message = scene_receive(pair.server);
         canceled += message.long_count && message.longs[0].status == -ECANCELED;
         ripc_release(&message);
     } while (message.from != ripc_service_id(second));
     assert_int_equal(canceled, 1);
-    assert_int_equal(ripc_window_remove(pair.there, pair.server, window), 0); /* not used */
+    assert_int_equal(ripc_window_remove(pair.there, pair.server, window), 0); /* it was not used */
     pair_close(&pair);
 }
 
-static void a_transport_without_memory_takes_no_long_items(void **state)
+static void a_transport_without_remote_memory_refuses_long_items(void **state)
 {
     struct ripc_config config = {.transports = "udp", .address = "127.0.0.1"};
     struct pair pair = {.here = scene_open(&config), .there = scene_open(&config)};
@@ -238,7 +238,7 @@ static void wait_for_operation(void *argument)
     assert_int_equal(ripc_wait(waiter->service, waiter->operation, RIPC_FOREVER), -ENOBUFS);
 }
 
-static void an_operation_is_waited_for_by_one_thread(void **state)
+static void only_one_thread_may_wait_for_an_operation(void **state)
 {
     static struct sleeper sleeper;
     static struct waiter waiter;
@@ -319,28 +319,28 @@ static void a_return_buffer_can_be_withdrawn(void **state)
     pair_close(&pair);
 }
 
-static void a_canceled_send_completes_once_and_frees_its_memory(void **state)
+static void a_cancelled_send_completes_once_and_frees_its_memory(void **state)
 {
     struct pair pair = pair_open();
     uint8_t *data = ripc_alloc(pair.here, 5000);
-    /* Seen by the receiver, and not. */
+    /* One is seen by the receiver, one is not. */
     int64_t first = send_long(&pair, data, 5000);
     struct ripc_message message = scene_receive(pair.server);
     int64_t second = send_long(&pair, data, 5000);
     assert_true(first > 0 && second > first);
     assert_int_equal(ripc_cancel(pair.client, first, scene_deadline()), 0);
-    assert_int_equal(message.longs[0].status, -EINPROGRESS); /* it does not change by itself */
+    assert_int_equal(message.longs[0].status, -EINPROGRESS); /* does not change by itself */
     assert_int_equal(ripc_fetch(&message, 0, data, 5000, scene_deadline()), -ECANCELED);
     assert_int_equal(message.longs[0].status, -ECANCELED);
     assert_int_equal(ripc_cancel(pair.client, second, RIPC_NOW), -EAGAIN);
     ripc_release(&message);
-    /* What opens another pipe comes after the cancellation, so that is there, too. */
+    /* The opening of another pipe arrives after the cancellation, so that has arrived too. */
     struct ripc_service *other = scene_bind(pair.there, 43);
     assert_int_equal(ripc_send(pair.client, 43, "y", 1, scene_deadline()), 0);
     message = scene_receive(other);
     ripc_release(&message);
     assert_int_equal(ripc_send(pair.client, 42, "x", 1, scene_deadline()), 0);
-    message = scene_receive(pair.server); /* the canceled one is not seen */
+    message = scene_receive(pair.server); /* the cancelled message is not delivered */
     assert_int_equal(message.long_count, 0);
     ripc_release(&message);
     assert_int_equal(ripc_wait(pair.client, second, scene_deadline()), -ECANCELED);
@@ -354,7 +354,7 @@ static void a_canceled_send_completes_once_and_frees_its_memory(void **state)
     pair_close(&pair);
 }
 
-static void what_is_in_flight_to_the_dead_completes_with_an_error(void **state)
+static void operations_to_a_dead_peer_complete_with_an_error(void **state)
 {
     struct pair pair = pair_open();
     uint8_t *data = ripc_alloc(pair.here, 5000);
@@ -367,10 +367,10 @@ static void what_is_in_flight_to_the_dead_completes_with_an_error(void **state)
     scene_close(pair.here);
 }
 
-/* ---- the receiver of a reply dies while it is written ---- */
+/* ---- the receiver of a reply dies while the reply is written ---- */
 
-static struct peer *dying;                    /* whom the reply goes to */
-static const struct transport_ops *dying_ops; /* of its link, before it was replaced */
+static struct peer *dying;                    /* the receiver of the reply */
+static const struct transport_ops *dying_ops; /* of its link, before they were replaced */
 
 static int write_to_the_dying(struct transport_link *link, const struct remote_memory *to,
                               uint64_t offset, const void *from, size_t size, struct region *region,
@@ -380,7 +380,7 @@ static int write_to_the_dying(struct transport_link *link, const struct remote_m
     return peer_die(dying);
 }
 
-static void a_reply_to_a_peer_that_dies_meanwhile_fails(void **state)
+static void a_reply_fails_if_its_receiver_dies_meanwhile(void **state)
 {
     struct pair pair = pair_open();
     struct iovec returns = {NULL, 100};
@@ -413,16 +413,16 @@ static void a_reply_to_a_peer_that_dies_meanwhile_fails(void **state)
     pair_close(&pair);
 }
 
-TEST_MAIN(SCENE(an_item_lands_in_the_smallest_window_that_holds_it),
+TEST_MAIN(SCENE(an_item_arrives_in_the_smallest_window_that_holds_it),
           SCENE(the_memory_of_a_window_is_used_until_it_is_filled_or_removed),
-          SCENE(foreign_memory_is_read_where_it_lies),
-          SCENE(without_a_window_an_item_waits_to_be_fetched_or_rejected),
-          SCENE(an_item_in_foreign_memory_keeps_nothing),
-          SCENE(an_item_of_a_sender_that_left_is_canceled),
-          SCENE(a_transport_without_memory_takes_no_long_items),
-          SCENE(an_operation_is_waited_for_by_one_thread),
+          SCENE(registered_memory_is_read_in_place),
+          SCENE(an_item_without_a_window_is_pending_until_fetched_or_rejected),
+          SCENE(a_send_from_unregistered_memory_fails_and_leaves_nothing_in_use),
+          SCENE(an_item_of_a_sender_that_left_is_cancelled),
+          SCENE(a_transport_without_remote_memory_refuses_long_items),
+          SCENE(only_one_thread_may_wait_for_an_operation),
           SCENE(a_reply_is_written_into_the_return_buffer),
-          SCENE(a_reply_to_a_peer_that_dies_meanwhile_fails),
+          SCENE(a_reply_fails_if_its_receiver_dies_meanwhile),
           SCENE(a_return_buffer_can_be_withdrawn),
-          SCENE(a_canceled_send_completes_once_and_frees_its_memory),
-          SCENE(what_is_in_flight_to_the_dead_completes_with_an_error))
+          SCENE(a_cancelled_send_completes_once_and_frees_its_memory),
+          SCENE(operations_to_a_dead_peer_complete_with_an_error))

@@ -1,4 +1,4 @@
-/* loop: what a program with an event loop of its own, or without threads, needs. */
+/* loop: calls for programs that have an event loop of their own, or no library threads. */
 #include <errno.h>
 #include <sys/epoll.h>
 #include <unistd.h>

@@ -20,8 +20,7 @@ static void memory_read(struct reader *in, struct remote_memory *memory)
     memory->size = read_u64(in);
 }
 
-/* Of a returned item the place of `memory` is not used: its size is, and its
- * number stands where a key would. */
+/* A returned item has no `memory`, only a size; its number is in the field of the key. */
 static void item_write(struct writer *out, const struct message_item *item)
 {
     struct remote_memory memory = item->memory;

@@ -1,9 +1,9 @@
 #pragma once
-/* message: how a message lies in a frame. Pure.
+/* message: the layout of a message in a frame. Pure.
  *
- * A frame with one short item and nothing else is that item. Any other begins
- * with a table: the sizes of the short items, what is to be known of each long
- * item, the return buffers that are offered; then come the short items. */
+ * A frame with one short item and nothing else consists of that item. Any other frame begins with a
+ * table: the sizes of the short items, a description of each long item, and the return buffers that
+ * are offered; then come the short items. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,9 +28,9 @@ struct message_item {
     struct remote_memory memory;
 };
 
-/* A return buffer on offer. */
+/* A return buffer that is offered. */
 struct message_offer {
-    uint64_t number; /* the offerer's own, random */
+    uint64_t number; /* random, chosen by the offerer */
     struct remote_memory memory;
 };
 
@@ -43,11 +43,11 @@ struct message_table {
     struct message_offer offers[MESSAGE_COUNT_MAX];
 };
 
-/* What ripc says in the head of a frame. */
+/* ripc's part of the head of a frame. */
 struct message_head {
-    uint64_t group; /* 0, or the group it was sent to */
-    uint64_t token; /* 0, or of an operation that wants an acknowledgement */
-    uint16_t kind;  /* enum frame_kind, or what a peer wrote */
+    uint64_t group; /* 0, or the group to which the message was sent */
+    uint64_t token; /* 0, or the token of an operation that expects an acknowledgement */
+    uint16_t kind;  /* enum frame_kind; from a peer, any value */
     uint8_t short_count;
     uint8_t long_count;
     uint8_t return_count;
@@ -63,7 +63,7 @@ static inline struct frame_head message_head_write(const struct message_head *he
     };
 }
 
-/* Of a peer's frame: the counts are checked by message_table_read, the kind by the caller. */
+/* For a frame from a peer: message_table_read checks the counts, the caller checks the kind. */
 static inline struct message_head message_head_read(const struct frame_head *head)
 {
     return (struct message_head){
@@ -76,13 +76,13 @@ static inline struct message_head message_head_read(const struct frame_head *hea
     };
 }
 
-/* Is the frame its only short item? */
+/* True if the frame consists of its only short item. */
 static inline bool message_is_plain(const struct message_head *head)
 {
     return head->short_count == 1 && !head->long_count && !head->return_count;
 }
 
-/* How large the table is that the head's counts ask for. */
+/* Returns the size of the table for the head's counts. */
 static inline size_t message_table_size(const struct message_head *head)
 {
     return message_is_plain(head)
@@ -90,16 +90,16 @@ static inline size_t message_table_size(const struct message_head *head)
                : 2u * head->short_count + 33u * head->long_count + 32u * head->return_count;
 }
 
-/* Writes the table that the head's counts ask for. Returns its size. */
+/* Writes the table for the head's counts. Returns its size. */
 size_t message_table_write(const struct message_head *head, const struct message_table *table,
                            uint8_t out[MESSAGE_TABLE_MAX]);
 
-/* Reads it from a body that a peer wrote. Returns its size (where the short
- * items begin), or -EPROTO if the counts, the sizes and the body do not agree. */
+/* Reads the table from a body that a peer wrote. Returns its size (where the short items begin), or
+ * -EPROTO if the counts, the sizes and the body do not match. */
 int message_table_read(const struct message_head *head, const uint8_t *body, size_t size,
                        struct message_table *table);
 
-/* A notification's body. */
+/* The body of a notification. */
 #define NOTIFY_SIZE 16
 void message_notify_write(uint8_t out[NOTIFY_SIZE], uint64_t token, uint64_t value);
 int message_notify_read(const uint8_t *body, size_t size, uint64_t *token, uint64_t *value);

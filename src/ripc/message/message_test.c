@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "base/test.h"
 
-static void what_is_written_is_read(void **state)
+static void a_table_is_read_as_it_was_written(void **state)
 {
     struct message_head head = {.short_count = 2, .long_count = 2, .return_count = 1};
     struct message_table table = {
@@ -34,7 +34,7 @@ static void what_is_written_is_read(void **state)
     assert_int_equal(message_table_read(&head, body, size - 1, &read), -EPROTO);
 }
 
-static void a_plain_frame_is_its_item(void **state)
+static void a_frame_with_one_short_item_has_no_table(void **state)
 {
     struct message_head head = {.short_count = 1};
     struct message_table table = {0};
@@ -45,7 +45,7 @@ static void a_plain_frame_is_its_item(void **state)
     assert_int_equal(message_table_read(&head, body, FRAME_BODY_MAX + 1, &table), -EPROTO);
 }
 
-static void no_bytes_lead_out_of_bounds(void **state)
+static void random_bytes_are_never_read_out_of_bounds(void **state)
 {
     const uint64_t seed = 3;
     struct rng rng = rng_make(seed, 0);
@@ -79,5 +79,5 @@ static void a_notification_is_sixteen_bytes(void **state)
     assert_int_equal(message_notify_read(body, sizeof body - 1, &token, &value), -EPROTO);
 }
 
-TEST_MAIN(TEST(what_is_written_is_read), TEST(a_plain_frame_is_its_item),
-          TEST(no_bytes_lead_out_of_bounds), TEST(a_notification_is_sixteen_bytes))
+TEST_MAIN(TEST(a_table_is_read_as_it_was_written), TEST(a_frame_with_one_short_item_has_no_table),
+          TEST(random_bytes_are_never_read_out_of_bounds), TEST(a_notification_is_sixteen_bytes))

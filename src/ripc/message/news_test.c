@@ -1,4 +1,4 @@
-/* News: notifications, watches, event loops. */
+/* Notifications, watches and event loops. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 #include "transport/wake/sleeper_scene.h"
 
 struct seen {
-    _Atomic uint64_t count; /* written by the library's thread; release carries value */
+    _Atomic uint64_t count; /* written by the library's thread; release carries the value */
     _Atomic uint64_t value;
 };
 
@@ -23,7 +23,7 @@ static void on_notice(void *argument, uint64_t count, uint64_t value)
     atomic_fetch_add_explicit(&seen->count, count, memory_order_release);
 }
 
-static void notifications_call_back_and_none_is_lost(void **state)
+static void every_notification_reaches_the_callback(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc *there = scene_open(NULL);
@@ -41,12 +41,13 @@ static void notifications_call_back_and_none_is_lost(void **state)
     assert_int_equal(seen.value, 1000);
     assert_int_equal(ripc_notice_fd(notice), -EINVAL);
     assert_int_equal(ripc_notice_close(notice), 0);
-    assert_int_equal(ripc_notify(sender, &handle, 1, scene_deadline()), 0); /* nobody hears it */
+    assert_int_equal(ripc_notify(sender, &handle, 1, scene_deadline()), 0); /* no notice is left to
+                                                                             * receive it */
     scene_close(here);
     scene_close(there);
 }
 
-static void a_handle_counts_and_its_descriptor_shows_it(void **state)
+static void a_notice_counts_and_its_descriptor_becomes_readable(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc *there = scene_open(NULL);
@@ -77,9 +78,9 @@ static void a_handle_counts_and_its_descriptor_shows_it(void **state)
     scene_close(there);
 }
 
-/* Programs send to services that programs bound. A message to the hidden one of the notices is
- * dropped, and its sender told so. */
-static void a_message_to_the_service_of_notices_is_dropped(void **state)
+/* Programs send only to services that programs have bound. A message to the hidden service of the
+ * notices is dropped, and its sender gets an error. */
+static void a_message_to_the_hidden_service_of_notices_is_dropped(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc *there = scene_open(NULL);
@@ -104,7 +105,7 @@ static void wait_for_notice(void *argument)
     (void)ripc_notice_wait(notice, NULL, RIPC_FOREVER);
 }
 
-static void a_notice_that_a_thread_waits_for_stays_open(void **state)
+static void a_notice_on_which_a_thread_waits_cannot_be_closed(void **state)
 {
     static struct sleeper sleeper;
     struct ripc *ripc = scene_open(NULL);
@@ -120,7 +121,7 @@ static void a_notice_that_a_thread_waits_for_stays_open(void **state)
     scene_close(ripc);
 }
 
-/* A callback that a test keeps inside, until it lets it go. */
+/* A callback that does not return until the test lets it. */
 struct gate {
     _Atomic bool inside; /* the callback stores it with release */
     _Atomic bool open;   /* the test stores it with release */
@@ -140,7 +141,7 @@ static void close_notice(void *argument)
     (void)ripc_notice_close(notice);
 }
 
-/* Closing waits for a callback that runs; meanwhile another thread cannot close it, too. */
+/* Closing waits for a running callback; meanwhile another thread cannot close the notice too. */
 static void a_notice_is_closed_once(void **state)
 {
     static struct sleeper sleeper;
@@ -167,7 +168,7 @@ static void close_itself(void *argument, uint64_t count, uint64_t value)
     assert_int_equal(ripc_notice_close(*notice), 0);
 }
 
-static void a_notice_is_closed_by_its_own_callback(void **state)
+static void a_callback_may_close_its_own_notice(void **state)
 {
     static struct ripc_notice *notice;
     struct ripc *ripc = scene_open(NULL);
@@ -205,7 +206,7 @@ static void closing_the_context_ends_a_wait_for_a_notice(void **state)
     atomic_store(&doorbell_nap, DOORBELL_NAP_NSEC);
 }
 
-static void a_loop_that_cannot_be_opened_leaves_nothing(void **state)
+static void a_failed_ripc_fd_leaks_nothing(void **state)
 {
     const struct ripc_config manual = {.flags = RIPC_MANUAL};
     struct ripc *ripc = scene_open(&manual);
@@ -229,7 +230,7 @@ static void a_loop_that_cannot_be_opened_leaves_nothing(void **state)
     scene_close(ripc);
 }
 
-static void notifications_come_without_threads_too(void **state)
+static void notifications_arrive_without_library_threads(void **state)
 {
     struct ripc_config config = {.flags = RIPC_MANUAL};
     struct ripc *here = scene_open(NULL);
@@ -260,7 +261,7 @@ static void next_event_is(struct ripc_service *service, enum ripc_event_kind kin
     assert_int_equal(event.id, id);
 }
 
-static void a_watched_id_comes_and_goes(void **state)
+static void a_watch_reports_up_and_down(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc_service *watcher = scene_bind(here, 0);
@@ -278,14 +279,14 @@ static void a_watched_id_comes_and_goes(void **state)
     scene_close(here);
 }
 
-static void an_id_that_is_known_already_is_news_too(void **state)
+static void a_watch_reports_an_id_that_is_already_known(void **state)
 {
     struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
     struct ripc_service *first = scene_bind(here, 0), *second = scene_bind(here, 0);
     scene_bind(there, 42);
     assert_int_equal(ripc_watch(first, 42), 0);
     next_event_is(first, RIPC_UP, 42);
-    assert_int_equal(ripc_watch(second, 42), 0); /* nothing is found anew */
+    assert_int_equal(ripc_watch(second, 42), 0); /* no new claim is found */
     next_event_is(second, RIPC_UP, 42);
     scene_close(there);
     next_event_is(first, RIPC_DOWN, 42);
@@ -293,8 +294,8 @@ static void an_id_that_is_known_already_is_news_too(void **state)
     scene_close(here);
 }
 
-/* A daemon may run without standard input: 0 is a descriptor as any other. */
-static void descriptor_0_shows_news_too(void **state)
+/* A daemon may run without standard input: descriptor 0 is then like any other. */
+static void descriptor_0_works_for_an_event_loop(void **state)
 {
     const struct ripc_config manual = {.flags = RIPC_MANUAL};
     struct ripc *ripc = scene_open(&manual);
@@ -302,7 +303,7 @@ static void descriptor_0_shows_news_too(void **state)
     int input = dup(STDIN_FILENO);
     close(STDIN_FILENO);
     assert_int_equal(ripc_fd(service), 0);
-    assert_int_equal(ripc_fd(service), 0); /* and not another each time */
+    assert_int_equal(ripc_fd(service), 0); /* and not another one each time */
     assert_int_equal(ripc_unbind(service), 0);
     assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
     if (input >= 0) {
@@ -312,8 +313,8 @@ static void descriptor_0_shows_news_too(void **state)
     scene_close(ripc);
 }
 
-/* Nobody else takes the connection. */
-static void an_event_loop_is_woken_by_a_newcomer(void **state)
+/* Only the event loop accepts the connection. */
+static void an_event_loop_is_woken_by_a_new_connection(void **state)
 {
     const struct ripc_config manual = {.flags = RIPC_MANUAL};
     struct ripc *here = scene_open(NULL), *there = scene_open(&manual);
@@ -335,12 +336,12 @@ static void an_event_loop_is_woken_by_a_message(void **state)
         struct ripc_service *client = scene_bind(here, 0);
         struct ripc_service *server = scene_bind(there, 42);
         int fd = ripc_fd(server);
-        assert_true(fd > STDERR_FILENO); /* and not one that somebody else has */
+        assert_true(fd > STDERR_FILENO); /* not a standard descriptor */
         for (unsigned round = 0; round < 20; round++) {
             struct pollfd pollfd = {.fd = fd, .events = POLLIN};
             struct ripc_message message;
             int result = ripc_send(client, 42, "x", 1, RIPC_NOW);
-            /* Not connected before the first: the loop serves that, too. */
+            /* The first message needs a connection: the loop serves that too. */
             for (;;) {
                 int armed = ripc_arm(server);
                 if (armed == 0)
@@ -360,7 +361,7 @@ static void an_event_loop_is_woken_by_a_message(void **state)
     }
 }
 
-static void one_wait_sees_messages_events_and_a_word_from_a_thread(void **state)
+static void one_wait_ends_for_a_message_an_event_or_a_wake_by_a_thread(void **state)
 {
     struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
     struct ripc_service *service = scene_bind(here, 1), *peer = scene_bind(there, 2);
@@ -393,14 +394,15 @@ static void one_wait_sees_messages_events_and_a_word_from_a_thread(void **state)
     scene_close(there);
 }
 
-TEST_MAIN(SCENE(notifications_call_back_and_none_is_lost),
-          SCENE(a_handle_counts_and_its_descriptor_shows_it),
-          SCENE(a_notice_that_a_thread_waits_for_stays_open), SCENE(a_notice_is_closed_once),
-          SCENE(a_message_to_the_service_of_notices_is_dropped), SCENE(descriptor_0_shows_news_too),
-          SCENE(a_notice_is_closed_by_its_own_callback),
+TEST_MAIN(SCENE(every_notification_reaches_the_callback),
+          SCENE(a_notice_counts_and_its_descriptor_becomes_readable),
+          SCENE(a_notice_on_which_a_thread_waits_cannot_be_closed), SCENE(a_notice_is_closed_once),
+          SCENE(a_message_to_the_hidden_service_of_notices_is_dropped),
+          SCENE(descriptor_0_works_for_an_event_loop), SCENE(a_callback_may_close_its_own_notice),
           SCENE(closing_the_context_ends_a_wait_for_a_notice),
-          SCENE(a_loop_that_cannot_be_opened_leaves_nothing),
-          SCENE(notifications_come_without_threads_too), SCENE(a_watched_id_comes_and_goes),
-          SCENE(an_id_that_is_known_already_is_news_too),
-          SCENE(an_event_loop_is_woken_by_a_newcomer), SCENE(an_event_loop_is_woken_by_a_message),
-          SCENE(one_wait_sees_messages_events_and_a_word_from_a_thread))
+          SCENE(a_failed_ripc_fd_leaks_nothing),
+          SCENE(notifications_arrive_without_library_threads), SCENE(a_watch_reports_up_and_down),
+          SCENE(a_watch_reports_an_id_that_is_already_known),
+          SCENE(an_event_loop_is_woken_by_a_new_connection),
+          SCENE(an_event_loop_is_woken_by_a_message),
+          SCENE(one_wait_ends_for_a_message_an_event_or_a_wake_by_a_thread))

@@ -11,21 +11,21 @@
 
 struct ripc_notice {
     struct ripc *ripc;
-    struct list due_node; /* in the context's list of those to call back */
+    struct list due_node; /* in the context's list of notices to call back */
     uint64_t token;
     ripc_notice_callback *callback;
     void *argument;
     struct doorbell bell; /* for ripc_notice_wait and ripc_notice_fd */
     uint64_t count;       /* not yet taken */
-    uint64_t value;       /* the last */
+    uint64_t value;       /* of the last notification */
     bool calling;         /* its callback runs ... */
     uintptr_t caller;     /* ... on this thread */
-    bool closed;          /* from inside: freed when that returns */
-    bool closing;         /* from outside: waits until that returns */
+    bool closed;          /* by its own callback: freed when that returns */
+    bool closing;         /* by another thread, which waits until the callback returns */
     uint32_t waiters;
 };
 
-/* A frame came to the hidden service. -EPROTO, or 0. */
+/* Handles a frame for the hidden service. -EPROTO, or 0. */
 static int notice_arrived(struct ripc *ripc, const uint8_t *body, size_t size)
 {
     uint64_t token;
@@ -46,7 +46,7 @@ static int notice_arrived(struct ripc *ripc, const uint8_t *body, size_t size)
     } else {
         doorbell_ring_always(&notice->bell);
         if (ripc->manual)
-            doorbell_ring(&ripc->notices->bell); /* where ripc_notice_wait waits then */
+            doorbell_ring(&ripc->notices->bell); /* ripc_notice_wait waits there in that case */
     }
     return 0;
 }
@@ -59,7 +59,7 @@ static void notice_free(struct ripc_notice *notice)
     free(notice);
 }
 
-/* Runs the callback of one that is due, without the lock. */
+/* Calls the callback of a notice that is due, with the lock released. */
 static void notice_call(struct ripc_notice *notice)
 {
     struct ripc *ripc = notice->ripc;
@@ -80,7 +80,7 @@ static int notices_check(void *argument)
 {
     struct ripc *ripc = argument;
     struct ripc_message none;
-    /* Notifications are taken on the way; a message to this service is nobody's. */
+    /* This also takes notifications. A message to this service has no receiver and is dropped. */
     if (arrivals_take(ripc->notices, &none, 1) > 0) {
         lock_drop(&ripc->lock);
         ripc_release(&none);
@@ -121,7 +121,7 @@ static void *notices_run(void *argument)
 /* With the lock held. */
 static int notices_open(struct ripc *ripc)
 {
-    while (ripc->notices_opening) /* another thread does it */
+    while (ripc->notices_opening) /* another thread opens it */
         waiting_pause(ripc);
     if (ripc->notices)
         return 0;
@@ -230,7 +230,8 @@ int ripc_notice_wait(struct ripc_notice *notice, uint64_t *value, int64_t deadli
     if (notice->callback)
         return -EINVAL;
     lock_take(&ripc->lock);
-    /* Without a notifier thread this one takes what comes, and waits where it comes. */
+    /* Without a notifier thread, this thread itself receives notifications, and waits on the bell
+     * of the hidden service. */
     struct doorbell *bell = ripc->manual ? &ripc->notices->bell : &notice->bell;
     notice->waiters++;
     int result = waiting_until(ripc, bell, notice_check, notice, deadline);
@@ -252,7 +253,7 @@ int ripc_notice_fd(struct ripc_notice *notice)
     return notice->callback ? -EINVAL : notice->bell.event_fd;
 }
 
-/* ---- sending one ---- */
+/* ---- sending a notification ---- */
 
 struct notifying {
     struct remote *remote;

@@ -5,9 +5,9 @@
 
 #include "base/check.h"
 
-#define THEIR_OFFERS_MAX 4096 /* of one peer: it cannot make us hoard */
+#define THEIR_OFFERS_MAX 4096 /* of one peer: limits what it can make us store */
 
-/* ---- ours ---- */
+/* ---- our offers ---- */
 
 static void offer_free(struct offer *offer)
 {
@@ -85,7 +85,7 @@ int offer_take(struct ripc_service *service, const struct peer *peer,
 {
     struct offer *offer = id_map_get(&service->offers, item->number);
     if (!offer)
-        return -ESTALE; /* withdrawn, or forgotten, while this was on its way */
+        return -ESTALE; /* withdrawn or forgotten while the message was on its way */
     if (offer->context != peer->address.context || item->size > offer->size)
         return -EPROTO;
     *out = (struct ripc_item){
@@ -94,7 +94,7 @@ int offer_take(struct ripc_service *service, const struct peer *peer,
         .returned = true,
         .owned = offer->allocated,
     };
-    offer->allocated = false; /* it is the program's now */
+    offer->allocated = false; /* it belongs to the program now */
     offer_free(offer);
     return 0;
 }
@@ -109,11 +109,11 @@ void offers_return(struct ripc_service *service, const struct peer *peer,
             pool_free(service->ripc->pool, item.data);
 }
 
-/* One that fits, or all if the peer is NULL. */
+/* Frees the offers to the peer, or all if the peer is NULL. */
 static void offers_free(struct ripc_service *service, const struct peer *peer)
 {
     bool again = true;
-    while (again) { /* a map may not be changed while it is walked */
+    while (again) { /* a map must not be changed while it is iterated */
         size_t cursor = 0;
         struct offer *offer;
         again = false;
@@ -139,7 +139,7 @@ void offers_drop(struct ripc_service *service)
     id_map_fini(&service->offers);
 }
 
-/* ---- theirs ---- */
+/* ---- offers of peers ---- */
 
 void their_offers_keep(struct ripc_service *service, const struct arrival *arrival,
                        const struct message_offer *offers, unsigned count)
@@ -161,7 +161,7 @@ void their_offers_keep(struct ripc_service *service, const struct arrival *arriv
     }
 }
 
-/* Out of its list, with the peer there. */
+/* Removes it from its list; the peer must exist. */
 static void their_offer_delete(struct their_offer *theirs)
 {
     theirs->peer->offer_count--;
@@ -187,7 +187,7 @@ void their_offer_put_back(struct remote *remote, struct their_offer *theirs)
     list_append(&remote->offers, &theirs->node);
 }
 
-/* Only those of the process that we are about to send to. */
+/* Only offers of the process to which we are about to send. */
 struct their_offer *their_offer_take(struct remote *remote, uint64_t size)
 {
     list_each(&remote->offers, node)
@@ -245,8 +245,8 @@ static bool their_offer_find(struct remote *remote, const struct peer *peer, uin
     return false;
 }
 
-/* We write under the lock and in one go, so what is not in a list any more has
- * been written: its message is on the way. */
+/* We write under the lock and in one go, so an offer that is no longer in a list has been written:
+ * its message is on the way. */
 void their_offer_withdraw(struct peer *peer, struct control_words *words)
 {
     struct control_words answer = {
@@ -283,7 +283,7 @@ static int offer_check(void *argument)
     const struct offer_wait *wait = argument;
     const struct offer *offer = id_map_get(&wait->service->offers, wait->number);
     if (!offer)
-        return -EALREADY; /* used, or its peer died, while we asked */
+        return -EALREADY; /* it was used, or its peer died, while we waited */
     return offer->settled ? (offer->status ? offer->status : 1) : 0;
 }
 
@@ -303,7 +303,7 @@ static int offer_withdraw(struct ripc_service *service, const void *base, int64_
     if (!offer)
         return -ENOENT;
     if (offer->peer->state == PEER_DEAD) {
-        offer_free(offer); /* nobody writes there any more */
+        offer_free(offer); /* no peer writes there any more */
         return 0;
     }
     struct offer_wait wait = {service, offer->number};

@@ -1,7 +1,7 @@
 #pragma once
-/* offer: return buffers. We offer memory with a message, and the receiver may
- * write its long reply there; and the other way round. An offer is used once,
- * withdrawn, or forgotten when the process it was made to dies. */
+/* offer: return buffers. We offer memory with a message, and the receiver may write its long reply
+ * there; and vice versa. An offer is used once, withdrawn, or forgotten when the process that
+ * received it dies. */
 
 #include "ripc/core/remote.h"
 #include "ripc/message/arrival.h"
@@ -9,60 +9,58 @@
 
 /* Memory of ours that one peer may write to. */
 struct offer {
-    uint64_t number; /* random: nobody else fills it by guessing */
+    uint64_t number; /* random: no other peer can fill it by guessing */
     struct ripc_service *service;
-    struct peer *peer; /* whom it was made to, ... */
-    uint64_t context;  /* ... and in which process: two may be connected twice */
+    struct peer *peer; /* the peer that received the offer ... */
+    uint64_t context;  /* ... and its context: two contexts may have two connections */
     ripc_id to;
     void *base;
     size_t size;
-    bool allocated; /* by us: NULL was given */
-    bool settled;   /* the peer answered a withdrawal ... */
-    int status;     /* ... with this */
+    bool allocated; /* by us, because NULL was given */
+    bool settled;   /* the peer has answered a withdrawal ... */
+    int status;     /* ... with this status */
 };
 
-/* A return buffer of the remote's, for our next long items to it. */
+/* A return buffer of the remote, for our next long items to it. */
 struct their_offer {
     struct list node;
-    struct peer *peer; /* whose link reaches it */
+    struct peer *peer; /* the peer whose link reaches the buffer */
     unsigned transport;
     struct message_offer offer;
 };
 
-/* Makes `count` offers to an open remote and describes them. On failure none
- * is left. */
+/* Makes `count` offers to an open remote and describes them. On failure none is made. */
 int offers_make(struct remote *remote, const struct iovec *returns, unsigned count,
                 struct message_offer *out);
 
-/* The first `count` offers of the message that could not be sent after all. */
+/* Takes back the first `count` offers of a message that could not be sent. */
 void offers_unmake(struct ripc_service *service, const struct message_offer *offers,
                    unsigned count);
 
-/* An item was written into our offer, says the peer. -ESTALE: that is on offer
- * no more; -EPROTO if it cannot be. */
+/* Handles the peer's claim that it wrote an item into our offer. -ESTALE: the offer no longer
+ * exists; -EPROTO: the claim is invalid. */
 int offer_take(struct ripc_service *service, const struct peer *peer,
                const struct message_item *item, struct ripc_item *out);
 
-/* The message with those items is dropped: what was written into our offers is
- * nobody's, and the memory free. */
+/* The message with these items is dropped: releases the offers into which it was written. */
 void offers_return(struct ripc_service *service, const struct peer *peer,
                    const struct message_table *table, unsigned count);
 
-/* All offers to that peer: it died, and all that it sent has been taken. */
+/* Drops all offers to a peer that died, after everything that it sent has been received. */
 void offers_forget(struct peer *peer);
 void offers_drop(struct ripc_service *service);
 
-/* The peer's offers that came with a message. Without memory they are not
- * kept: then replies are pulled. */
+/* Keeps the peer's offers that came with a message. If memory is short they are not kept, and
+ * replies are pulled instead. */
 void their_offers_keep(struct ripc_service *service, const struct arrival *arrival,
                        const struct message_offer *offers, unsigned count);
 
-/* The first that holds the size, taken out; NULL if there is none. The remote is
- * open. The peer outlives it. It is freed when it was used, or put back. */
+/* Takes out the first offer that holds the size; NULL if there is none. The remote is open, and the
+ * peer stays valid as long as the offer. Free the offer after use, or put it back. */
 struct their_offer *their_offer_take(struct remote *remote, uint64_t size);
 void their_offer_free(struct their_offer *theirs);
 void their_offer_put_back(struct remote *remote, struct their_offer *theirs);
-void their_offers_forget(struct peer *peer); /* it died */
+void their_offers_forget(struct peer *peer); /* the peer died */
 void their_offers_drop(struct remote *remote);
 
 /* CONTROL_WITHDRAW and its answer. */

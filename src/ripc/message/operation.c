@@ -55,7 +55,7 @@ void operation_fly(struct operation *operation, struct remote *remote)
     list_append(&remote->flights, &flight->node);
 }
 
-/* The memory is the caller's again. */
+/* The caller may reuse the memory from here on. */
 static void operation_let_go(struct operation *operation)
 {
     struct pool *pool = operation->service->ripc->pool;
@@ -124,7 +124,8 @@ static struct flight *flight_find(struct remote *remote, uint64_t token)
 void flight_acknowledged(struct remote *remote, uint64_t token, int status)
 {
     struct flight *flight = flight_find(remote, token);
-    /* One we do not know was aborted here: late, not wrong. */
+    /* An unknown token is an operation that was aborted here; its acknowledgement is late, not
+     * wrong. */
     if (flight)
         flight_land(flight, status);
 }
@@ -182,7 +183,7 @@ void operation_copy(struct peer *peer, struct control_words *words)
     struct remote *remote = remote_of_pipe(peer, words->pipe);
     struct flight *flight = remote ? flight_find(remote, words->number) : NULL;
     if (!flight)
-        return; /* canceled meanwhile */
+        return; /* cancelled in the meantime */
     struct control_words answer = {
         .kind = CONTROL_COPIED,
         .pipe = words->pipe,

@@ -86,8 +86,8 @@ struct outcome {
     uint64_t number;
 };
 
-/* Another thread may take the outcome as an event meanwhile: then it is known
- * by its absence. */
+/* True once the outcome is known. Another thread may take it as an event meanwhile; then the
+ * operation no longer exists. */
 static int outcome_check(void *argument)
 {
     const struct outcome *outcome = argument;
@@ -96,7 +96,7 @@ static int outcome_check(void *argument)
     return !operation || operation->complete;
 }
 
-/* Waits for the outcome. If the wait ends first, it becomes an event after all. */
+/* Waits for the outcome. If the wait ends first, the outcome will be reported as an event. */
 static int operation_wait(struct operation *operation, int64_t deadline)
 {
     struct ripc_service *service = operation->service;
@@ -104,7 +104,7 @@ static int operation_wait(struct operation *operation, int64_t deadline)
     if (operation->wanted)
         return -EBUSY;
     operation->wanted = true;
-    list_remove(&operation->event.node); /* it may have completed before */
+    list_remove(&operation->event.node); /* the operation may have completed before */
     int result = service_wait(service, outcome_check, &outcome, deadline);
     operation->wanted = false;
     if (operation->complete && result != 1) {
@@ -127,7 +127,7 @@ int ripc_wait(struct ripc_service *service, int64_t number, int64_t deadline)
     return result;
 }
 
-/* Tells the receivers that have not acknowledged it. */
+/* Sends the cancellation to the receivers that have not acknowledged the operation. */
 static int operation_ask_back(const struct operation *operation)
 {
     for (unsigned i = 0; i < operation->flight_count; i++) {
@@ -161,7 +161,7 @@ static int operation_cancel(struct ripc_service *service, uint64_t number, int64
         return result;
     operation = id_map_get(&service->operations, number);
     if (!operation)
-        return 0; /* another thread has its outcome */
+        return 0; /* another thread has taken the outcome */
     return operation->event.event.status == -ECANCELED ? 0 : -EALREADY;
 }
 

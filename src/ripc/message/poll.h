@@ -4,9 +4,9 @@
 
 #include "ripc/core/service.h"
 
-/* For layers above that take messages and events in one place: waits until one of either
- * is there (1), or somebody calls service_wake with the same flag. Else -ETIMEDOUT or
- * -EAGAIN, as every wait. Without the lock. The flag is written and read under it. */
+/* For layers above that take messages and events in one place: waits until there is a message or an
+ * event (1), or a thread calls service_wake with the same flag (SERVICE_WOKEN). Else -ETIMEDOUT or
+ * -EAGAIN, as every wait. Called without the lock. The flag is written and read under the lock. */
 #define SERVICE_WOKEN 2
 int service_await(struct ripc_service *service, _Atomic bool *woken, int64_t deadline);
 void service_wake(struct ripc_service *service, _Atomic bool *woken);

@@ -1,9 +1,8 @@
-/* receive: from frames that came to messages of the program, and back.
+/* receive: from frames that arrived to messages of the program, and back.
  *
- * Most messages are one short item that is there when the program asks: ripc_receive finds
- * it in the arrival's frames, or pulls these, and fills it in; all of that is in this file.
- * Any other frame goes to unpack.c, and a call that finds nothing to the waits of its
- * service. */
+ * Most messages are one short item that has arrived when the program asks: ripc_receive finds it
+ * among the frames of an arrival, or pulls these, and fills it in; all of that is in this file. All
+ * other frames go to unpack.c. A call that finds nothing waits in its service. */
 #include "ripc/message/receive.h"
 
 #include <errno.h>
@@ -12,7 +11,7 @@
 #include "ripc/message/incoming.h"
 #include "ripc/message/unpack.h"
 
-#define RECEIVE_DROPS_MAX 64 /* frames that are no messages, between two moments for others */
+#define RECEIVE_DROPS_MAX 64 /* frames without a message, before other threads get the lock */
 
 /* ---- taking ---- */
 
@@ -29,7 +28,8 @@ static bool arrival_refill(struct arrival *arrival)
     return count > 0;
 }
 
-/* It is no message, or nonsense: its slot is free. False: that is enough of this pipe for now. */
+/* Drops a frame that is not a message, or is malformed, and frees its slot. False: leave this pipe
+ * for now. */
 static bool arrival_drop(struct arrival *arrival, const struct frame *frame, int result,
                          unsigned *dropped)
 {
@@ -40,11 +40,11 @@ static bool arrival_drop(struct arrival *arrival, const struct frame *frame, int
     }
     if (++*dropped < RECEIVE_DROPS_MAX)
         return true;
-    doorbell_ring(&arrival->service->bell); /* nobody sleeps over what is left */
+    doorbell_ring(&arrival->service->bell); /* so that no receiver sleeps while frames are left */
     return false;
 }
 
-/* The program has the message of frames[next]. */
+/* The program gets the message of frames[next]. */
 static inline void arrival_count_taken(struct arrival *arrival, const struct frame *frame)
 {
     struct ripc *ripc = arrival->service->ripc;
@@ -55,7 +55,7 @@ static inline void arrival_count_taken(struct arrival *arrival, const struct fra
     ripc->stats.received_bytes += frame->size;
 }
 
-/* Returns how many were taken. The arrival may be closed afterwards. */
+/* Returns how many messages were taken. The arrival may be closed afterwards. */
 static unsigned arrival_take(struct arrival *arrival, struct ripc_message *out, unsigned max)
 {
     unsigned taken = 0;
@@ -84,8 +84,8 @@ static unsigned arrival_take(struct arrival *arrival, struct ripc_message *out, 
     return taken;
 }
 
-/* The first of the list, which goes to the end: nobody is starved by another.
- * Taking may close any arrival, so the list is never walked. */
+/* Returns the first of the list and moves it to the end, so that no pipe starves another. Taking
+ * may close any arrival, so the list is never iterated. */
 static struct arrival *arrivals_turn(struct ripc_service *service)
 {
     struct list *first = service->arrivals.next;
@@ -135,7 +135,7 @@ struct receiving {
 };
 
 /* The usual case: the pipe whose turn it is has one short item next. 1: taken; 0: no pipe has
- * anything; -EAGAIN: another case, for arrivals_take, which begins with that very pipe. */
+ * anything; -EAGAIN: another case, for arrivals_take, which starts with the same pipe. */
 static inline int receive_plain(struct ripc_service *service, struct ripc_message *out)
 {
     for (unsigned turns = service->arrival_count; turns && !list_is_empty(&service->arrivals);
@@ -178,7 +178,7 @@ int ripc_receive(struct ripc_service *service, struct ripc_message *messages, un
     if (max == 0)
         return -EINVAL;
     lock_take(&service->ripc->lock);
-    service->waiters++; /* it stays, though the lock is given up while long items are copied */
+    service->waiters++; /* keeps the service while the lock is released for copying long items */
     int result = service->closing ? -ECANCELED : receive_take(service, messages, max);
     service->waiters--;
     if (result == 0) {
@@ -189,8 +189,8 @@ int ripc_receive(struct ripc_service *service, struct ripc_message *messages, un
     return result;
 }
 
-/* The sizes lie before the items, in memory that the sender could still write
- * to: they are checked at every use. */
+/* The sizes are stored before the items, in memory that the sender can still write to: they are
+ * checked at every use. */
 const void *ripc_short(const struct ripc_message *message, unsigned index, size_t *size)
 {
     if (index >= message->short_count || !message->internal[0])
@@ -217,7 +217,7 @@ void ripc_release(struct ripc_message *message)
     struct ripc *ripc = arrival->service->ripc;
     struct frame frame = {
         .body = message->internal[1],
-        .size = message->size, /* near enough: when to tell the sender depends on it */
+        .size = message->size, /* an approximation: it only affects when credit is returned */
         .cookie = message->cookie,
         .head.token = 0,
     };

@@ -1,9 +1,8 @@
 /* send: from the caller's pieces to frames on their way.
  *
- * Most sends are one short item to a service with an open pipe, and take the
- * first few lines of ripc_send. All others are prepared step by step: a way to
- * the receiver, credit, the long items' memory shared or written into return
- * buffers, an operation; and then the frame is pushed. */
+ * Most sends are one short item to a service with an open pipe, and take the first few lines of
+ * ripc_send. All others are prepared step by step: a path to the receiver, credit, the long items'
+ * memory shared or written into return buffers, and an operation; then the frame is pushed. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,8 +18,9 @@ struct sending {
     const struct ripc_send *send;
     size_t short_size;
     struct operation *operation;
-    struct remote *starved; /* the last that could not take it yet */
-    struct list filled;     /* return buffers (struct their_offer) that hold items of it */
+    struct remote *starved; /* the last receiver that could not accept it yet */
+    struct list filled;     /* return buffers (struct their_offer) that hold items of this
+                             * message */
     struct message_table table;
     struct message_head head;
     uint8_t bytes[MESSAGE_TABLE_MAX];
@@ -52,7 +52,7 @@ static int send_check(const struct ripc_send *send, size_t *short_size)
     return 0;
 }
 
-/* Marks the long items' memory as used; on failure none is. */
+/* Marks the memory of the long items as used; on failure none is marked. */
 static int send_use(struct ripc_service *service, const struct ripc_send *send)
 {
     struct pool *pool = service->ripc->pool;
@@ -94,7 +94,7 @@ static int send_check_written(void *argument)
     return write->done;
 }
 
-/* Into the receiver's return buffer; waits until it is there. */
+/* Writes an item into the receiver's return buffer, and waits until it has arrived. */
 static int send_item_write(struct ripc_service *service, const struct iovec *item,
                            const struct their_offer *theirs, struct extent *extent)
 {
@@ -109,15 +109,16 @@ static int send_item_write(struct ripc_service *service, const struct iovec *ite
         return result;
     result = link->ops->memory->write(link, &theirs->offer.memory, 0, item->iov_base, item->iov_len,
                                       region, &write.transfer);
-    if (result == 0 && !write.done) /* the transfer is on our stack: no deadline ends this */
+    if (result == 0 && !write.done) /* the transfer is on our stack: no deadline may end this
+                                     * wait */
         waiting_until(ripc, write.bell, send_check_written, &write, RIPC_FOREVER);
     if (result == 0)
         result = write.status;
     return result == 1 ? 0 : result;
 }
 
-/* Pushed into a return buffer if the receiver offered one that holds it, else
- * described, for the receiver to pull. */
+/* Writes an item into a return buffer if the receiver offered one that holds it; else describes it,
+ * for the receiver to pull. */
 static int send_item(struct sending *sending, struct remote *remote, const struct iovec *item,
                      struct message_item *wire)
 {
@@ -136,7 +137,8 @@ static int send_item(struct sending *sending, struct remote *remote, const struc
         wire->way = ITEM_RETURNED;
         wire->number = theirs->offer.number;
         if (result)
-            their_offer_free(theirs); /* it is not what it was: another, or a pull */
+            their_offer_free(theirs); /* the buffer is no longer valid: try another, or let the
+                                       * receiver pull */
         else
             list_append(&sending->filled, &theirs->node);
         if (result == -EPIPE || remote->state != REMOTE_OPEN)
@@ -205,7 +207,7 @@ static bool send_has_room(const struct sending *sending, const struct remote *re
     return remote->outlet->ops->room(remote->outlet, size);
 }
 
-/* With everything described. The operation, if one is needed, counts it. */
+/* Pushes a message that is completely described. An operation, if needed, counts it. */
 static int send_go(struct sending *sending, struct remote *remote, unsigned receivers)
 {
     const struct ripc_send *send = sending->send;
@@ -226,7 +228,7 @@ static int send_go(struct sending *sending, struct remote *remote, unsigned rece
     return 0;
 }
 
-/* Return buffers that were filled for a message that did not go can be filled again. */
+/* Return buffers that were filled for a message that was not sent can be filled again. */
 static void send_settle_filled(struct sending *sending, struct remote *remote, bool sent)
 {
     struct list *node;
@@ -239,7 +241,7 @@ static void send_settle_filled(struct sending *sending, struct remote *remote, b
     }
 }
 
-/* 0 sent; -EAGAIN no credit. Nothing is left of what was not sent. */
+/* 0: sent; -EAGAIN: no credit. If the message was not sent, nothing of it remains. */
 static int send_to(struct sending *sending, struct remote *remote, unsigned receivers)
 {
     const struct ripc_send *send = sending->send;
@@ -261,7 +263,7 @@ static int send_to(struct sending *sending, struct remote *remote, unsigned rece
     return result;
 }
 
-/* The call ends without having sent: an event will tell when it can. */
+/* The call ends without having sent: an event will tell when to try again. */
 static void send_starve(struct sending *sending)
 {
     struct remote *remote = sending->starved;
@@ -294,8 +296,8 @@ static int send_single(struct sending *sending)
 
 /* ---- a group ---- */
 
-/* Each member gets it or, while one lacks credit, none does. Members that
- * cannot be reached at all are left out. */
+/* Sends to every member or, while one lacks credit, to none. Members that are unreachable are left
+ * out. */
 static int send_group(struct sending *sending, struct group *group)
 {
     struct remote *ready[GROUP_MEMBERS_MAX];
@@ -320,7 +322,8 @@ static int send_group(struct sending *sending, struct group *group)
     int failure = -EPIPE;
     sending->head.group = group->id;
     for (unsigned i = 0; i < count; i++)
-        ready[i]->users++; /* a write into a return buffer waits, and much happens meanwhile */
+        ready[i]->users++; /* writing into a return buffer waits, and the remote could be freed
+                            * meanwhile */
     for (unsigned i = 0; i < count; i++) {
         int result = ready[i]->state == REMOTE_OPEN ? send_to(sending, ready[i], count) : -EPIPE;
         ready[i]->users--;
@@ -343,7 +346,7 @@ static int send_try(void *argument)
     struct group *group = NULL;
     sending->starved = NULL;
     sending->head.group = 0;
-    /* Who was no service may be a group by now. */
+    /* An id that is not a service may have become a group. */
     const struct remote *remote = id_map_get(&service->remotes, sending->send->to);
     if (!remote || remote->state == REMOTE_RESTING || remote->state == REMOTE_RESOLVING)
         group = group_find(service, sending->send->to);
@@ -371,13 +374,13 @@ static int64_t send_wait(struct sending *sending)
         return result;
     }
     assert(result == 0);
-    operation_launch(operation); /* it may complete, and lives until its outcome is taken */
+    operation_launch(operation); /* it may complete here; it exists until its outcome is taken */
     return operation->number;
 }
 
 int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *send)
 {
-    struct sending sending; /* large: only what is read before it is written is set */
+    struct sending sending; /* large: only fields that are read before being written are set */
     sending.service = service;
     sending.send = send;
     sending.operation = NULL;

@@ -4,7 +4,7 @@
 
 #include "ripc/scene/scene.h"
 
-static void a_message_arrives_and_is_answered(void **state)
+static void a_message_arrives_and_gets_a_reply(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc *there = scene_open(NULL);
@@ -21,7 +21,7 @@ static void a_message_arrives_and_is_answered(void **state)
     assert_string_equal(message.data, "hello");
     assert_int_equal(ripc_send(server, message.from, message.data, 6, scene_deadline()), 0);
     ripc_release(&message);
-    ripc_release(&message); /* harmless */
+    ripc_release(&message); /* has no effect */
 
     message = scene_receive(client);
     assert_string_equal(message.data, "hello");
@@ -30,7 +30,7 @@ static void a_message_arrives_and_is_answered(void **state)
     scene_close(there);
 }
 
-static void pieces_are_gathered_and_told_apart(void **state)
+static void a_message_of_several_pieces_arrives_as_these_pieces(void **state)
 {
     struct ripc *ripc = scene_open(NULL);
     struct ripc_service *client = scene_bind(ripc, 0);
@@ -57,7 +57,7 @@ static void pieces_are_gathered_and_told_apart(void **state)
     scene_close(ripc);
 }
 
-static void every_size_arrives_whole(void **state)
+static void messages_of_every_size_arrive_complete(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc *there = scene_open(NULL);
@@ -91,15 +91,15 @@ static void pieces_send(struct ripc_service *client)
     assert_int_equal(ripc_send_message(client, &send), 0);
 }
 
-/* Messages of one piece and of two are taken by different code: both have their turn. */
-static void senders_of_pieces_and_of_one_take_turns(void **state)
+/* Different code receives messages of one piece and of two: both must get their turn. */
+static void senders_of_one_piece_and_of_two_take_turns(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc *there = scene_open(NULL);
     struct ripc_service *one = scene_bind(here, 1);
     struct ripc_service *two = scene_bind(here, 2);
     struct ripc_service *server = scene_bind(there, 42);
-    for (unsigned i = 0; i < 9; i++) { /* the first of each opens its pipe */
+    for (unsigned i = 0; i < 9; i++) { /* the first message of each sender opens its pipe */
         assert_int_equal(ripc_send(one, 42, "c", 1, scene_deadline()), 0);
         pieces_send(two);
         for (unsigned taken = 0; i == 0 && taken < 2; taken++) {
@@ -119,7 +119,7 @@ static void senders_of_pieces_and_of_one_take_turns(void **state)
     scene_close(there);
 }
 
-static void a_slow_receiver_costs_credit_not_messages(void **state)
+static void a_slow_receiver_uses_up_credit_but_loses_no_messages(void **state)
 {
     struct ripc_config config = {.ring_slots = 8};
     struct ripc *here = scene_open(&config);
@@ -156,8 +156,8 @@ static void a_slow_receiver_costs_credit_not_messages(void **state)
     scene_close(there);
 }
 
-/* A receiver that is busy tells the sender before it has taken everything. */
-static void credit_for_bytes_comes_while_more_waits(void **state)
+/* A busy receiver returns credit before it has taken everything. */
+static void credit_returns_before_all_messages_are_taken(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc *there = scene_open(NULL);
@@ -199,7 +199,7 @@ static void held_messages_are_released_in_any_order(void **state)
     scene_close(here);
 }
 
-static void nobody_and_nonsense_are_told_apart(void **state)
+static void unknown_ids_and_invalid_arguments_have_different_errors(void **state)
 {
     struct ripc *ripc = scene_open(NULL);
     struct ripc_service *client = scene_bind(ripc, 7);
@@ -235,14 +235,14 @@ static void contexts_without_a_common_transport_do_not_reach_each_other(void **s
     scene_close(there);
 }
 
-static void a_service_that_comes_again_is_found_again(void **state)
+static void a_restarted_service_is_found_again(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc_service *client = scene_bind(here, 0);
     for (uint32_t life = 0; life < 5; life++) {
         struct ripc *there = scene_open(NULL);
         struct ripc_service *server = scene_bind(there, 42);
-        /* The first may still go to the dead one: short messages may be lost then. */
+        /* The first message may still go to the dead service: short messages may be lost then. */
         struct ripc_message message;
         int result = -ETIMEDOUT;
         for (unsigned try = 0; try < 100 && result != 1; try++) {
@@ -257,7 +257,7 @@ static void a_service_that_comes_again_is_found_again(void **state)
     scene_close(here);
 }
 
-static void what_was_sent_before_the_end_still_arrives(void **state)
+static void messages_arrive_after_their_sender_has_closed(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc *there = scene_open(NULL);
@@ -274,7 +274,7 @@ static void what_was_sent_before_the_end_still_arrives(void **state)
     scene_close(here);
 }
 
-static void whoever_sleeps_is_woken_and_that_is_counted(void **state)
+static void waking_a_sleeping_receiver_is_counted(void **state)
 {
     struct ripc *here = scene_open(NULL);
     struct ripc *there = scene_open(NULL);
@@ -282,7 +282,8 @@ static void whoever_sleeps_is_woken_and_that_is_counted(void **state)
     struct ripc_service *server = scene_bind(there, 42);
     struct pollfd bell = {.fd = ripc_fd(server), .events = POLLIN};
     struct ripc_stats stats = {0};
-    /* The answer to the opening of the pipe rings, too, and may use up the first arming. */
+    /* The answer to the opening of the pipe also rings the bell, and may use up the first
+     * arming. */
     for (unsigned try = 0; try < 100 && stats.wakes == 0; try++) {
         while (ripc_arm(server) != 0)
             ;
@@ -297,8 +298,8 @@ static void whoever_sleeps_is_woken_and_that_is_counted(void **state)
     scene_close(there);
 }
 
-/* As many as a service keeps; of more, the oldest go. */
-static void messages_of_many_dead_clients_are_kept(void **state)
+/* A service keeps a limited number of them; beyond that the oldest are dropped. */
+static void messages_of_dead_clients_are_kept_up_to_a_limit(void **state)
 {
     enum { KEPT = 64 };
     struct ripc_config config = {.flags = RIPC_MANUAL};
@@ -318,7 +319,7 @@ static void messages_of_many_dead_clients_are_kept(void **state)
         assert_int_equal(stats.dropped_unknown, i == KEPT);
     }
     struct ripc_message message = scene_receive(server);
-    assert_string_equal(message.data, "alive"); /* though it is older */
+    assert_string_equal(message.data, "alive"); /* it is kept although it is older */
     ripc_release(&message);
     for (unsigned i = 1; i <= KEPT; i++) {
         message = scene_receive(server);
@@ -329,7 +330,7 @@ static void messages_of_many_dead_clients_are_kept(void **state)
     scene_close(there);
 }
 
-static void a_context_without_threads_works_alike(void **state)
+static void a_context_without_threads_sends_and_receives(void **state)
 {
     struct ripc_config config = {.flags = RIPC_MANUAL};
     struct ripc *here = scene_open(&config);
@@ -339,7 +340,7 @@ static void a_context_without_threads_works_alike(void **state)
     assert_int_equal(ripc_send(client, 42, "a", 2, scene_deadline()), 0);
     struct ripc_message message = scene_receive(server);
     int result;
-    /* Nobody answers the opening of the way back but our own progress. */
+    /* Only our own progress answers the opening of the pipe back. */
     do {
         result = ripc_send(server, message.from, "b", 2, RIPC_NOW);
         ripc_progress(here);
@@ -353,14 +354,16 @@ static void a_context_without_threads_works_alike(void **state)
     scene_close(there);
 }
 
-TEST_MAIN(SCENE(whoever_sleeps_is_woken_and_that_is_counted),
-          SCENE(a_message_arrives_and_is_answered), SCENE(pieces_are_gathered_and_told_apart),
-          SCENE(senders_of_pieces_and_of_one_take_turns), SCENE(every_size_arrives_whole),
-          SCENE(a_slow_receiver_costs_credit_not_messages),
-          SCENE(credit_for_bytes_comes_while_more_waits),
-          SCENE(held_messages_are_released_in_any_order), SCENE(nobody_and_nonsense_are_told_apart),
+TEST_MAIN(SCENE(waking_a_sleeping_receiver_is_counted), SCENE(a_message_arrives_and_gets_a_reply),
+          SCENE(a_message_of_several_pieces_arrives_as_these_pieces),
+          SCENE(senders_of_one_piece_and_of_two_take_turns),
+          SCENE(messages_of_every_size_arrive_complete),
+          SCENE(a_slow_receiver_uses_up_credit_but_loses_no_messages),
+          SCENE(credit_returns_before_all_messages_are_taken),
+          SCENE(held_messages_are_released_in_any_order),
+          SCENE(unknown_ids_and_invalid_arguments_have_different_errors),
           SCENE(contexts_without_a_common_transport_do_not_reach_each_other),
-          SCENE(a_service_that_comes_again_is_found_again),
-          SCENE(what_was_sent_before_the_end_still_arrives),
-          SCENE(messages_of_many_dead_clients_are_kept),
-          SCENE(a_context_without_threads_works_alike))
+          SCENE(a_restarted_service_is_found_again),
+          SCENE(messages_arrive_after_their_sender_has_closed),
+          SCENE(messages_of_dead_clients_are_kept_up_to_a_limit),
+          SCENE(a_context_without_threads_sends_and_receives))

@@ -12,7 +12,8 @@ static int unpack_table(struct arrival *arrival, const struct message_head *head
     struct incoming *incoming = arrival->incoming;
     int offset = message_table_read(head, frame->body, frame->size, &table);
     if (offset < 0) {
-        /* Good when its items were asked for, and changed since: nobody's now. */
+        /* The table was valid when its items were requested, and has been changed since: drop
+         * it. */
         arrival->incoming = NULL;
         if (incoming)
             incoming_release(incoming);
@@ -57,7 +58,7 @@ static int unpack_notice(struct arrival *arrival, const struct frame *frame)
 int unpack_other(struct arrival *arrival, const struct message_head *head,
                  const struct frame *frame, struct ripc_message *out)
 {
-    switch (head->kind) { /* a peer's word: any number */
+    switch (head->kind) { /* chosen by the peer: may be any number */
     case FRAME_MESSAGE:
         return unpack_table(arrival, head, frame, out);
     case FRAME_NOTIFY:

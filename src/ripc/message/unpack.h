@@ -1,6 +1,6 @@
 #pragma once
 /* unpack: from a frame to a message of the program. A frame that is one short item is filled in
- * at once; one with a table, with long items or return buffers, takes more. */
+ * directly; a frame with a table of long items or return buffers needs more. */
 
 #include "ripc/message/arrival.h"
 #include "ripc/message/message.h"
@@ -21,7 +21,7 @@ static inline void unpack_plain(struct arrival *arrival, const struct message_he
     };
 }
 
-/* A frame that is not plain. 1: taken; 0: it was none, or is dropped; -EAGAIN: its items are on
- * their way; -EPROTO: nonsense. */
+/* Unpacks a frame with a table. 1: taken; 0: not a message, or dropped; -EAGAIN: its items are on
+ * their way; -EPROTO: malformed. */
 int unpack_other(struct arrival *arrival, const struct message_head *head,
                  const struct frame *frame, struct ripc_message *out);

@@ -1,5 +1,5 @@
 /* Wake-ups of threads that sleep in a call of ripc. Bells of this program have no safety timeout,
- * and the calls no deadline: each test fails if the wake-up that it is about is deleted. */
+ * and the calls have no deadline: each test fails if the wake-up that it tests is removed. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,17 +10,17 @@
 #define HERE  1
 #define THERE 2
 
-/* Two contexts with a service each; the sleeper sleeps in the first. It is not on a stack, for a
- * sleeper that is not woken stays behind. */
+/* Two contexts with a service each; the sleeper sleeps in the first. Allocated on the heap, because
+ * a sleeper that is not woken continues to use it. */
 struct stage {
     struct ripc *here, *there;
     struct ripc_service *service, *peer;
     struct sleeper sleeper;
-    _Atomic bool woken; /* of service_await, which describes it */
+    _Atomic bool woken; /* flag of service_await */
     struct ripc_notice *notice;
     int64_t operation;
     int result;              /* of the sleeper's call */
-    struct ripc_event event; /* what it got ... */
+    struct ripc_event event; /* what the sleeper got ... */
     struct ripc_message message;
 };
 
@@ -48,7 +48,7 @@ static void await_word(void *argument)
     stage->result = service_await(stage->service, &stage->woken, RIPC_FOREVER);
 }
 
-static void a_word_from_a_thread_wakes(void **state)
+static void service_wake_wakes_a_sleeping_thread(void **state)
 {
     struct stage *stage = stage_open(NULL);
     sleeper_start(&stage->sleeper, await_word, stage);
@@ -64,8 +64,8 @@ static void receive(void *argument)
     stage->result = ripc_receive(stage->service, &stage->message, 1, RIPC_FOREVER);
 }
 
-/* The first message opens the pipe, the second goes through one that is open. */
-static void a_message_wakes(void **state)
+/* The first message opens the pipe; the second uses the open pipe. */
+static void a_message_wakes_a_sleeping_receiver(void **state)
 {
     struct stage *stage = stage_open(NULL);
     for (unsigned i = 0; i < 2; i++) {
@@ -84,7 +84,7 @@ static void take_event(void *argument)
     stage->result = ripc_poll(stage->service, &stage->event, 1, RIPC_FOREVER);
 }
 
-static void news_of_a_watched_id_wake(void **state)
+static void an_event_of_a_watched_id_wakes_a_sleeping_thread(void **state)
 {
     struct stage *stage = stage_open(NULL);
     assert_int_equal(ripc_watch(stage->service, THERE), 0);
@@ -99,10 +99,10 @@ static void news_of_a_watched_id_wake(void **state)
 
 static void unbind(void *argument)
 {
-    ripc_unbind(argument); /* returns only when nobody waits any more: not in the test's thread */
+    ripc_unbind(argument); /* waits until no thread waits any more, so it runs in its own thread */
 }
 
-static void unbinding_wakes_whoever_waits_for_a_message(void **state)
+static void unbinding_wakes_a_thread_that_waits_for_a_message(void **state)
 {
     struct stage *stage = stage_open(NULL);
     static struct sleeper unbinder;
@@ -121,8 +121,8 @@ static void await_notice(void *argument)
     stage->result = ripc_notice_wait(stage->notice, &value, RIPC_FOREVER);
 }
 
-/* A context without threads of its own waits for a notification in another way. */
-static void a_notification_wakes(void **state)
+/* A context without threads of its own waits for a notification in a different way. */
+static void a_notification_wakes_a_waiting_thread(void **state)
 {
     for (unsigned manual = 0; manual < 2; manual++) {
         const struct ripc_config config = {.flags = manual ? RIPC_MANUAL : 0};
@@ -141,9 +141,11 @@ static void a_notification_wakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE(a_word_from_a_thread_wakes), SCENE(a_message_wakes),
-        SCENE(news_of_a_watched_id_wake),  SCENE(unbinding_wakes_whoever_waits_for_a_message),
-        SCENE(a_notification_wakes),
+        SCENE(service_wake_wakes_a_sleeping_thread),
+        SCENE(a_message_wakes_a_sleeping_receiver),
+        SCENE(an_event_of_a_watched_id_wakes_a_sleeping_thread),
+        SCENE(unbinding_wakes_a_thread_that_waits_for_a_message),
+        SCENE(a_notification_wakes_a_waiting_thread),
     };
     atomic_store(&doorbell_nap, NSEC_NEVER);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,7 +82,7 @@ unsigned name_count(const struct cached_name *name)
     return count;
 }
 
-/* Which of two claims of one member holds? */
+/* Which of two claims of one member is valid? */
 static enum cache_news known_compare(const struct known *known, const struct known *offer)
 {
     const struct claim *old = &known->claim, *new = &offer->claim;
@@ -92,11 +92,12 @@ static enum cache_news known_compare(const struct known *known, const struct kno
     if (claim_equal(old, new))
         return CACHE_SAME;
     if (known->firm && offer->firm)
-        return CACHE_MOVED; /* the file has one record: the other is gone, whatever the clock says
-                             */
+        return CACHE_MOVED; /* the file has one record: the old one is gone, whatever the clock
+                             * says */
     if (new->incarnation != old->incarnation)
         return new->incarnation > old->incarnation ? CACHE_MOVED : CACHE_OLD;
-    if (same_context) /* of the operator's file, where all are alike, what it says now */
+    if (same_context) /* claims from the operator's file have equal incarnations: use what the file
+                       * says now */
         return new->address.context == 0 ? CACHE_MOVED : CACHE_OLD;
     return new->address.context < old->address.context ? CACHE_MOVED : CACHE_OLD;
 }

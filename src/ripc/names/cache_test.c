@@ -28,20 +28,20 @@ static void the_newest_incarnation_is_known(void **state)
     assert_int_equal(known->claim.pid, 9);
     offer = known_make(1, 11, 49);
     assert_int_equal(cache_learn(&cache, &offer), CACHE_OLD);
-    offer = known_make(1, 11, 50); /* a tie: the lower context */
+    offer = known_make(1, 11, 50); /* equal incarnations: the lower context wins */
     assert_int_equal(cache_learn(&cache, &offer), CACHE_OLD);
     offer = known_make(1, 9, 50);
     assert_int_equal(cache_learn(&cache, &offer), CACHE_MOVED);
     offer = known_make(1, 11, 51);
     assert_int_equal(cache_learn(&cache, &offer), CACHE_MOVED);
-    offer = known_make(1, 11, 52); /* bound again by the same */
+    offer = known_make(1, 11, 52); /* bound again by the same context */
     assert_int_equal(cache_learn(&cache, &offer), CACHE_MOVED);
     assert_int_equal(cache.claim_count, 1);
     assert_int_equal(name_known(cache_find(&cache, 1), 1)->claim.incarnation, 52);
     cache_fini(&cache);
 }
 
-static void a_lock_knows_better_than_a_clock(void **state)
+static void a_lock_is_trusted_more_than_a_clock(void **state)
 {
     struct cache cache = {0};
     struct known offer = known_make(1, 10, 50);
@@ -56,7 +56,7 @@ static void a_lock_knows_better_than_a_clock(void **state)
     cache_fini(&cache);
 }
 
-static void what_has_ended_is_not_believed_again(void **state)
+static void late_copies_of_a_withdrawn_claim_are_ignored(void **state)
 {
     struct cache cache = {0};
     struct known offer = known_make(1, 10, 50);
@@ -67,13 +67,13 @@ static void what_has_ended_is_not_believed_again(void **state)
     offer.claim.incarnation = 51; /* a new binding */
     assert_int_equal(cache_learn(&cache, &offer), CACHE_NEW);
     name_known(cache_find(&cache, 1), 1)->ended = true;
-    offer = known_make(1, 11, 20); /* another's, whose clock is behind */
+    offer = known_make(1, 11, 20); /* of another context, whose clock is slow */
     assert_int_equal(cache_learn(&cache, &offer), CACHE_NEW);
     assert_int_equal(name_count(cache_find(&cache, 1)), 1);
     cache_fini(&cache);
 }
 
-static void members_are_apart(void **state)
+static void members_of_a_group_are_kept_separately(void **state)
 {
     struct cache cache = {0};
     struct known offer = known_make(1, 10, 50);
@@ -99,7 +99,7 @@ static void members_are_apart(void **state)
     cache_fini(&cache);
 }
 
-static void a_flood_of_claims_has_an_end(void **state)
+static void a_flood_of_claims_is_limited(void **state)
 {
     struct cache cache = {0};
     struct cached_name *asked = cache_name(&cache, UINT64_MAX);
@@ -112,15 +112,15 @@ static void a_flood_of_claims_has_an_end(void **state)
     }
     assert_int_equal(cache.claim_count, CACHE_CLAIMS_MAX);
     assert_null(cache_find(&cache, CACHE_CLAIMS_MAX + 1));
-    struct known offer = known_make(5, 1, 2); /* what is known may still change */
+    struct known offer = known_make(5, 1, 2); /* known claims may still change */
     assert_int_equal(cache_learn(&cache, &offer), CACHE_MOVED);
-    offer = known_make(UINT64_MAX, 1, 1); /* and what was asked for is taken */
+    offer = known_make(UINT64_MAX, 1, 1); /* claims of an id that was asked for are accepted */
     assert_int_equal(cache_learn(&cache, &offer), CACHE_NEW);
     cache_fini(&cache);
 }
 
-/* In whatever order claims are heard, the same one is known in the end. */
-static void the_order_of_hearing_does_not_matter(void **state)
+/* Whatever the order in which claims arrive, the same claim is known in the end. */
+static void the_order_of_arrival_does_not_matter(void **state)
 {
     uint64_t seed = entropy_u64();
     struct rng rng = rng_make(seed, 0);
@@ -147,6 +147,7 @@ static void the_order_of_hearing_does_not_matter(void **state)
     }
 }
 
-TEST_MAIN(TEST(the_newest_incarnation_is_known), TEST(a_lock_knows_better_than_a_clock),
-          TEST(what_has_ended_is_not_believed_again), TEST(members_are_apart),
-          TEST(a_flood_of_claims_has_an_end), TEST(the_order_of_hearing_does_not_matter))
+TEST_MAIN(TEST(the_newest_incarnation_is_known), TEST(a_lock_is_trusted_more_than_a_clock),
+          TEST(late_copies_of_a_withdrawn_claim_are_ignored),
+          TEST(members_of_a_group_are_kept_separately), TEST(a_flood_of_claims_is_limited),
+          TEST(the_order_of_arrival_does_not_matter))

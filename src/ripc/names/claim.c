@@ -33,7 +33,7 @@ int seal_init(struct seal *seal, const uint8_t *key)
     *seal = (struct seal){.keyed = key != NULL};
     if (sodium_init() < 0)
         return -ENOSYS;
-    /* A key of its own: no seal of ours can pass for a proof of another protocol. */
+    /* A separate key, so that none of these seals is valid as a proof in another protocol. */
     if (key)
         crypto_generichash(seal->key, sizeof seal->key, purpose, sizeof purpose - 1, key,
                            CLAIM_KEY_SIZE);
@@ -59,7 +59,7 @@ static bool seal_matches(const struct seal *seal, const uint8_t *data, size_t si
     return sodium_memcmp(expected, data + size, SEAL_SIZE) == 0;
 }
 
-/* AF_INET6 is another number on every system. */
+/* AF_INET6 has a different number on every system. */
 static const struct {
     uint8_t family, wire;
 } families[] = {{0, 0}, {ADDRESS_FABRIC, 1}, {AF_INET, 4}, {AF_INET6, 6}};
@@ -122,7 +122,7 @@ bool claim_is_sound(const struct claim *claim)
            address_is_sound(&claim->address);
 }
 
-/* Accepts only what write_claim could have written, so that each has one form. */
+/* Accepts only what write_claim can have written, so that each claim has one form. */
 static bool read_claim(struct reader *in, struct claim *claim)
 {
     *claim = (struct claim){.id = read_u64(in)};
@@ -256,7 +256,7 @@ void claim_name_write(char out[CLAIM_NAME_SIZE], uint64_t id, uint64_t member)
         snprintf(out + size, CLAIM_NAME_SIZE - (size_t)size, ".%016" PRIx64, member);
 }
 
-/* Sixteen digits, as we write them. */
+/* Sixteen lower-case hexadecimal digits; not 0. */
 static bool digits_read(const char *text, uint64_t *value)
 {
     *value = 0;

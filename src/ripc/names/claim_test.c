@@ -1,4 +1,4 @@
-/* Claims as bytes: what is written is read, and nothing else is. */
+/* Claims as bytes: what was written is read, and nothing else is accepted. */
 #include "ripc/names/claim.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static struct datagram datagram_random(struct rng *rng)
     return datagram;
 }
 
-static void what_is_written_is_read(void **state)
+static void claims_and_datagrams_are_read_as_they_were_written(void **state)
 {
     uint64_t seed = entropy_u64();
     struct rng rng = rng_make(seed, 0);
@@ -79,8 +79,8 @@ static void what_is_written_is_read(void **state)
     }
 }
 
-/* Any bit. The magic, the version, the shape and the domain are looked at
- * before the seal, so that what is not for us is not counted as forged. */
+/* Flips any bit. Magic, version, shape and domain are checked before the seal, so that data of
+ * other protocols does not count as forged. */
 static void one_bit_breaks_the_seal(void **state)
 {
     struct rng rng = rng_make(1, 1);
@@ -145,8 +145,8 @@ static void other_sizes_and_keys_are_refused(void **state)
     assert_false(seal.keyed);
 }
 
-/* Well sealed, and yet nonsense. */
-static void claims_that_make_no_sense_are_refused(void **state)
+/* Correctly sealed but invalid. */
+static void invalid_claims_are_refused(void **state)
 {
     struct rng rng = rng_make(1, 3);
     struct claim good = claim_random(&rng), back;
@@ -163,8 +163,8 @@ static void claims_that_make_no_sense_are_refused(void **state)
     wrong[1].member = 0;
     wrong[2].incarnation = 0;
     wrong[3].address.context = 0;
-    wrong[4].group = true; /* and its own member */
-    wrong[5].member++;     /* and no group */
+    wrong[4].group = true; /* a group that is its own member */
+    wrong[5].member++;     /* not a group */
     wrong[6].address.port = 0;
     wrong[7].address.address[4] = 1;
     wrong[8].address.family = 0; /* with an address */
@@ -199,7 +199,7 @@ static void claims_that_make_no_sense_are_refused(void **state)
     }
 }
 
-static void a_file_is_a_claim_by_its_name(void **state)
+static void only_file_names_of_claims_are_read_as_claims(void **state)
 {
     static const char *const wrong[] = {"claim.000000000000002g",
                                         "claim.000000000000002A",
@@ -217,7 +217,7 @@ static void a_file_is_a_claim_by_its_name(void **state)
     uint64_t id, member;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (claim_name_read(wrong[i], &id, &member))
-            fail_msg("%s is no claim", wrong[i]);
+            fail_msg("%s was read as a claim", wrong[i]);
     assert_true(claim_name_read("claim.fedcba9876543210", &id, &member));
     assert_true(id == 0xfedcba9876543210 && member == id);
     claim_name_write(name, 42, 43);
@@ -225,6 +225,6 @@ static void a_file_is_a_claim_by_its_name(void **state)
     assert_true(id == 42 && member == 43);
 }
 
-TEST_MAIN(TEST(a_file_is_a_claim_by_its_name), TEST(what_is_written_is_read),
-          TEST(one_bit_breaks_the_seal), TEST(other_sizes_and_keys_are_refused),
-          TEST(claims_that_make_no_sense_are_refused))
+TEST_MAIN(TEST(only_file_names_of_claims_are_read_as_claims),
+          TEST(claims_and_datagrams_are_read_as_they_were_written), TEST(one_bit_breaks_the_seal),
+          TEST(other_sizes_and_keys_are_refused), TEST(invalid_claims_are_refused))

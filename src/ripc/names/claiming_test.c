@@ -23,7 +23,7 @@ static void expect(struct claiming *claiming, enum claiming_act act, nsec wait)
     assert_int_equal(got, wait);
 }
 
-static void a_claim_without_objections_is_probed_then_said_twice(void **state)
+static void a_claim_without_objections_is_probed_then_sent_twice(void **state)
 {
     struct claiming claiming;
     claiming_start(&claiming, &tuning, false);
@@ -38,7 +38,7 @@ static void a_claim_without_objections_is_probed_then_said_twice(void **state)
     expect(&claiming, CLAIMING_REPEAT, -1);
 }
 
-static void a_member_of_a_group_probes_for_nothing(void **state)
+static void a_group_member_claims_without_probing(void **state)
 {
     struct claiming claiming;
     claiming_start(&claiming, &tuning, true);
@@ -46,7 +46,7 @@ static void a_member_of_a_group_probes_for_nothing(void **state)
     expect(&claiming, CLAIMING_REPEAT, -1);
 }
 
-static void without_time_to_wait_it_claims_at_once(void **state)
+static void claiming_can_skip_the_wait_for_objections(void **state)
 {
     struct claiming claiming;
     nsec wait = 0;
@@ -57,7 +57,7 @@ static void without_time_to_wait_it_claims_at_once(void **state)
     expect(&claiming, CLAIMING_REPEAT, -1);
 }
 
-static void an_objection_that_stands_loses_the_claim(void **state)
+static void an_objection_that_remains_loses_the_claim(void **state)
 {
     struct claiming claiming;
     struct claim lower = claim_make(1, 50), own = claim_make(5, 50), higher = claim_make(9, 50);
@@ -65,18 +65,18 @@ static void an_objection_that_stands_loses_the_claim(void **state)
     expect(&claiming, CLAIMING_PROBE, 20);
     assert_true(claiming_probed(&claiming, &own, &higher));
     assert_false(claiming_probed(&claiming, &own, &lower));
-    claiming_withdrawn(&claiming, &higher); /* not the one that objected */
+    claiming_withdrawn(&claiming, &higher); /* not the context that objected */
     expect(&claiming, CLAIMING_LOST, -1);
     claiming_withdrawn(&claiming, &lower);
     expect(&claiming, CLAIMING_PROBE, 20);
     expect(&claiming, CLAIMING_PROBE, 20);
     expect(&claiming, CLAIMING_CLAIM, 100);
-    assert_true(claiming_probed(&claiming, &own, &lower)); /* too late: it is ours */
+    assert_true(claiming_probed(&claiming, &own, &lower)); /* too late: the id is ours */
     assert_int_equal(claiming.objector, 0);
 }
 
-/* Of two owners that meet. */
-static void a_young_binding_yields_and_a_key_makes_the_newer_believed(void **state)
+/* When two holders of the same id meet. */
+static void a_young_binding_yields_and_with_a_key_the_newer_binding_wins(void **state)
 {
     uint64_t second = (uint64_t)NSEC_PER_SEC, now = 1000 * second;
     struct claim older = claim_make(1, now - 100 * second);
@@ -88,9 +88,10 @@ static void a_young_binding_yields_and_a_key_makes_the_newer_believed(void **sta
         assert_false(claiming_yields(&newer, &older, now, now, keyed));
         assert_int_equal(claiming_yields(&older, &newer, now, now, keyed), keyed);
     }
-    /* The other's age is of its own clock. */
+    /* The age of the other's claim is measured by its own clock. */
     assert_false(claiming_yields(&older, &newer, now, newer.incarnation + second, true));
-    struct claim same = claim_make(2, older.incarnation); /* a tie: the lower context is newer */
+    struct claim same = claim_make(2, older.incarnation); /* equal incarnations: the lower context
+                                                           * counts as newer */
     assert_false(claiming_yields(&older, &same, now, now, true));
     assert_true(claiming_yields(&same, &older, now, now, true));
     struct claim member = older;
@@ -98,7 +99,7 @@ static void a_young_binding_yields_and_a_key_makes_the_newer_believed(void **sta
     assert_false(claiming_yields(&young, &member, now, now, true));
 }
 
-static void a_rival_is_answered_ever_more_slowly(void **state)
+static void repeated_assertions_are_sent_at_growing_intervals(void **state)
 {
     struct claiming claiming;
     nsec now = 0, wait = tuning.assert_wait;
@@ -130,10 +131,10 @@ static void a_question_is_asked_three_times_or_until_answered(void **state)
     assert_int_equal(asking_next(&asking, &tuning), NSEC_NEVER);
 }
 
-TEST_MAIN(TEST(a_claim_without_objections_is_probed_then_said_twice),
-          TEST(a_member_of_a_group_probes_for_nothing),
-          TEST(without_time_to_wait_it_claims_at_once),
-          TEST(an_objection_that_stands_loses_the_claim),
-          TEST(a_young_binding_yields_and_a_key_makes_the_newer_believed),
-          TEST(a_rival_is_answered_ever_more_slowly),
+TEST_MAIN(TEST(a_claim_without_objections_is_probed_then_sent_twice),
+          TEST(a_group_member_claims_without_probing),
+          TEST(claiming_can_skip_the_wait_for_objections),
+          TEST(an_objection_that_remains_loses_the_claim),
+          TEST(a_young_binding_yields_and_with_a_key_the_newer_binding_wins),
+          TEST(repeated_assertions_are_sent_at_growing_intervals),
           TEST(a_question_is_asked_three_times_or_until_answered))

@@ -1,15 +1,16 @@
-/* directory: names kept by the nodes of a cluster, which one asks through the node of one's own
+/* directory: names that the nodes of a cluster keep. A program asks through the node of its own
  * server (wire/directory.h).
  *
- * The node claims again for us, asks again for us and tells what it heard: each answer is all that
- * is known of an id, perhaps in several parts, and whoever we were told of and is in none of them
- * has gone. It forgets questions after a while, so those that stand are asked again.
+ * The node repeats our claims and questions for us, and reports what it learned. An answer contains
+ * everything that is known about an id, perhaps in several parts; a claimant that an earlier answer
+ * contained and this one does not has gone. The node forgets questions after a while, so open
+ * questions are asked again.
  *
- * Claims travel as sealed records: the nodes need not be trusted with more than losing them.
+ * Claims are transmitted as sealed records, so nodes can lose claims but cannot forge them.
  *
- * When the node dies it is called again until it is back, and told everything anew: what we claim,
- * as soon as we have an address again that the node knows, and what we ask. What is claimed
- * meanwhile waits. */
+ * When the node dies, we reconnect until it is back, and then send everything again: our claims,
+ * once we have a new address that the node knows, and our questions. Claims made in the meantime
+ * wait. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,17 +25,17 @@
 #include "transport/routed/attachment.h"
 #include "wire/directory.h"
 
-#define REPEAT_NSEC (10 * NSEC_PER_SEC) /* questions; a node remembers them for 30 s */
+#define REPEAT_NSEC (10 * NSEC_PER_SEC) /* a node forgets questions after 30 s */
 
-enum { MESSAGES_MAX = 32 /* of one readiness */, SERVICE_SIZE = 2, TOLD_MAX = 1024 };
+enum { MESSAGES_MAX = 32 /* per wake-up */, SERVICE_SIZE = 2, TOLD_MAX = 1024 };
 
 static_assert(CLAIM_RECORD_SIZE <= DIRECTORY_RECORD_MAX, "a claim fits");
 
-/* An answer in parts, as far as it has come. */
+/* An answer in parts, as far as it has arrived. */
 struct assembly {
     uint64_t id;
     uint32_t round;
-    uint64_t parts; /* that came, a bit each */
+    uint64_t parts; /* parts that have arrived, a bit each */
     size_t count;
     size_t capacity;
     uint64_t *members; /* owned */
@@ -48,13 +49,14 @@ struct directory_client {
     struct seal seal;
     uint64_t domain;
     char *path; /* the node's socket; owned */
-    int fd;     /* -1: the node is gone */
+    int fd;     /* -1: not connected */
     struct poller_watch *watch;
-    struct poller_timer retry; /* when it is called again; always set */
-    nsec retry_wait;           /* before that; 0: it is there and has said something */
+    struct poller_timer retry; /* when to reconnect; always set */
+    nsec retry_wait;           /* wait before reconnecting; 0: the node is connected and has
+                                * answered */
     struct poller_timer timer;
     struct assembly assembly;
-    struct directory_message message; /* that was read */
+    struct directory_message message; /* that was read last */
 };
 
 static struct directory_client *directory_of(struct name_service *service)
@@ -62,7 +64,7 @@ static struct directory_client *directory_of(struct name_service *service)
     return container_of(service, struct directory_client, service);
 }
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
 static int message_send(struct directory_client *directory, const struct directory_message *message)
 {
@@ -103,7 +105,7 @@ static int directory_announce(struct name_service *service, const struct claim *
     return result ? result : NAME_SERVICE_LATER;
 }
 
-/* What does not get through is claimed when the node is back. */
+/* A claim that does not get through is sent when the node is back. */
 static void claim_again(void *owner, const struct claim *claim)
 {
     (void)claim_send(owner, DIRECTORY_CLAIM, claim);
@@ -116,13 +118,14 @@ static void directory_renew(struct name_service *service, const struct claim *cl
     if (directory->fd >= 0)
         return;
     int result = poller_set(directory->poller, &directory->retry, clock_now());
-    assert(result == 0); /* it is set already; the node is there, if we have its address */
+    assert(result == 0); /* the timer is set already; we have an address from the node, so the node
+                          * is there */
 }
 
 static void directory_withdraw(struct name_service *service, const struct claim *claim)
 {
-    /* If it does not arrive, our end of the connection will be noticed, or the claim stays
-     * until then: nobody is led astray by the name of a living context. */
+    /* If the message is lost, the node notices the end of our connection; until then the claim
+     * remains. That does no harm, since the claim names a live context. */
     (void)claim_send(directory_of(service), DIRECTORY_WITHDRAW, claim);
 }
 
@@ -131,7 +134,7 @@ static void question_send(void *owner, uint64_t id)
     struct directory_client *directory = owner;
     struct directory_message *message = array_new(1, sizeof *message);
     if (!message)
-        return; /* asking again asks again */
+        return; /* the question is repeated anyway */
     message->operation = DIRECTORY_ASK;
     message->parts = 1;
     message->domain = directory->domain;
@@ -149,13 +152,13 @@ static void questions_repeat(void *owner)
 {
     struct directory_client *directory = owner;
     int result = poller_set(directory->poller, &directory->timer, clock_after(REPEAT_NSEC));
-    assert(result == 0); /* its place is free still */
+    assert(result == 0); /* its slot is still free */
     names_each_wanted(directory->names, question_send, directory);
 }
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
-/* What the directory says beside a record must be what its owner sealed. */
+/* The directory's data about a record must match what its owner sealed. */
 static bool claim_take(struct directory_client *directory, uint64_t id,
                        const struct directory_claim *from, struct claim *claim)
 {
@@ -170,7 +173,7 @@ static bool claim_take(struct directory_client *directory, uint64_t id,
     return false;
 }
 
-/* All parts of the answer are here: who is in none of them is gone. */
+/* All parts of the answer have arrived: claimants that are in none of them are gone. */
 static void assembly_finish(struct directory_client *directory)
 {
     struct assembly *assembly = &directory->assembly;
@@ -222,7 +225,7 @@ static void answer_handle(struct directory_client *directory)
         if (!array_reserve(&assembly->members, &assembly->capacity, assembly->count + 1,
                            sizeof *assembly->members)) {
             assembly->id = 0;
-            return; /* the next answer says it again */
+            return; /* the next answer repeats it */
         }
         assembly->members[assembly->count++] = claim.member;
         (void)names_learn(directory->names, &directory->service, &claim, NSEC_NEVER, false);
@@ -261,7 +264,7 @@ static void directory_lose(struct directory_client *directory)
     directory_hang_up(directory);
     int result =
         poller_set(directory->poller, &directory->retry, node_again(&directory->retry_wait));
-    assert(result == 0); /* it is set, or is being called */
+    assert(result == 0); /* the timer is set, or is just firing */
 }
 
 static void directory_ready(void *owner, uint32_t events)
@@ -295,7 +298,7 @@ static void directory_retry(void *owner)
 {
     struct directory_client *directory = owner;
     int result = poller_set(directory->poller, &directory->retry, NSEC_FAR);
-    assert(result == 0); /* its place is free still */
+    assert(result == 0); /* its slot is still free */
     if (directory->fd >= 0)
         return;
     if (directory_connect(directory, false)) {
@@ -344,14 +347,14 @@ static int directory_open(struct name_service **service, struct names *names, co
         result = poller_set(config->poller, &directory->timer, clock_after(REPEAT_NSEC));
     if (result) {
         directory_close(&directory->service);
-        return why_fail(why, result, "cannot ask the node at %s: %s", config->node,
+        return why_fail(why, result, "cannot connect to the node at %s: %s", config->node,
                         strerror(-result));
     }
     *service = &directory->service;
     return 0;
 }
 
-/* Nobody knows all names: they are at as many servers as there are. */
+/* No server knows all names: they are spread over all servers. */
 static void directory_list(struct name_service *service)
 {
 }

@@ -1,4 +1,4 @@
-/* directory: a node that the test plays dies and comes back, and is told everything anew. */
+/* directory: the test plays a node that dies and returns; everything is sent to it again. */
 #include <sys/un.h>
 
 #include "ripc/names/names_world.h"
@@ -57,7 +57,7 @@ static void node_close(struct node *node, struct names_side *side)
     world_close(&node->world);
 }
 
-/* One step of both; true if the program said something, which is in `message`. */
+/* One step of both sides; true if the program sent something, which is then in `message`. */
 static bool node_hears(struct node *node)
 {
     uint8_t bytes[SERVICE_SIZE + DIRECTORY_MESSAGE_MAX];
@@ -74,7 +74,7 @@ static bool node_hears(struct node *node)
     return true;
 }
 
-/* The program may ask for what is its own, too: that is skipped. */
+/* Waits for a message. Skips questions of the program for its own ids. */
 static void node_await(struct node *node, enum directory_operation operation, uint64_t id)
 {
     nsec end = clock_after(WORLD_PATIENCE);
@@ -84,7 +84,7 @@ static void node_await(struct node *node, enum directory_operation operation, ui
     assert_int_equal(node->message.id, id);
 }
 
-/* Whoever of the two comes first. */
+/* Waits for the claims of both ids, in any order. */
 static void node_await_claims(struct node *node, uint64_t one, uint64_t other, struct claim *out)
 {
     bool heard[2] = {false};
@@ -97,7 +97,7 @@ static void node_await_claims(struct node *node, uint64_t one, uint64_t other, s
         unsigned which = node->message.id == other;
         assert_int_equal(node->message.operation, DIRECTORY_CLAIM);
         assert_int_equal(node->message.id, which ? other : one);
-        assert_false(heard[which]); /* once */
+        assert_false(heard[which]); /* only once */
         heard[which] = true;
         const struct directory_claim *claim = &node->message.claims[0];
         assert_int_equal(claim_record_read(&out[which], &seal, claim->record, claim->size), 0);
@@ -132,7 +132,8 @@ static void announce(struct names_side *side, uint64_t id, uint64_t life)
     assert_int_equal(names_announce(side->names, &claim), 0);
 }
 
-/* One claim that holds, one question, and one claim of the time without a node, which is now. */
+/* Makes one claim that is accepted and one question, ends the node, and makes a second claim while
+ * there is no node. */
 static void node_open_and_die(struct node *node, struct names_side *side)
 {
     node_open(node, side);
@@ -157,7 +158,7 @@ static void moved_check(const struct claim claims[2], uint64_t life)
     }
 }
 
-static void a_node_is_back_before_our_address(void **state)
+static void claims_are_repeated_when_the_node_returns_before_our_address(void **state)
 {
     static struct node node;
     static struct names_side side;
@@ -165,7 +166,7 @@ static void a_node_is_back_before_our_address(void **state)
     struct context_address address = address_of_life(2);
     node_open_and_die(&node, &side);
     node_revive(&node);
-    node_await(&node, DIRECTORY_ASK, 50); /* and no word of where we are not */
+    node_await(&node, DIRECTORY_ASK, 50); /* no claim with the old address */
     names_move(side.names, &address);
     node_await_claims(&node, 42, 43, claims);
     moved_check(claims, 2);
@@ -174,7 +175,7 @@ static void a_node_is_back_before_our_address(void **state)
     node_close(&node, &side);
 }
 
-static void our_address_is_back_before_the_node(void **state)
+static void claims_are_repeated_when_our_address_returns_before_the_node(void **state)
 {
     static struct node node;
     static struct names_side side;
@@ -195,7 +196,7 @@ static void our_address_is_back_before_the_node(void **state)
     node_close(&node, &side);
 }
 
-/* The node says all that is known of the id it was asked for, which is nothing. */
+/* The node answers that it knows no claims of the id. */
 static void node_knows_nobody(struct node *node, uint64_t id, int status)
 {
     uint8_t bytes[DIRECTORY_MESSAGE_MAX];
@@ -209,7 +210,7 @@ static void node_knows_nobody(struct node *node, uint64_t id, int status)
     world_run(&node->world, 10 * 1000 * 1000);
 }
 
-static void silence_is_no_answer(void **state)
+static void a_missing_answer_is_not_an_empty_answer(void **state)
 {
     static struct node node;
     static struct names_side side;
@@ -218,18 +219,18 @@ static void silence_is_no_answer(void **state)
     assert_int_equal(names_ask(side.names, 50), 0);
     node_await(&node, DIRECTORY_ASK, 50);
     assert_true(names_answered(side.names, 50) == 0);
-    node_knows_nobody(&node, 50, -EAGAIN); /* it is too young to know */
+    node_knows_nobody(&node, 50, -EAGAIN); /* the node has not been up long enough to know */
     assert_true(names_answered(side.names, 50) == 0);
     nsec before = clock_now();
     node_knows_nobody(&node, 50, 0);
     assert_in_range(names_answered(side.names, 50), before, clock_now());
     assert_true(names_answered(side.names, 51) == 0);
-    node_knows_nobody(&node, 77, 0); /* it was never asked */
+    node_knows_nobody(&node, 77, 0); /* was never asked */
     assert_true(names_answered(side.names, 77) == 0);
     node_close(&node, &side);
 }
 
-/* A claim of another context, as its server would tell of it. */
+/* A claim of another context, as its server reports it. */
 static struct directory_claim claim_of(uint64_t id, uint64_t member)
 {
     const struct names_side other = {.context = 9};
@@ -242,7 +243,7 @@ static struct directory_claim claim_of(uint64_t id, uint64_t member)
     return out;
 }
 
-/* The answer to the question for 50: these claims, in one of so many parts. */
+/* Sends an answer to the question for 50: these claims, as one of `parts` parts. */
 static void node_tells(struct node *node, const struct directory_claim *claims, uint16_t count,
                        uint8_t part, uint8_t parts)
 {
@@ -263,7 +264,7 @@ static void node_tells(struct node *node, const struct directory_claim *claims, 
     world_run(&node->world, 10 * 1000 * 1000);
 }
 
-static void an_answer_says_who_came_and_who_went(void **state)
+static void an_answer_reports_new_and_withdrawn_claims(void **state)
 {
     static struct node node;
     static struct names_side side;
@@ -279,7 +280,7 @@ static void an_answer_says_who_came_and_who_went(void **state)
     assert_int_equal(side_count(&side, NOTE_GONE, 50), 1);
     assert_int_equal(side_last(&side, NOTE_GONE, 50)->claim.member, 2);
 
-    /* In two parts: nobody has gone before both are there. */
+    /* In two parts: no claim is reported gone before both have arrived. */
     nsec before = clock_now();
     node_tells(&node, &claims[1], 1, 0, 2);
     assert_true(names_answered(side.names, 50) < before);
@@ -291,7 +292,7 @@ static void an_answer_says_who_came_and_who_went(void **state)
     node_close(&node, &side);
 }
 
-static void a_claim_that_is_not_what_the_directory_says_is_dropped(void **state)
+static void a_claim_that_differs_from_its_record_is_dropped(void **state)
 {
     static struct node node;
     static struct names_side side;
@@ -317,7 +318,7 @@ static void a_claim_that_is_not_what_the_directory_says_is_dropped(void **state)
     node_close(&node, &side);
 }
 
-static void without_a_node_there_is_no_directory(void **state)
+static void opening_the_directory_without_a_node_fails(void **state)
 {
     struct names_world world;
     struct names *names;
@@ -334,7 +335,9 @@ static void without_a_node_there_is_no_directory(void **state)
     world_close(&world);
 }
 
-TEST_MAIN(TEST(an_answer_says_who_came_and_who_went),
-          TEST(a_claim_that_is_not_what_the_directory_says_is_dropped),
-          TEST(without_a_node_there_is_no_directory), TEST(silence_is_no_answer),
-          TEST(a_node_is_back_before_our_address), TEST(our_address_is_back_before_the_node))
+TEST_MAIN(TEST(an_answer_reports_new_and_withdrawn_claims),
+          TEST(a_claim_that_differs_from_its_record_is_dropped),
+          TEST(opening_the_directory_without_a_node_fails),
+          TEST(a_missing_answer_is_not_an_empty_answer),
+          TEST(claims_are_repeated_when_the_node_returns_before_our_address),
+          TEST(claims_are_repeated_when_our_address_returns_before_the_node))

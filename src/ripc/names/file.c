@@ -1,6 +1,6 @@
-/* file: what the operator wrote down. It is read again when it has changed,
- * which is looked for whenever somebody asks. A file that has become unreadable
- * or wrong changes nothing: what it said last holds, and it is counted. */
+/* file: names that the operator wrote into a file. Every question checks whether the file has
+ * changed and reads it again if so. A file that has become unreadable or invalid changes nothing:
+ * its previous content remains valid, and the error is counted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,11 +19,13 @@ struct file {
     struct names *names;
     char *path;
     struct names_file table;
-    struct stat seen; /* of what the table was read from */
-    bool settled;     /* it was old enough then that a later change must show */
+    struct stat seen; /* of the file from which the table was read */
+    bool settled;     /* the file was then old enough that every later change has another time
+                       * stamp */
 };
 
-/* Stamps of files are a few milliseconds coarse: two changes may bear one. */
+/* Time stamps of files have a resolution of a few milliseconds: two changes may have the same
+ * one. */
 #define SETTLED_NSEC NSEC_PER_SEC
 
 static struct file *file_of(struct name_service *service)
@@ -71,7 +73,7 @@ static int file_load(struct file *file, struct names_file *table, struct why *wh
     char *text = NULL;
     size_t size = 0;
     int result = 0;
-    /* Not for writing, and without waiting: it may be a pipe. */
+    /* Read-only and non-blocking, because the path may be a pipe. */
     int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &file->seen))
         result = -errno;
@@ -101,8 +103,8 @@ static bool table_has(const struct names_file *table, const struct claim *claim)
     return false;
 }
 
-/* Tells of the lines of one id. The program may ask for more meanwhile, and
- * that may read the file anew: so each line is looked for afresh. */
+/* Reports the lines of one id. The program may ask for more ids meanwhile, which may read the file
+ * again: so each line is looked up anew. */
 static void file_tell(struct file *file, uint64_t id)
 {
     uint64_t member = 0;
@@ -115,7 +117,7 @@ static void file_tell(struct file *file, uint64_t id)
             return;
         struct claim claim = file->table.claims[i];
         member = claim.member;
-        /* A refusal is about memory: asking again asks again. */
+        /* A failure means that memory is short; the next question repeats this. */
         (void)names_learn(file->names, &file->service, &claim, NSEC_NEVER, false);
     }
 }
@@ -125,7 +127,7 @@ static void file_tell_wanted(void *owner, uint64_t id)
     file_tell(owner, id);
 }
 
-/* Replaces the table, and tells of what went and what moved. */
+/* Replaces the table, and reports claims that disappeared or moved. */
 static void file_refresh(struct file *file)
 {
     struct names_file old = file->table, new;
@@ -155,7 +157,7 @@ static int file_open(struct name_service **service, struct names *names, const c
                      const struct names_config *config, struct why *why)
 {
     if (!argument || !*argument)
-        return why_fail(why, -EINVAL, "name service file wants a path: file:PATH");
+        return why_fail(why, -EINVAL, "name service file needs a path: file:PATH");
     struct file *file = array_new(1, sizeof *file);
     if (!file)
         return why_fail(why, -ENOMEM, "not enough memory");
@@ -172,7 +174,7 @@ static int file_open(struct name_service **service, struct names *names, const c
     return 0;
 }
 
-/* The file is the operator's: it says where ids are, not who may have them. */
+/* The file belongs to the operator: it tells where ids are, not which process may claim them. */
 static int file_announce(struct name_service *service, const struct claim *claim)
 {
     return 0;

@@ -1,11 +1,11 @@
-/* What the operator wrote: read, changed, spoiled, and in the way of nobody. */
+/* The operator's file: read, changed, invalid, and without effect on live claims. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "ripc/names/names_file.h"
 #include "ripc/names/names_world.h"
 
-static void lines_are_claims(void **state)
+static void each_line_is_read_as_a_claim(void **state)
 {
     static const char text[] = "# the east wing\n"
                                "0x2a 10.0.0.1:17701\n"
@@ -47,7 +47,7 @@ static void lines_are_claims(void **state)
 #define SIXTEEN      "0123456789abcdef"
 #define LONGEST_WORD SIXTEEN SIXTEEN SIXTEEN SIXTEEN
 
-static void a_bad_line_is_named(void **state)
+static void an_invalid_line_is_reported_by_its_number(void **state)
 {
     static const struct {
         const char *text, *reason;
@@ -75,10 +75,10 @@ static void a_bad_line_is_named(void **state)
         {"1 [10.0.0.1]:1\n", "line 1: bad address"},
         {"1 [fd00::1]\n", "line 1: bad address"},
         {"1 []:1\n", "line 1: bad address"},
-        {"1 10.0.0.1:1\n2 10.0.0.1:1\n1 10.0.0.2:1\n", "line 3: says the same id as line 1"},
-        {"1 10.0.0.1:1 5\n1 10.0.0.2:1 5\n", "line 2: says the same id as line 1"},
-        {"1 10.0.0.1:1 5\n1 10.0.0.2:1\n", "line 2: makes a group of a service"},
-        {"1 10.0.0.1:1 1\n", "line 1: a group is not its own member"},
+        {"1 10.0.0.1:1\n2 10.0.0.1:1\n1 10.0.0.2:1\n", "line 3: repeats the id of line 1"},
+        {"1 10.0.0.1:1 5\n1 10.0.0.2:1 5\n", "line 2: repeats the id of line 1"},
+        {"1 10.0.0.1:1 5\n1 10.0.0.2:1\n", "line 2: the id is a group here and a service"},
+        {"1 10.0.0.1:1 1\n", "line 1: a group cannot be its own member"},
         {"1 10.0.0.1:1 0\n", "line 1: bad id"},
         {"1 10.0.0.1:1 5 6 7\n", "line 1: expected ID"},
         {LONGEST_WORD " 10.0.0.1:1\n", "line 1: bad id"},
@@ -106,7 +106,7 @@ static void file_write(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void ids_are_found_where_the_file_says_and_move_with_it(void **state)
+static void ids_are_found_and_moved_as_the_file_says(void **state)
 {
     struct names_world world;
     struct names_side side;
@@ -124,7 +124,7 @@ static void ids_are_found_where_the_file_says_and_move_with_it(void **state)
     assert_int_equal(side_last(&side, NOTE_FOUND, 42)->claim.address.context, 0);
     assert_int_equal(names_ask(side.names, 80), 2);
     assert_int_equal(names_ask(side.names, 1), 0);
-    names_forget(side.names, 0); /* no failure makes the operator's word untrue */
+    names_forget(side.names, 0); /* no failure invalidates the operator's file */
     assert_int_equal(names_known(side.names, 42, NULL, 0), 1);
 
     /* Same size, same second. */
@@ -133,7 +133,7 @@ static void ids_are_found_where_the_file_says_and_move_with_it(void **state)
     assert_int_equal(side_last(&side, NOTE_FOUND, 42)->claim.address.port, 17702);
     assert_int_equal(side_count(&side, NOTE_GONE, 42), 0);
 
-    /* A line goes, by asking for another. */
+    /* A line is removed; asking for another id notices it. */
     file_write(path, "43 10.0.0.1:17701\n80 10.0.0.1:6 2\n1 10.0.0.1:17701\n");
     assert_int_equal(names_ask(side.names, 43), 1);
     assert_int_equal(side_count(&side, NOTE_GONE, 42), 1);
@@ -141,12 +141,12 @@ static void ids_are_found_where_the_file_says_and_move_with_it(void **state)
     assert_int_equal(side_count(&side, NOTE_FOUND, 1), 1); /* it was asked for */
     assert_int_equal(names_known(side.names, 42, NULL, 0), 0);
 
-    /* A spoiled file changes nothing. */
+    /* An invalid file changes nothing. */
     file_write(path, "43 10.0.0.1\n");
     assert_int_equal(names_ask(side.names, 43), 1);
     names_count(side.names, &counts);
     assert_int_equal(counts.garbage, 1);
-    assert_int_equal(unlink(path), 0); /* its lines stay, and it is not read */
+    assert_int_equal(unlink(path), 0); /* its lines remain, and it is not read again */
     assert_int_equal(names_ask(side.names, 43), 1);
     names_count(side.names, &counts);
     assert_int_equal(counts.garbage, 1);
@@ -160,8 +160,8 @@ static void note_any(void *argument, const struct claim *claim)
     *sum += claim->id;
 }
 
-/* Whoever is there, and says so, is believed more than the file. */
-static void the_living_are_believed_more_than_the_file(void **state)
+/* The claim of a live process takes precedence over the file. */
+static void a_live_claim_takes_precedence_over_the_file(void **state)
 {
     struct names_world world;
     struct names_side one, other;
@@ -174,7 +174,7 @@ static void the_living_are_believed_more_than_the_file(void **state)
     side_open(&one, &world, services, NULL);
     side_open(&other, &world, services, NULL);
     assert_int_equal(names_ask(other.names, 42), 1);
-    assert_int_equal(side_claims(&one, 42, 42, 1), 0); /* an id of the file may be claimed */
+    assert_int_equal(side_claims(&one, 42, 42, 1), 0); /* an id in the file may be claimed */
     assert_int_equal(names_known(one.names, 42, NULL, 0), 1);
     assert_int_equal(side_await(&other, NOTE_FOUND, 42, 2)->claim.address.context, one.context);
     assert_int_equal(names_ask(other.names, 42), 1);
@@ -186,7 +186,7 @@ static void the_living_are_believed_more_than_the_file(void **state)
     assert_int_equal(counts.conflicts, 0);
     names_withdraw(one.names, 42, 42);
     side_await(&other, NOTE_GONE, 42, 1);
-    assert_int_equal(names_ask(other.names, 42), 1); /* and the file is what is left */
+    assert_int_equal(names_ask(other.names, 42), 1); /* now only the file has it */
     assert_int_equal(side_last(&other, NOTE_FOUND, 42)->claim.address.context, 0);
     side_close(&one);
     side_close(&other);
@@ -214,7 +214,7 @@ static void a_file_that_cannot_be_read_is_refused(void **state)
     assert_int_equal(names_open(&names, &config, &why), -EINVAL);
     assert_non_null(strstr(why.text, "line 2: "));
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkfifo(path, 0600), 0); /* nobody ever writes to it */
+    assert_int_equal(mkfifo(path, 0600), 0); /* a pipe without a writer */
     assert_int_equal(names_open(&names, &config, &why), -EINVAL);
     assert_int_equal(unlink(path), 0);
     snprintf(services, sizeof services, "file:%s", world.scratch.above);
@@ -226,12 +226,12 @@ static void a_file_that_cannot_be_read_is_refused(void **state)
     assert_int_equal(truncate(path, NAMES_FILE_SIZE_MAX + 1), 0);
     assert_int_equal(names_open(&names, &config, &why), -EFBIG);
     assert_int_equal(unlink(path), 0);
-    strcpy(services, "file:/proc/self/mem"); /* a plain file; nothing is at its beginning */
+    strcpy(services, "file:/proc/self/mem"); /* a plain file that cannot be read at its beginning */
     assert_int_equal(names_open(&names, &config, &why), -EIO);
     world_close(&world);
 }
 
-/* Sets when the file was last written, and waits until it is early in a second of the wall. */
+/* Sets the modification time of the file. */
 static void file_age(const char *path, int64_t seconds, int64_t nanoseconds)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
@@ -239,8 +239,8 @@ static void file_age(const char *path, int64_t seconds, int64_t nanoseconds)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* An old file whose second change comes within the same second as the first. */
-static void a_change_within_a_second_is_seen(void **state)
+/* An old file that changes twice within the same second. */
+static void a_second_change_within_the_same_second_is_seen(void **state)
 {
     struct names_world world;
     struct names_side side;
@@ -254,7 +254,7 @@ static void a_change_within_a_second_is_seen(void **state)
     file_age(path, 1000, 5);
     side_open(&side, &world, services, NULL);
     assert_int_equal(names_ask(side.names, 42), 1);
-    world_run(&world, NSEC_PER_SEC / 20); /* longer than stamps of files are coarse */
+    world_run(&world, NSEC_PER_SEC / 20); /* longer than the resolution of time stamps */
     file_write(path, "42 10.0.0.1:17702\n");
     file_age(path, 1000, 6);
     assert_int_equal(names_ask(side.names, 42), 1);
@@ -264,7 +264,8 @@ static void a_change_within_a_second_is_seen(void **state)
     world_close(&world);
 }
 
-TEST_MAIN(TEST(a_change_within_a_second_is_seen), TEST(lines_are_claims), TEST(a_bad_line_is_named),
-          TEST(ids_are_found_where_the_file_says_and_move_with_it),
-          TEST(the_living_are_believed_more_than_the_file),
+TEST_MAIN(TEST(a_second_change_within_the_same_second_is_seen), TEST(each_line_is_read_as_a_claim),
+          TEST(an_invalid_line_is_reported_by_its_number),
+          TEST(ids_are_found_and_moved_as_the_file_says),
+          TEST(a_live_claim_takes_precedence_over_the_file),
           TEST(a_file_that_cannot_be_read_is_refused))

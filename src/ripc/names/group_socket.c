@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ADDRESS:PORT of an IPv4 group. */
+/* Reads ADDRESS:PORT of an IPv4 group. */
 static int group_read(struct sockaddr_in *group, const char *text, struct why *why)
 {
     char address[INET_ADDRSTRLEN];
@@ -21,19 +21,19 @@ static int group_read(struct sockaddr_in *group, const char *text, struct why *w
     if (colon && colon[1] >= '0' && colon[1] <= '9')
         port = strtoul(colon + 1, &end, 10);
     if (!end || *end || port == 0 || port > UINT16_MAX || colon - text >= INET_ADDRSTRLEN)
-        return why_fail(why, -EINVAL, "bad group '%s': it is ADDRESS:PORT, as in %s", text,
+        return why_fail(why, -EINVAL, "bad group '%s': expected ADDRESS:PORT, such as %s", text,
                         GROUP_SOCKET_DEFAULT);
     memcpy(address, text, (size_t)(colon - text));
     address[colon - text] = '\0';
     if (inet_pton(AF_INET, address, &group->sin_addr) != 1 ||
         !IN_MULTICAST(ntohl(group->sin_addr.s_addr)))
-        return why_fail(why, -EINVAL, "bad group '%s': %s is no IPv4 multicast address", text,
+        return why_fail(why, -EINVAL, "bad group '%s': %s is not an IPv4 multicast address", text,
                         address);
     group->sin_port = htons((uint16_t)port);
     return 0;
 }
 
-/* The address of an interface, compared with what was asked for; NULL: loopback. */
+/* True if the interface has the wanted address; NULL: loopback. */
 static bool interface_matches(const struct ifaddrs *entry, const char *address)
 {
     uint8_t wanted[16];
@@ -52,7 +52,8 @@ static bool interface_matches(const struct ifaddrs *entry, const char *address)
     return memcmp(own, wanted, family == AF_INET ? 4 : 16) == 0;
 }
 
-/* Its index, and the IPv4 address to speak from (any, if it was named by another). */
+/* Returns the interface's index and the IPv4 address to send from (any, if the wanted address is
+ * not IPv4). */
 static int interface_find(const char *address, struct in_addr *from, struct why *why)
 {
     struct ifaddrs *entries;
@@ -69,7 +70,7 @@ static int interface_find(const char *address, struct in_addr *from, struct why 
     }
     freeifaddrs(entries);
     if (!index)
-        return why_fail(why, -EADDRNOTAVAIL, "no interface that is up has the address %s",
+        return why_fail(why, -EADDRNOTAVAIL, "no active interface has the address %s",
                         address ? address : "of the loopback");
     return index;
 }
@@ -79,7 +80,7 @@ static bool option_set(int fd, int level, int option, const void *value, size_t 
     return setsockopt(fd, level, option, value, (socklen_t)size) == 0;
 }
 
-/* Many processes of this host share the port, and each hears all. */
+/* Many processes of this host share the port, and each receives all datagrams. */
 static int hear_open(const struct sockaddr_in *group, int index)
 {
     const int on = 1, off = 0;
@@ -87,7 +88,7 @@ static int hear_open(const struct sockaddr_in *group, int index)
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    /* Without MULTICAST_ALL only what came over our interface is heard. */
+    /* Without MULTICAST_ALL, only datagrams from our interface are received. */
     if (option_set(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) &&
         option_set(fd, IPPROTO_IP, IP_MULTICAST_ALL, &off, sizeof off) &&
         bind(fd, (const struct sockaddr *)group, sizeof *group) == 0 &&
@@ -134,7 +135,7 @@ int group_socket_open(struct group_socket *sockets, const char *group, const cha
     sockets->talk_fd = talk_open(from, index);
     if (sockets->talk_fd >= 0)
         return 0;
-    result = why_fail(why, sockets->talk_fd, "cannot open a socket to speak to the group %s: %s",
+    result = why_fail(why, sockets->talk_fd, "cannot open a socket to send to the group %s: %s",
                       group, strerror(-sockets->talk_fd));
     group_socket_close(sockets);
     return result;

@@ -1,4 +1,4 @@
-/* Sockets of a group that cannot all be opened: none stays open. */
+/* When not all sockets of a group can be opened, none stays open. */
 #include "ripc/names/group_socket.h"
 
 #include <errno.h>
@@ -17,12 +17,12 @@ static void group_make(char group[32])
              (unsigned)(20000 + (random >> 16) % 12000));
 }
 
-/* Opens them while so many descriptors are left. */
+/* Opens the sockets while only `left` descriptors are free. */
 static int open_with(struct group_socket *sockets, const char *group, unsigned left)
 {
     struct why why = {""};
     struct rlimit limit, few;
-    int first = dup(STDOUT_FILENO); /* all before it are in use */
+    int first = dup(STDOUT_FILENO); /* all lower ones are in use */
     assert_true(first >= 0);
     close(first);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -35,7 +35,7 @@ static int open_with(struct group_socket *sockets, const char *group, unsigned l
     return result;
 }
 
-static void without_descriptors_there_is_no_socket(void **state)
+static void a_failed_open_leaks_no_descriptor(void **state)
 {
     struct group_socket sockets;
     char group[32];
@@ -51,7 +51,7 @@ static void without_descriptors_there_is_no_socket(void **state)
 }
 
 /* A socket that does not share its port. */
-static void a_port_of_another_program_is_refused(void **state)
+static void a_port_used_by_another_program_is_refused(void **state)
 {
     struct group_socket sockets;
     struct sockaddr_in any = {.sin_family = AF_INET};
@@ -69,4 +69,4 @@ static void a_port_of_another_program_is_refused(void **state)
     close(fd);
 }
 
-TEST_MAIN(TEST(without_descriptors_there_is_no_socket), TEST(a_port_of_another_program_is_refused))
+TEST_MAIN(TEST(a_failed_open_leaks_no_descriptor), TEST(a_port_used_by_another_program_is_refused))

@@ -32,7 +32,7 @@ void holdings_take(struct id_map *map, struct holding *holding)
     }
     *link = holding->next;
     if (chain) {
-        bool put = id_map_put(map, id, chain); /* needs no memory: the id is there */
+        bool put = id_map_put(map, id, chain); /* needs no memory: the id is in the map */
         assert(put);
     } else {
         id_map_take(map, id);

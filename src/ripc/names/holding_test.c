@@ -32,7 +32,7 @@ static void members_of_one_id_are_found_and_taken_one_by_one(void **state)
     assert_ptr_equal(holdings_find(&map, 8, 8), &holdings[3]);
     assert_int_equal(map.count, 1);
 
-    assert_true(holdings_put(&map, &holdings[0])); /* what was taken can be put again */
+    assert_true(holdings_put(&map, &holdings[0])); /* it can be added again */
     assert_null(holdings[0].next);
     id_map_fini(&map);
 }
@@ -44,7 +44,7 @@ static void note(void *owner, struct holding *holding)
     holding->next = NULL; /* as if it were freed */
 }
 
-static void the_end_visits_all(void **state)
+static void freeing_the_map_visits_all_holdings(void **state)
 {
     struct id_map map = {0};
     struct holding holdings[] = {make(7, 1), make(7, 2), make(7, 3)};
@@ -55,4 +55,5 @@ static void the_end_visits_all(void **state)
     assert_int_equal(members, 321);
 }
 
-TEST_MAIN(TEST(members_of_one_id_are_found_and_taken_one_by_one), TEST(the_end_visits_all))
+TEST_MAIN(TEST(members_of_one_id_are_found_and_taken_one_by_one),
+          TEST(freeing_the_map_visits_all_holdings))

@@ -3,14 +3,14 @@
  *   claim.ID          of a service
  *   claim.ID.MEMBER   of a member of a group
  *
- * with both in 16 hexadecimal digits. The claimant keeps its file locked, so
- * the kernel itself says whether it lives, and the content is one sealed record.
- * A file that nobody has locked is nobody's: the next claimant takes it over.
+ * both in 16 hexadecimal digits. The claimant keeps its file locked, so the kernel tells whether
+ * the claimant is alive; the content is one sealed record. A file that is not locked has no owner:
+ * the next claimant takes it over.
  *
- * Whoever asks watches the folder from then on. A process that dies closes its
- * files, which the watch tells a moment before the lock is gone: such a file is
- * looked at a few times more. Where the system has no watches left, the files of
- * the ids asked for are looked at every now and then. */
+ * A context that asks for an id watches the folder from then on. A process that dies closes its
+ * files, and the watch reports this a moment before the lock is released: such a file is checked
+ * again a few times. Where the system has no watches left, the files of the wanted ids are checked
+ * periodically. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,9 +29,10 @@
 #include "transport/domain.h"
 
 enum {
-    ENTRIES_MAX = 65536, /* of the folder, looked at by one listing */
-    MEMBERS_MAX = 1024,  /* of a group, looked after on one host */
-    RECHECK_MAX = 64,    /* files closed by somebody and still locked; beyond, all are looked at */
+    ENTRIES_MAX = 65536, /* of the folder, read by one listing */
+    MEMBERS_MAX = 1024,  /* of a group, tracked on one host */
+    RECHECK_MAX = 64,    /* files that were closed but are still locked; with more, all are
+                          * checked */
     READS_MAX = 16,      /* of events, in one wake-up */
 };
 
@@ -40,7 +41,7 @@ enum {
 
 /* A claim of ours, and its file, which we keep locked. */
 struct locked_claim {
-    struct holding holding; /* first */
+    struct holding holding; /* must be first */
     int fd;
 };
 
@@ -56,12 +57,12 @@ struct host_names {
     char folder[DOMAIN_PATH_MAX];
     struct seal seal;
     struct id_map holdings; /* struct locked_claim */
-    int watch_fd;           /* -1 until somebody asks */
+    int watch_fd;           /* -1 until this context asks for an id */
     struct poller_watch *watch;
-    struct poller_timer rescan; /* in place of the watch, where there is none */
+    struct poller_timer rescan; /* used instead of the watch where there is none */
     struct poller_timer recheck_timer;
     nsec recheck_wait;
-    unsigned recheck_count; /* RECHECK_MAX + 1: all that are wanted */
+    unsigned recheck_count; /* RECHECK_MAX + 1: check all wanted ids */
     struct recheck rechecks[RECHECK_MAX];
 };
 
@@ -82,8 +83,8 @@ static int file_path(const struct host_names *host, char out[DOMAIN_PATH_MAX + D
 
 enum claimant { CLAIMANT_DEAD = -1, CLAIMANT_UNSURE = 0, CLAIMANT_LIVES = 1 };
 
-/* Is the lock held, and by whom? What is read of the file is its holder's.
- * Unsure: locked, but there is no record that we believe (yet). */
+/* Tells whether the lock is held, and by which claimant. What is in the file was written by the
+ * holder of the lock. Unsure: locked, but without a valid record (yet). */
 static enum claimant file_claimant(struct host_names *host, uint64_t id, uint64_t member,
                                    struct claim *claim)
 {
@@ -102,13 +103,13 @@ static enum claimant file_claimant(struct host_names *host, uint64_t id, uint64_
     return CLAIMANT_LIVES;
 }
 
-/* Tells what a file says. True if somebody has the claim. */
+/* Reports the content of a file. True if a live process holds the claim. */
 static bool file_tell(struct host_names *host, uint64_t id, uint64_t member)
 {
     struct claim claim;
     switch (file_claimant(host, id, member, &claim)) {
     case CLAIMANT_LIVES:
-        /* A refusal is about a claim of ours, or memory: asking again asks again. */
+        /* A failure is about a claim of ours, or memory; the next question repeats this. */
         (void)names_learn(host->names, &host->service, &claim, NSEC_NEVER, true);
         return true;
     case CLAIMANT_DEAD:
@@ -122,7 +123,7 @@ static bool file_tell(struct host_names *host, uint64_t id, uint64_t member)
 
 typedef bool file_each(struct host_names *host, uint64_t id, uint64_t member); /* false: stop */
 
-/* All claims in the folder, of one id or (0) of any. False if a callback was. */
+/* Visits all claims in the folder, of one id or (0) of any. False if a callback returned false. */
 static bool folder_walk(struct host_names *host, uint64_t wanted, file_each *each)
 {
     bool more = true;
@@ -154,8 +155,8 @@ static bool group_tell(struct host_names *host, uint64_t id, uint64_t member)
     return true;
 }
 
-/* An id is a service's or a group's: there is no group to look for where a
- * service lives. */
+/* An id belongs to a service or to a group: if a live service holds it, there is no group to look
+ * for. */
 static void id_tell(void *owner, uint64_t id)
 {
     struct host_names *host = owner;
@@ -164,7 +165,7 @@ static void id_tell(void *owner, uint64_t id)
     uint64_t *members = array_new(MEMBERS_MAX, sizeof *members);
     if (!members)
         return;
-    /* Those that were there, and may be there no more, and those that are. */
+    /* Members that were reported before, and may be gone; then all that exist now. */
     unsigned count = names_told(host->names, &host->service, id, members, MEMBERS_MAX);
     for (unsigned i = 0; i < count; i++)
         file_tell(host, id, members[i]);
@@ -178,7 +179,7 @@ static void rescan_start(struct host_names *host)
 {
     nsec at = clock_after(names_tuning(host->names)->rescan_wait);
     if (poller_set(host->poller, &host->rescan, at) < 0)
-        return; /* no memory: asking again looks again */
+        return; /* no memory: the next question checks again */
 }
 
 static void rescan_fired(void *owner)
@@ -259,7 +260,7 @@ static void watch_stop(struct host_names *host)
     host->watch_fd = -1;
 }
 
-/* Before the first scan, so that nothing falls between the two. */
+/* Call before the first scan, so that no change between the two is missed. */
 static void watch_start(struct host_names *host)
 {
     if (host->watch || host->rescan.at != NSEC_NEVER)
@@ -282,7 +283,7 @@ static struct locked_claim *locked_of(struct holding *holding)
     return container_of(holding, struct locked_claim, holding);
 }
 
-/* Unlinks while it is locked: nobody else can have taken the file. */
+/* Unlinks while the file is locked, so that no other process can have taken it. */
 static void locked_free(void *owner, struct holding *holding)
 {
     char path[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX];
@@ -324,7 +325,7 @@ static int host_open(struct name_service **service, struct names *names, const c
     int result = seal_init(&host->seal, config->key);
     if (result < 0) {
         free(host);
-        return why_fail(why, result, "libsodium does not start");
+        return why_fail(why, result, "libsodium cannot be initialised");
     }
     *service = &host->service;
     return 0;
@@ -342,15 +343,15 @@ static bool is_no_live_member(struct host_names *host, uint64_t id, uint64_t mem
     return member == id || !member_lives(host, id, member);
 }
 
-/* A service's id that is a group's already, or the other way round? */
+/* True if the id of a service is already held by a group, or vice versa. */
 static bool id_is_otherwise(struct host_names *host, const struct claim *claim)
 {
     return claim->group ? member_lives(host, claim->id, claim->id)
                         : !folder_walk(host, claim->id, is_no_live_member);
 }
 
-/* What a dead claimant left there goes first: half a new record on top of an
- * old one is none, but the whole old one would be believed. */
+/* Truncates first: an incomplete new record over an old one is invalid, but if nothing is written,
+ * the old record would still be valid. */
 static int record_write(struct host_names *host, int fd, const struct claim *claim)
 {
     uint8_t record[CLAIM_RECORD_SIZE];
@@ -389,7 +390,7 @@ static void host_withdraw(struct name_service *service, const struct claim *clai
 {
     struct host_names *host = host_of(service);
     struct holding *holding = holdings_find(&host->holdings, claim->id, claim->member);
-    assert(holding); /* names asks only for what is held here */
+    assert(holding); /* names withdraws only what is held here */
     holdings_take(&host->holdings, holding);
     locked_free(host, holding);
 }
@@ -398,9 +399,10 @@ static void host_renew(struct name_service *service, const struct claim *claim)
 {
     struct host_names *host = host_of(service);
     struct holding *holding = holdings_find(&host->holdings, claim->id, claim->member);
-    assert(holding); /* names asks only for what is held here */
+    assert(holding); /* names renews only what is held here */
     holding->claim = *claim;
-    /* Without room for the record nobody finds us by it: as long as that lasts, by none of ours. */
+    /* If there is no room for the record, no process finds us by this claim until there is room
+     * again. */
     (void)!record_write(host, locked_of(holding)->fd, claim);
 }
 

@@ -1,10 +1,10 @@
-/* The directory of one host: contexts that live, leave and are killed. */
+/* The name service of one host: contexts that live, leave and are killed. */
 #include <fcntl.h>
 #include <sys/resource.h>
 
 #include "ripc/names/names_world.h"
 
-static void a_claim_is_found_by_those_who_ask(void **state)
+static void a_claim_is_found_by_a_context_that_asks(void **state)
 {
     struct names_world world;
     struct names_side one, other;
@@ -13,14 +13,14 @@ static void a_claim_is_found_by_those_who_ask(void **state)
     side_open(&other, &world, "host", NULL);
 
     assert_int_equal(side_claims(&one, 42, 42, 1000), 0);
-    assert_int_equal(side_count(&one, NOTE_FOUND, 42), 1); /* ours is found as any */
+    assert_int_equal(side_count(&one, NOTE_FOUND, 42), 1); /* our own claim is reported too */
     assert_int_equal(other.count, 0);
     assert_int_equal(names_ask(other.names, 42), 1);
     assert_int_equal(other.count, 1);
     struct claim expected = side_claim(&one, 42, 42, 1000);
     assert_true(claim_equal(&side_last(&other, NOTE_FOUND, 42)->claim, &expected));
     assert_int_equal(side_last(&other, NOTE_FOUND, 42)->claim.pid, 1);
-    assert_int_equal(names_ask(other.names, 42), 1); /* asking again tells again */
+    assert_int_equal(names_ask(other.names, 42), 1); /* asking again reports again */
     assert_int_equal(side_count(&other, NOTE_FOUND, 42), 2);
     assert_int_equal(names_ask(other.names, 43), 0);
     assert_int_equal(names_ask(other.names, 0), -EINVAL);
@@ -35,7 +35,7 @@ static void a_claim_is_found_by_those_who_ask(void **state)
     world_close(&world);
 }
 
-static void whoever_waits_hears_of_coming_and_going(void **state)
+static void new_and_withdrawn_claims_are_reported_to_a_context_that_asked(void **state)
 {
     struct names_world world;
     struct names_side one, other;
@@ -44,7 +44,7 @@ static void whoever_waits_hears_of_coming_and_going(void **state)
     side_open(&other, &world, "host", NULL);
 
     assert_int_equal(names_ask(other.names, 7), 0);
-    assert_int_equal(side_claims(&one, 8, 8, 5), 0); /* nobody cares */
+    assert_int_equal(side_claims(&one, 8, 8, 5), 0); /* no context asked for it */
     assert_int_equal(side_claims(&one, 7, 7, 5), 0);
     side_await(&other, NOTE_FOUND, 7, 1);
     assert_int_equal(side_count(&other, NOTE_FOUND, 8), 0);
@@ -53,7 +53,7 @@ static void whoever_waits_hears_of_coming_and_going(void **state)
     assert_int_equal(side_await(&other, NOTE_GONE, 7, 1)->claim.address.context, one.context);
     assert_int_equal(names_known(other.names, 7, NULL, 0), 0);
 
-    /* The next one is found without a question. */
+    /* The next claim is reported without another question. */
     assert_int_equal(side_claims(&one, 7, 7, 6), 0);
     assert_int_equal(side_await(&other, NOTE_FOUND, 7, 2)->claim.incarnation, 6);
     side_close(&one);
@@ -74,7 +74,8 @@ static void a_second_live_claim_is_refused(void **state)
     assert_int_equal(side_claims(&one, 42, 42, 1), 0);
     assert_int_equal(side_claims(&one, 42, 42, 2), -EALREADY);
     assert_int_equal(side_claims(&other, 42, 42, 2), -EADDRINUSE);
-    assert_int_equal(side_claims(&other, 42, 43, 2), -EADDRINUSE); /* nor is it a group */
+    assert_int_equal(side_claims(&other, 42, 43, 2), -EADDRINUSE); /* nor can it be used as a
+                                                                    * group */
     assert_int_equal(names_ask(other.names, 42), 1);
     assert_int_equal(side_last(&other, NOTE_FOUND, 42)->claim.address.context, one.context);
     names_withdraw(one.names, 42, 42);
@@ -120,7 +121,7 @@ static void a_group_has_several_members(void **state)
     assert_int_equal(side_count(&sides[2], NOTE_GONE, 80), 3);
     assert_int_equal(names_known(sides[2].names, 80, known, 4), 1);
     assert_int_equal(known[0].member, 2);
-    assert_int_equal(names_ask(sides[2].names, 80), 3); /* they live after all */
+    assert_int_equal(names_ask(sides[2].names, 80), 3); /* they are alive after all */
     for (int i = 0; i < 3; i++)
         side_close(&sides[i]);
     world_close(&world);
@@ -146,7 +147,7 @@ static void a_killed_claimant_is_noticed_and_replaced(void **state)
     side_await(&side, NOTE_GONE, 42, 1); /* the file is there, the lock is not */
     assert_int_equal(names_ask(side.names, 42), 0);
 
-    /* A stale file is taken over, also when the clock was set back. */
+    /* A stale file is taken over, even if the clock was set back. */
     pid_t next = claimant_start(&world, "host", 42, 900, &status);
     assert_int_equal(status, 0);
     assert_int_equal(side_await(&side, NOTE_FOUND, 42, 2)->claim.address.context, (uint64_t)next);
@@ -155,8 +156,8 @@ static void a_killed_claimant_is_noticed_and_replaced(void **state)
     world_close(&world);
 }
 
-/* A dying process closes its file a moment before its lock is gone. */
-static void a_lock_that_goes_after_the_file_is_noticed(void **state)
+/* A dying process closes its file a moment before its lock is released. */
+static void a_lock_released_after_its_file_is_closed_is_noticed(void **state)
 {
     static const char name[] = "claim.000000000000002a";
     struct names_world world;
@@ -187,7 +188,7 @@ static void a_lock_that_goes_after_the_file_is_noticed(void **state)
     world_close(&world);
 }
 
-static void a_restart_that_nobody_saw_is_a_move(void **state)
+static void a_restart_between_two_questions_is_reported_as_a_move(void **state)
 {
     struct names_world world;
     struct names_side side;
@@ -205,7 +206,7 @@ static void a_restart_that_nobody_saw_is_a_move(void **state)
     assert_int_equal(names_ask(side.names, 42), 1);
     claimant_kill(old);
     pid_t next =
-        claimant_start(&world, "host", 42, 900, &status); /* by a clock that was set back */
+        claimant_start(&world, "host", 42, 900, &status); /* with a clock that was set back */
     assert_int_equal(status, 0);
     assert_int_equal(names_ask(side.names, 42), 1);
     assert_int_equal(side_last(&side, NOTE_FOUND, 42)->claim.address.context, (uint64_t)next);
@@ -216,8 +217,8 @@ static void a_restart_that_nobody_saw_is_a_move(void **state)
     world_close(&world);
 }
 
-/* Files that look like claims, written by nobody we know. */
-static void what_is_no_record_is_not_believed(void **state)
+/* Files that look like claims but contain no valid record. */
+static void invalid_records_are_ignored(void **state)
 {
     static const uint8_t key[32] = {1}, other_key[32] = {2};
     struct names_world world;
@@ -237,7 +238,7 @@ static void what_is_no_record_is_not_believed(void **state)
     assert_int_equal(pwrite(fd, record, sizeof record, 0), sizeof record);
     world_run(&world, NSEC_PER_SEC / 50);
     assert_int_equal(names_ask(side.names, 42), 0);
-    claim = side_claim(&side, 43, 43, 1); /* a good one, of another id */
+    claim = side_claim(&side, 43, 43, 1); /* a valid record, of another id */
     claim_record_write(&claim, &seal, record);
     assert_int_equal(pwrite(fd, record, sizeof record, 0), sizeof record);
     assert_int_equal(names_ask(side.names, 42), 0);
@@ -289,8 +290,8 @@ static void all_claims_can_be_listed(void **state)
     world_close(&world);
 }
 
-/* Where the system has no watches left, looking now and then does. */
-static void without_a_watch_claims_are_found_by_looking(void **state)
+/* Where the system has no watches left, the folder is scanned periodically. */
+static void without_a_watch_claims_are_found_by_scanning(void **state)
 {
     struct names_world world;
     struct names_side one, other;
@@ -322,7 +323,7 @@ static void without_a_watch_claims_are_found_by_looking(void **state)
     world_close(&world);
 }
 
-static void a_folder_is_needed(void **state)
+static void opening_without_a_valid_folder_fails(void **state)
 {
     struct names_world world;
     struct names *names;
@@ -339,8 +340,8 @@ static void a_folder_is_needed(void **state)
     world_close(&world);
 }
 
-/* So many events that the system drops the rest, and says so. */
-static void claims_are_found_when_events_were_dropped(void **state)
+/* So many events that the system drops the rest and reports an overflow. */
+static void claims_are_found_after_events_were_dropped(void **state)
 {
     struct names_world world;
     struct names_side one, other;
@@ -355,7 +356,7 @@ static void claims_are_found_when_events_were_dropped(void **state)
     assert_int_equal(names_ask(other.names, 7), 0);
     for (unsigned i = 0; i < 2; i++)
         snprintf(path[i], sizeof path[i], "%s/claim.%u", world.scratch.folder, i);
-    for (long i = 0; i < most + 10; i++) /* the same event twice in a row would be one */
+    for (long i = 0; i < most + 10; i++) /* two identical events in a row would be merged */
         close(open(path[i % 2], O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     assert_int_equal(side_claims(&one, 7, 7, 5), 0);
     side_await(&other, NOTE_FOUND, 7, 1);
@@ -366,10 +367,13 @@ static void claims_are_found_when_events_were_dropped(void **state)
     world_close(&world);
 }
 
-TEST_MAIN(TEST(a_folder_is_needed), TEST(claims_are_found_when_events_were_dropped),
-          TEST(a_claim_is_found_by_those_who_ask), TEST(whoever_waits_hears_of_coming_and_going),
+TEST_MAIN(TEST(opening_without_a_valid_folder_fails),
+          TEST(claims_are_found_after_events_were_dropped),
+          TEST(a_claim_is_found_by_a_context_that_asks),
+          TEST(new_and_withdrawn_claims_are_reported_to_a_context_that_asked),
           TEST(a_second_live_claim_is_refused), TEST(a_group_has_several_members),
           TEST(a_killed_claimant_is_noticed_and_replaced),
-          TEST(a_lock_that_goes_after_the_file_is_noticed),
-          TEST(a_restart_that_nobody_saw_is_a_move), TEST(what_is_no_record_is_not_believed),
-          TEST(all_claims_can_be_listed), TEST(without_a_watch_claims_are_found_by_looking))
+          TEST(a_lock_released_after_its_file_is_closed_is_noticed),
+          TEST(a_restart_between_two_questions_is_reported_as_a_move),
+          TEST(invalid_records_are_ignored), TEST(all_claims_can_be_listed),
+          TEST(without_a_watch_claims_are_found_by_scanning))

@@ -1,21 +1,22 @@
-/* multicast: claims among hosts, by datagrams to a group.
+/* multicast: claims between hosts, by datagrams to a group.
  *
- * Whoever wants to know asks the group; the owner answers him alone. A query
- * carries what the asker claims itself, and everybody caches what it hears.
+ * A context that looks for an id sends a query to the group, and the holder answers that context
+ * directly. A query carries the claims of its sender, and every context caches the claims that it
+ * receives.
  *
- * A claim begins with probes. Whoever has the id objects with its own claim;
- * of two who probe at once the one with the lower context goes on. Nobody
- * objected, or he withdrew: the claim is said to all, twice. It ends with a
- * withdrawal.
+ * A claim begins with probes. A holder of the id objects with its own claim; of two contexts that
+ * probe at the same time, the one with the lower context number continues. If there is no
+ * objection, or it was withdrawn, the claim is sent to the group, twice. It ends with a withdrawal.
  *
- * Two owners can meet all the same: one was too slow to object, or a network that
- * had come apart is whole again. A binding that is only seconds old yields to the
- * older one, in the first case. In the second the newer one is believed if there is
- * a key; without, each stands by its claim, ever more slowly.
+ * Two holders can still meet: one was too slow to object, or a partitioned network was joined
+ * again. In the first case, a binding that is only seconds old yields to the older one. In the
+ * second case, the newer binding wins if there is a key; without a key each holder keeps asserting
+ * its claim, at growing intervals.
  *
- * What others send cannot make us flood: answers to one have a budget a second;
- * beyond it they are said to all, a few times a second; and a wake-up reads a
- * bounded number of datagrams. What is said when is in claiming.c, the formats are in claim.c. */
+ * Datagrams of others cannot make us flood the network: answers to single contexts have a budget
+ * per second; beyond it answers go to the whole group, a few times per second; and a wake-up reads
+ * a limited number of datagrams. claiming.c decides what is sent when; the formats are in
+ * claim.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,24 +33,24 @@
 #include "ripc/names/names_impl.h"
 
 enum {
-    READS_MAX = 64,           /* datagrams of one wake-up */
-    ANSWERS_PER_SECOND = 256, /* to one */
-    CRIES_PER_SECOND = 8,     /* answers to all, and claims repeated against a rival */
+    READS_MAX = 64,           /* datagrams per wake-up */
+    ANSWERS_PER_SECOND = 256, /* to single contexts */
+    CRIES_PER_SECOND = 8,     /* answers to the group, and claims repeated against a rival */
     ASKS_PER_SECOND = 512,
     ASKS_MAX = 4096, /* queries under way */
 };
 
 #define CLOCK_SKEW_NSEC_MAX (120 * NSEC_PER_SEC) /* between two hosts with a key */
 
-/* A budget that fills again with time. */
+/* A budget that refills over time. */
 struct rate {
     unsigned per_second;
-    nsec full_at; /* when it will be full: now or before, if it is */
+    nsec full_at; /* when it will be full; in the past if it is full */
 };
 
-/* A claim of ours, or one to be. */
+/* A claim of ours, or one that we probe for. */
 struct announcement {
-    struct holding holding; /* first */
+    struct holding holding; /* must be first */
     struct multicast *multicast;
     struct claiming claiming;
     struct poller_timer timer;
@@ -75,7 +76,7 @@ struct multicast {
     uint64_t sender;
     struct id_map holdings; /* struct announcement */
     struct id_map queries;  /* by id */
-    nsec list_at;           /* the next query for everything not before this */
+    nsec list_at;           /* do not query for all ids before this */
     struct rate answers, cries, asks;
 };
 
@@ -105,7 +106,7 @@ static bool rate_take(struct rate *rate)
     return true;
 }
 
-/* ---- speaking ---- */
+/* ---- sending ---- */
 
 static void say(struct multicast *multicast, struct datagram *datagram,
                 const struct sockaddr_in *to)
@@ -126,7 +127,7 @@ static void say_claim(struct multicast *multicast, enum datagram_kind kind,
     say(multicast, &datagram, to);
 }
 
-/* An answer: to one while there is budget, else to all, else not at all. */
+/* Sends an answer: to one context while there is budget, else to the group, else not at all. */
 static void answer(struct multicast *multicast, struct datagram *datagram,
                    const struct sockaddr_in *to)
 {
@@ -161,7 +162,7 @@ static void answer_query(struct multicast *multicast, uint64_t id, const struct 
     answer(multicast, &datagram, to);
 }
 
-/* What we claim goes along: whoever hears it need not ask for it. */
+/* Our claims are included: the receivers need not ask for them. */
 static void say_query(struct multicast *multicast, uint64_t id)
 {
     struct datagram datagram = {.kind = DATAGRAM_QUERY, .query = id};
@@ -194,13 +195,13 @@ static void announcement_lose(struct announcement *announcement, int status)
     names_settled(multicast->names, &multicast->service, id, member, status);
 }
 
-/* Says it the first time; the timer the second. */
+/* Sends the claim the first time; the timer repeats it. */
 static void announcement_claim(struct announcement *announcement, nsec wait)
 {
     struct multicast *multicast = announcement->multicast;
     say_claim(multicast, DATAGRAM_CLAIM, &announcement->holding.claim, NULL);
     if (poller_set(multicast->poller, &announcement->timer, clock_after(wait)) < 0)
-        return; /* no memory: once must do, those who ask are answered */
+        return; /* no memory: once must do; queries are answered anyway */
 }
 
 static void announcement_fired(void *owner)
@@ -232,7 +233,7 @@ static void announcement_fired(void *owner)
     }
 }
 
-/* Somebody says that he has what is ours. */
+/* Another context claims our id. */
 static void announcement_assert(struct announcement *announcement)
 {
     struct multicast *multicast = announcement->multicast;
@@ -243,15 +244,16 @@ static void announcement_assert(struct announcement *announcement)
     say_claim(multicast, DATAGRAM_CLAIM, &announcement->holding.claim, NULL);
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
-/* A claim on this host only is of no use to others. */
+/* A claim without a network address is of no use to other hosts. */
 static bool claim_is_in_reach(const struct claim *claim)
 {
     return claim->address.family != 0 || context_address_is_here(&claim->address);
 }
 
-/* What stands against the claim: our own of that member, or the id used otherwise. */
+/* Returns our claim that conflicts: of the same member, or of the id as the other kind (group or
+ * service). */
 static struct announcement *announcement_against(const struct multicast *multicast,
                                                  const struct claim *claim)
 {
@@ -285,7 +287,7 @@ static void hear_claim(struct multicast *multicast, const struct claim *claim, u
         announcement_assert(ours);
 }
 
-/* Somebody is about to claim. */
+/* Another context is about to claim the id. */
 static void hear_probe(struct multicast *multicast, const struct claim *claim,
                        const struct sockaddr_in *from)
 {
@@ -297,7 +299,7 @@ static void hear_probe(struct multicast *multicast, const struct claim *claim,
         say_claim(multicast, kind, &ours->holding.claim, from);
 }
 
-/* Whoever objected may have given it up just then. */
+/* The context that objected may just have withdrawn its claim. */
 static void hear_withdraw(struct multicast *multicast, const struct claim *claim)
 {
     struct announcement *ours = announcement_against(multicast, claim);
@@ -350,7 +352,8 @@ static void hear(struct multicast *multicast, const uint8_t *data, size_t size,
 static void hear_all(struct multicast *multicast, int fd)
 {
     for (int i = 0; i < READS_MAX; i++) {
-        uint8_t data[DATAGRAM_SIZE_MAX + 1]; /* a longer one is cut, and so refused */
+        uint8_t data[DATAGRAM_SIZE_MAX + 1]; /* one byte more, so that a datagram that is too long
+                                              * is noticed and refused */
         struct sockaddr_in from = {0};
         socklen_t from_size = sizeof from;
         ssize_t size =
@@ -382,7 +385,7 @@ static void query_free(struct query *query)
     free(query);
 }
 
-/* When it is over another call may ask again. */
+/* When the query is over, another call may ask again. */
 static void query_fired(void *owner)
 {
     struct query *query = owner;
@@ -432,7 +435,7 @@ static int multicast_announce(struct name_service *service, const struct claim *
         return -ENOMEM;
     }
     if (claiming_next(&announcement->claiming, tuning, &wait) == CLAIMING_CLAIM) {
-        announcement_claim(announcement, wait); /* others have it too: nobody to ask */
+        announcement_claim(announcement, wait); /* group members share the id: no probes needed */
         return 0;
     }
     if (poller_set(multicast->poller, &announcement->timer, clock_after(wait)) < 0) {
@@ -447,8 +450,9 @@ static void multicast_withdraw(struct name_service *service, const struct claim 
 {
     struct multicast *multicast = multicast_of(service);
     struct holding *holding = holdings_find(&multicast->holdings, claim->id, claim->member);
-    assert(holding); /* names asks only for what is held here */
-    say_claim(multicast, DATAGRAM_WITHDRAW, &holding->claim, NULL); /* also what was a probe only */
+    assert(holding); /* names withdraws only what is held here */
+    say_claim(multicast, DATAGRAM_WITHDRAW, &holding->claim, NULL); /* also if it was only a
+                                                                     * probe */
     announcement_free(announcement_of(holding));
 }
 
@@ -457,7 +461,7 @@ static void multicast_renew(struct name_service *service, const struct claim *cl
     struct multicast *multicast = multicast_of(service);
     struct holding *holding = holdings_find(&multicast->holdings, claim->id, claim->member);
     nsec wait;
-    assert(holding); /* names asks only for what is held here */
+    assert(holding); /* names renews only what is held here */
     struct announcement *announcement = announcement_of(holding);
     holding->claim = *claim;
     if (announcement->claiming.probing)
@@ -483,7 +487,7 @@ static int multicast_alive(struct name_service *service, const struct claim *cla
     return 0;
 }
 
-/* Withdraws all, sixteen to a datagram. */
+/* Withdraws all claims, sixteen per datagram. */
 struct farewell {
     struct multicast *multicast;
     struct datagram datagram;
@@ -544,7 +548,7 @@ static int multicast_open(struct name_service **service, struct names *names, co
     int result = seal_init(&multicast->seal, config->key);
     if (result < 0) {
         free(multicast);
-        return why_fail(why, result, "libsodium does not start");
+        return why_fail(why, result, "libsodium cannot be initialised");
     }
     multicast->domain = domain_hash(config->domain);
     result = group_socket_open(&multicast->sockets, argument ? argument : GROUP_SOCKET_DEFAULT,

@@ -1,5 +1,5 @@
-/* Claims over datagrams, on the loopback: contexts that ask, claim, quarrel and
- * die, and a stranger who says what he likes to the group. */
+/* Claims over datagrams, on the loopback: contexts that ask, claim, conflict and die, and a
+ * stranger that sends arbitrary datagrams to the group. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 static const uint8_t key[32] = {1, 2, 3};
 static const uint8_t other_key[32] = {3, 2, 1};
 
-/* A world with a group of its own, so that tests can run beside each other. */
+/* A world with a group of its own, so that tests can run in parallel. */
 struct group_world {
     struct names_world world;
     char group[64];
@@ -28,7 +28,7 @@ static void group_world_open(struct group_world *world)
     snprintf(world->services, sizeof world->services, "multicast:%s", world->group);
 }
 
-/* Quicker than in earnest. One thread runs all, so that nobody is too slow. */
+/* With shorter times than normal. One thread runs everything, so no context is too slow. */
 static void member_open(struct names_side *side, struct group_world *world, const char *services,
                         const uint8_t *with_key)
 {
@@ -40,7 +40,7 @@ static void member_open(struct names_side *side, struct group_world *world, cons
     names_tune(side->names, &tuning);
 }
 
-/* Whoever speaks to the group without being one of us. */
+/* A sender to the group that is not one of our contexts. */
 struct stranger {
     struct group_socket sockets;
     struct seal seal;
@@ -85,7 +85,7 @@ static struct claim stranger_claim(uint64_t id, uint64_t incarnation)
     return side_claim(&nobody, id, id, incarnation);
 }
 
-/* Datagrams of a kind (0: any) that came to one of his sockets. */
+/* Returns the number of datagrams of a kind (0: any) that came to one of the stranger's sockets. */
 static unsigned stranger_hears(struct stranger *stranger, int fd, enum datagram_kind kind)
 {
     unsigned count = 0;
@@ -100,7 +100,7 @@ static unsigned stranger_hears(struct stranger *stranger, int fd, enum datagram_
     return count;
 }
 
-/* Runs until the side has heard that many datagrams in all. */
+/* Runs until the side has received that many datagrams in all. */
 static void side_hears(struct names_side *side, uint64_t datagrams)
 {
     struct names_counts counts;
@@ -124,7 +124,7 @@ static void count_claim(void *argument, const struct claim *claim)
     ++*(unsigned *)argument;
 }
 
-static void a_claim_is_found_by_those_who_ask_or_listen(void **state)
+static void a_claim_is_found_by_asking_and_by_listening(void **state)
 {
     struct group_world world;
     struct names_side one, other, late;
@@ -136,8 +136,8 @@ static void a_claim_is_found_by_those_who_ask_or_listen(void **state)
     assert_int_equal(side_claims(&one, 42, 42, 1000), 0);
     struct claim expected = side_claim(&one, 42, 42, 1000);
     assert_true(claim_equal(&side_await(&other, NOTE_FOUND, 42, 1)->claim, &expected));
-    world_run(&world.world, NSEC_PER_SEC / 20);              /* it is said twice ... */
-    assert_int_equal(side_count(&other, NOTE_FOUND, 42), 1); /* ... and told once */
+    world_run(&world.world, NSEC_PER_SEC / 20);              /* it is sent twice ... */
+    assert_int_equal(side_count(&other, NOTE_FOUND, 42), 1); /* ... and reported once */
     assert_int_equal(stranger_hears(&listener, listener.sockets.hear_fd, DATAGRAM_CLAIM), 2);
     stranger_close(&listener);
 
@@ -147,7 +147,7 @@ static void a_claim_is_found_by_those_who_ask_or_listen(void **state)
     assert_int_equal(names_ask(late.names, 42), 1);
     assert_int_equal(side_count(&late, NOTE_FOUND, 42), 2);
 
-    /* Whoever asks shows what he has. */
+    /* A query shows the claims of its sender. */
     assert_int_equal(side_claims(&other, 50, 50, 1), 0);
     struct names_side latest;
     member_open(&latest, &world, world.services, NULL);
@@ -158,7 +158,7 @@ static void a_claim_is_found_by_those_who_ask_or_listen(void **state)
     side_await(&late, NOTE_GONE, 42, 1);
     side_await(&other, NOTE_GONE, 42, 1);
     assert_int_equal(names_known(late.names, 42, NULL, 0), 0);
-    assert_int_equal(names_list(late.names, count_claim, &(unsigned){0}), 1); /* that is 50 */
+    assert_int_equal(names_list(late.names, count_claim, &(unsigned){0}), 1); /* only 50 */
     side_close(&other);
     side_await(&late, NOTE_GONE, 50, 1);
     side_close(&one);
@@ -190,11 +190,11 @@ static void a_claim_moves_with_our_address(void **state)
     stranger_hears(&listener, listener.sockets.hear_fd, 0);
     names_move(one.names, &elsewhere);
     assert_int_equal(side_await(&other, NOTE_FOUND, 42, 2)->claim.address.port, elsewhere.port);
-    world_run(&world.world, NSEC_PER_SEC / 20); /* it is said twice, too */
+    world_run(&world.world, NSEC_PER_SEC / 20); /* this is sent twice too */
     assert_int_equal(stranger_hears(&listener, listener.sockets.hear_fd, DATAGRAM_CLAIM), 2);
     assert_int_equal(side_count(&one, NOTE_ANNOUNCED, 42), 1);
 
-    /* While it is still being asked for: it goes on as before. */
+    /* A claim that is still being probed for continues as before. */
     struct claim claim = side_claim(&one, 43, 43, 1);
     assert_int_equal(names_announce(one.names, &claim), 0);
     names_move(one.names, &elsewhere);
@@ -222,14 +222,14 @@ static void a_second_live_claim_is_refused(void **state)
     assert_int_equal(side_claims(&other, 42, 42, 3), 0);
     assert_int_equal(side_await(&one, NOTE_FOUND, 42, 2)->claim.address.context, other.context);
 
-    /* Given up while it was still being asked for. */
+    /* Withdrawn while it was still being probed for. */
     struct claim claim = side_claim(&one, 43, 43, 1);
     assert_int_equal(names_announce(one.names, &claim), 0);
     names_withdraw(one.names, 43, 43);
     assert_int_equal(side_claims(&other, 43, 43, 2), 0);
     assert_int_equal(side_count(&one, NOTE_ANNOUNCED, 43), 0);
 
-    /* A group is not to be had as a service's name. */
+    /* A group's id cannot be claimed as a service. */
     assert_int_equal(side_claims(&one, 44, 1, 1), 0);
     assert_int_equal(side_claims(&other, 44, 44, 2), -EADDRINUSE);
     side_close(&one);
@@ -237,7 +237,7 @@ static void a_second_live_claim_is_refused(void **state)
     world_close(&world.world);
 }
 
-static void of_two_who_claim_at_once_the_lower_context_wins(void **state)
+static void of_two_simultaneous_claims_the_lower_context_wins(void **state)
 {
     struct group_world world;
     struct names_side low, high;
@@ -257,7 +257,7 @@ static void of_two_who_claim_at_once_the_lower_context_wins(void **state)
     world_close(&world.world);
 }
 
-/* A process that claims and dies without a word. */
+/* A process claims and is killed, so it sends no withdrawal. */
 static void claim_and_be_killed(const struct group_world *world, uint64_t id, uint64_t incarnation)
 {
     int status;
@@ -277,11 +277,11 @@ static void a_restarted_service_is_found_without_asking(void **state)
     uint64_t dead = side_await(&watcher, NOTE_FOUND, 42, 1)->claim.address.context;
     assert_int_equal(side_claims(&next, 42, 42, 1001), 0);
     assert_int_equal(side_await(&watcher, NOTE_FOUND, 42, 2)->claim.address.context, next.context);
-    names_forget(watcher.names, dead); /* comes late: it is another's now */
+    names_forget(watcher.names, dead); /* comes late: another context holds the id now */
     assert_int_equal(side_count(&watcher, NOTE_GONE, 42), 0);
     assert_int_equal(names_known(watcher.names, 42, NULL, 0), 1);
 
-    /* By a clock that is behind: believed once the dead one is forgotten. */
+    /* With a clock that is slow: accepted once the dead holder is forgotten. */
     claim_and_be_killed(&world, 43, 1000);
     dead = side_await(&watcher, NOTE_FOUND, 43, 1)->claim.address.context;
     assert_int_equal(side_claims(&next, 43, 43, 900), 0);
@@ -311,14 +311,14 @@ static void a_forgotten_claim_can_be_asked_for_again(void **state)
     assert_int_equal(side_count(&other, NOTE_GONE, 42), 1);
     names_ask(other.names, 42);
     side_await(&other, NOTE_FOUND, 42, 2);
-    names_forget(one.names, one.context); /* what is ours stays */
+    names_forget(one.names, one.context); /* our own claims stay */
     assert_int_equal(names_known(one.names, 42, NULL, 0), 1);
     side_close(&one);
     side_close(&other);
     world_close(&world.world);
 }
 
-static void a_group_has_members_everywhere(void **state)
+static void a_group_has_members_in_several_contexts(void **state)
 {
     struct group_world world;
     struct names_side one, other, third;
@@ -372,7 +372,7 @@ static void all_claims_can_be_listed(void **state)
     world_close(&world.world);
 }
 
-static void claims_grow_old(void **state)
+static void claims_that_are_not_repeated_expire(void **state)
 {
     struct group_world world;
     struct names_side alive, watcher;
@@ -380,13 +380,13 @@ static void claims_grow_old(void **state)
     member_open(&alive, &world, world.services, NULL);
     member_open(&watcher, &world, world.services, NULL);
     struct names_tuning tuning = *names_tuning(watcher.names);
-    tuning.lifetime = NSEC_PER_SEC; /* longer than this process is likely to have no processor */
+    tuning.lifetime = NSEC_PER_SEC; /* longer than this process is likely to wait for a processor */
     names_tune(watcher.names, &tuning);
     names_ask(watcher.names, 1);
     names_ask(watcher.names, 2);
     assert_int_equal(side_claims(&alive, 1, 1, 1), 0);
     claim_and_be_killed(&world, 2, 1);
-    claim_and_be_killed(&world, 3, 1); /* nobody asked for it */
+    claim_and_be_killed(&world, 3, 1); /* no context asked for it */
     side_await(&watcher, NOTE_FOUND, 1, 1);
     side_await(&watcher, NOTE_FOUND, 2, 1);
     side_await(&watcher, NOTE_FOUND, 3, 1);
@@ -401,8 +401,8 @@ static void claims_grow_old(void **state)
     world_close(&world.world);
 }
 
-/* Each word heard is about something that grows old; the first of them is still looked after. */
-static void claims_grow_old_though_others_come_all_the_time(void **state)
+/* Each datagram brings a claim that expires later; the first claim must still expire in time. */
+static void claims_expire_while_other_claims_keep_arriving(void **state)
 {
     struct group_world world;
     struct names_side watcher;
@@ -432,7 +432,7 @@ static void claims_grow_old_though_others_come_all_the_time(void **state)
     world_close(&world.world);
 }
 
-static void without_a_key_the_owner_stands_by_its_claim(void **state)
+static void without_a_key_the_holder_keeps_its_claim(void **state)
 {
     struct group_world world;
     struct names_side side;
@@ -452,16 +452,16 @@ static void without_a_key_the_owner_stands_by_its_claim(void **state)
         side_hears(&side, heard + (uint64_t)i + 1);
     }
     names_count(side.names, &counts);
-    assert_true(counts.conflicts >= 45); /* ours are among what was heard */
-    assert_int_equal(side.count, 2);     /* nothing was said of it */
+    assert_true(counts.conflicts >= 45); /* our own datagrams are among those received */
+    assert_int_equal(side.count, 2);     /* no event was reported */
     unsigned said = stranger_hears(&stranger, stranger.sockets.hear_fd, DATAGRAM_CLAIM);
-    assert_true(said >= 1 && said <= 8); /* not one for each of his */
+    assert_true(said >= 1 && said <= 8); /* not one for each of the stranger's */
     stranger_close(&stranger);
     side_close(&side);
     world_close(&world.world);
 }
 
-static void with_a_key_the_newer_owner_is_believed(void **state)
+static void with_a_key_the_newer_claim_wins(void **state)
 {
     struct group_world world;
     struct names_side side;
@@ -469,13 +469,14 @@ static void with_a_key_the_newer_owner_is_believed(void **state)
     struct names_counts counts;
     group_world_open(&world);
     member_open(&side, &world, world.services, key);
-    stranger_open(&member, &world, key); /* knows the secret: a part of the net that was away */
+    stranger_open(&member, &world, key); /* has the key: from a part of the network that was
+                                          * partitioned */
     assert_int_equal(side_claims(&side, 42, 42, 1000), 0);
     struct claim claim = stranger_claim(42, 999);
     struct datagram datagram = datagram_make(DATAGRAM_CLAIM, 0, &claim);
     uint64_t heard = side_datagrams(&side);
     stranger_says(&member, &datagram);
-    side_hears(&side, heard + 2); /* his, and our answer to it */
+    side_hears(&side, heard + 2); /* its claim, and our answer to it */
     assert_int_equal(side_last(&side, NOTE_ANNOUNCED, 42)->status, 0);
     datagram.claims[0].incarnation = 1001;
     stranger_says(&member, &datagram);
@@ -484,14 +485,14 @@ static void with_a_key_the_newer_owner_is_believed(void **state)
     names_count(side.names, &counts);
     assert_int_equal(counts.conflicts, 2);
     assert_int_equal(counts.forged, 0);
-    names_withdraw(side.names, 42, 42); /* there is nothing of ours any more */
+    names_withdraw(side.names, 42, 42); /* nothing of ours is left */
     stranger_close(&member);
     side_close(&side);
     world_close(&world.world);
 }
 
-/* The owner was too slow to object: the newcomer finds out a moment later. */
-static void a_late_objection_ends_a_young_claim(void **state)
+/* The holder was too slow to object: the new claimant learns of it a moment later. */
+static void a_late_objection_ends_a_new_claim(void **state)
 {
     for (int keyed = 0; keyed < 2; keyed++) {
         struct group_world world;
@@ -508,7 +509,7 @@ static void a_late_objection_ends_a_young_claim(void **state)
         assert_int_equal(side_await(&young, NOTE_ANNOUNCED, 42, 2)->status, -ESTALE);
         assert_int_equal(side_await(&young, NOTE_FOUND, 42, 2)->claim.address.context, 7777);
 
-        /* And the owner itself does not yield to it. */
+        /* And the holder itself does not yield to the new claimant. */
         member_open(&old, &world, world.services, keyed ? key : NULL);
         assert_int_equal(side_claims(&old, 43, 43, now), 0);
         claim = stranger_claim(43, now + 1000);
@@ -542,7 +543,7 @@ static void forged_and_old_claims_are_ignored_and_counted(void **state)
     stranger_says(&guesser, &datagram);
     stranger_says(&keyless, &datagram);
     datagram.time = (uint64_t)(clock_wall() - 121 * NSEC_PER_SEC);
-    stranger_says(&member, &datagram); /* as one would be that was said again later */
+    stranger_says(&member, &datagram); /* like a datagram that was recorded and replayed later */
     datagram.time = (uint64_t)(clock_wall() + 121 * NSEC_PER_SEC);
     stranger_says(&member, &datagram);
     datagram.time = UINT64_MAX / 2 + 5;
@@ -552,10 +553,10 @@ static void forged_and_old_claims_are_ignored_and_counted(void **state)
     assert_int_equal(counts.forged, 5);
     assert_int_equal(side.count, 0);
     datagram.time = (uint64_t)(clock_wall() - 60 * NSEC_PER_SEC);
-    stranger_says(&member, &datagram); /* clocks may be apart a little */
+    stranger_says(&member, &datagram); /* clocks may differ a little */
     side_await(&side, NOTE_FOUND, 42, 1);
 
-    /* Members find each other. A claim said again after its end is not believed. */
+    /* Members find each other. A claim that is repeated after its withdrawal is ignored. */
     assert_int_equal(side_claims(&peer, 43, 43, 1000), 0);
     side_await(&side, NOTE_FOUND, 43, 1);
     names_withdraw(peer.names, 43, 43);
@@ -567,7 +568,7 @@ static void forged_and_old_claims_are_ignored_and_counted(void **state)
     side_hears(&side, heard + 1);
     assert_int_equal(side_count(&side, NOTE_FOUND, 43), 1);
     assert_int_equal(names_known(side.names, 43, NULL, 0), 0);
-    assert_int_equal(side_claims(&peer, 43, 43, 1001), 0); /* but a new one is */
+    assert_int_equal(side_claims(&peer, 43, 43, 1001), 0); /* but a new one is accepted */
     side_await(&side, NOTE_FOUND, 43, 2);
     stranger_close(&member);
     stranger_close(&guesser);
@@ -577,7 +578,7 @@ static void forged_and_old_claims_are_ignored_and_counted(void **state)
     world_close(&world.world);
 }
 
-static void garbage_is_counted_and_harmless(void **state)
+static void malformed_datagrams_are_counted_and_harmless(void **state)
 {
     enum { ROUNDS = 300 };
     struct group_world world;
@@ -604,12 +605,12 @@ static void garbage_is_counted_and_harmless(void **state)
         side_hears(&side, i + 1);
     }
     names_count(side.names, &counts);
-    assert_int_equal(counts.garbage + side.count, ROUNDS); /* none was lost, few were good */
+    assert_int_equal(counts.garbage + side.count, ROUNDS); /* none was lost, few were valid */
     assert_true(counts.garbage > ROUNDS / 2);
-    assert_int_equal(side_claims(&peer, 42, 42, 1), 0); /* and all is well */
+    assert_int_equal(side_claims(&peer, 42, 42, 1), 0); /* and everything still works */
     side_await(&side, NOTE_FOUND, 42, 1);
 
-    /* Another domain's words are none of our business. */
+    /* Datagrams of another domain are ignored. */
     struct claim claim = stranger_claim(5, 1);
     struct datagram datagram = datagram_make(DATAGRAM_CLAIM, 0, &claim);
     datagram.domain++;
@@ -625,7 +626,7 @@ static void garbage_is_counted_and_harmless(void **state)
     world_close(&world.world);
 }
 
-static void questions_cannot_make_us_flood(void **state)
+static void many_queries_do_not_cause_a_flood_of_answers(void **state)
 {
     enum { QUESTIONS = 1500 };
     struct group_world world;
@@ -646,7 +647,7 @@ static void questions_cannot_make_us_flood(void **state)
         answers += stranger_hears(&stranger, stranger.sockets.talk_fd, DATAGRAM_CLAIM);
         answers += stranger_hears(&stranger, stranger.sockets.hear_fd, DATAGRAM_CLAIM);
     }
-    /* A second's budget at once, and then what each second brings. */
+    /* The budget of one second at once, and then that of each further second. */
     nsec seconds = (clock_now() - start) / NSEC_PER_SEC + 2;
     print_message("# %u answers to %u questions\n", answers, (unsigned)QUESTIONS);
     assert_true(answers >= 250 && answers <= (256 + 8) * seconds);
@@ -655,8 +656,8 @@ static void questions_cannot_make_us_flood(void **state)
     world_close(&world.world);
 }
 
-/* A program that asks for many ids at once repeats its questions later. */
-static void a_program_cannot_make_us_flood(void **state)
+/* Questions of a program that asks for many ids at once are delayed. */
+static void a_program_that_asks_for_many_ids_causes_no_flood(void **state)
 {
     enum { QUESTIONS = 2000 };
     struct group_world world;
@@ -679,7 +680,7 @@ static void a_program_cannot_make_us_flood(void **state)
     world_close(&world.world);
 }
 
-static void two_services_agree_or_neither_claims(void **state)
+static void a_claim_needs_the_agreement_of_all_name_services(void **state)
 {
     struct group_world world;
     struct names_side both, host, far;
@@ -693,7 +694,7 @@ static void two_services_agree_or_neither_claims(void **state)
     assert_int_equal(side_claims(&host, 2, 2, 1), 0);
     assert_int_equal(side_claims(&both, 1, 1, 2), -EADDRINUSE);
     assert_int_equal(side_claims(&both, 2, 2, 2), -EADDRINUSE);
-    assert_int_equal(side_claims(&host, 1, 1, 3), 0); /* the file was given back */
+    assert_int_equal(side_claims(&host, 1, 1, 3), 0); /* the file was released */
     assert_int_equal(side_claims(&both, 3, 3, 3), 0);
     assert_int_equal(names_ask(host.names, 3), 1);
     side_await(&far, NOTE_FOUND, 3, 1);
@@ -705,8 +706,8 @@ static void two_services_agree_or_neither_claims(void **state)
     world_close(&world.world);
 }
 
-/* A stranger on the network cannot lead those of one host astray. */
-static void a_lock_is_believed_more_than_a_datagram(void **state)
+/* A stranger on the network cannot mislead the contexts of one host. */
+static void a_lock_is_trusted_more_than_a_datagram(void **state)
 {
     struct group_world world;
     struct names_side owner, watcher;
@@ -725,13 +726,13 @@ static void a_lock_is_believed_more_than_a_datagram(void **state)
     claim = side_claim(&owner, 42, 42, 1000);
     datagram = datagram_make(DATAGRAM_WITHDRAW, 0, &claim);
     stranger_says(&stranger, &datagram);
-    side_hears(&watcher, 3); /* and our own question */
+    side_hears(&watcher, 3); /* includes our own question */
     assert_int_equal(side_count(&watcher, NOTE_FOUND, 42), 1);
     assert_int_equal(side_count(&watcher, NOTE_GONE, 42), 0);
     assert_int_equal(names_known(watcher.names, 42, &claim, 1), 1);
     assert_int_equal(claim.address.context, owner.context);
 
-    /* But when it is gone the other has it. */
+    /* But when the owner is gone, the other's claim is accepted. */
     side_close(&owner);
     side_await(&watcher, NOTE_GONE, 42, 1);
     claim = stranger_claim(42, 2000);
@@ -743,7 +744,7 @@ static void a_lock_is_believed_more_than_a_datagram(void **state)
     world_close(&world.world);
 }
 
-static void a_bad_group_is_refused_with_a_reason(void **state)
+static void an_invalid_group_is_refused_with_a_reason(void **state)
 {
     static const char *const wrong[] = {"multicast:",
                                         "multicast:239.1.1.1",
@@ -770,22 +771,23 @@ static void a_bad_group_is_refused_with_a_reason(void **state)
     struct names *names;
     struct why why = {""};
     config.services = "multicast";
-    config.address = "203.0.113.77"; /* for examples: nobody has it */
+    config.address = "203.0.113.77"; /* reserved for examples: no host has it */
     assert_int_equal(names_open(&names, &config, &why), -EADDRNOTAVAIL);
     assert_non_null(strstr(why.text, "203.0.113.77"));
     world_close(&world);
 }
 
-TEST_MAIN(TEST(a_claim_is_found_by_those_who_ask_or_listen), TEST(a_claim_moves_with_our_address),
-          TEST(a_second_live_claim_is_refused),
-          TEST(of_two_who_claim_at_once_the_lower_context_wins),
-          TEST(a_restarted_service_is_found_without_asking),
-          TEST(a_forgotten_claim_can_be_asked_for_again), TEST(a_group_has_members_everywhere),
-          TEST(all_claims_can_be_listed), TEST(claims_grow_old),
-          TEST(claims_grow_old_though_others_come_all_the_time),
-          TEST(without_a_key_the_owner_stands_by_its_claim),
-          TEST(with_a_key_the_newer_owner_is_believed), TEST(a_late_objection_ends_a_young_claim),
-          TEST(forged_and_old_claims_are_ignored_and_counted),
-          TEST(garbage_is_counted_and_harmless), TEST(questions_cannot_make_us_flood),
-          TEST(a_program_cannot_make_us_flood), TEST(two_services_agree_or_neither_claims),
-          TEST(a_lock_is_believed_more_than_a_datagram), TEST(a_bad_group_is_refused_with_a_reason))
+TEST_MAIN(
+    TEST(a_claim_is_found_by_asking_and_by_listening), TEST(a_claim_moves_with_our_address),
+    TEST(a_second_live_claim_is_refused), TEST(of_two_simultaneous_claims_the_lower_context_wins),
+    TEST(a_restarted_service_is_found_without_asking),
+    TEST(a_forgotten_claim_can_be_asked_for_again), TEST(a_group_has_members_in_several_contexts),
+    TEST(all_claims_can_be_listed), TEST(claims_that_are_not_repeated_expire),
+    TEST(claims_expire_while_other_claims_keep_arriving),
+    TEST(without_a_key_the_holder_keeps_its_claim), TEST(with_a_key_the_newer_claim_wins),
+    TEST(a_late_objection_ends_a_new_claim), TEST(forged_and_old_claims_are_ignored_and_counted),
+    TEST(malformed_datagrams_are_counted_and_harmless),
+    TEST(many_queries_do_not_cause_a_flood_of_answers),
+    TEST(a_program_that_asks_for_many_ids_causes_no_flood),
+    TEST(a_claim_needs_the_agreement_of_all_name_services),
+    TEST(a_lock_is_trusted_more_than_a_datagram), TEST(an_invalid_group_is_refused_with_a_reason))

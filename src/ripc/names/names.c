@@ -1,11 +1,10 @@
-/* names: the front of the name services. It keeps what all of them told in one
- * cache, asks all of them, and claims with all of them or with none. Which services
- * there are is in services.c.
+/* names: the front end of the name services. It keeps what all of them reported in one cache, asks
+ * all of them, and claims with all of them or with none. services.c lists them.
  *
- * The program is called back last, when the cache is in order, with a copy of
- * the claim: it may ask, announce, withdraw and forget from there. Whatever
- * walks over claims and calls back takes a serial number first and leaves newer
- * ones alone, so that what a callback brings in cannot keep the walk going. */
+ * The program is called back last, when the cache is consistent, with a copy of the claim: the
+ * callback may ask, announce, withdraw and forget. A loop over claims that calls back notes a
+ * serial number first and skips newer claims, so that claims added by a callback cannot prolong the
+ * loop. */
 #include "ripc/names/names.h"
 
 #include <errno.h>
@@ -17,7 +16,7 @@
 #include "ripc/names/cache.h"
 #include "ripc/names/names_impl.h"
 
-#define BATCH 64 /* claims that a walk takes out before it calls back */
+#define BATCH 64 /* claims that a loop collects before it calls back */
 
 struct names {
     struct poller *poller;
@@ -26,8 +25,8 @@ struct names {
     struct names_tuning tuning;
     struct names_counts counts;
     struct cache cache;
-    struct poller_timer sweep; /* rests while nothing in the cache grows old */
-    bool adrift;               /* the fabric does not know us at the address of our claims */
+    struct poller_timer sweep; /* not set while no claim in the cache can expire */
+    bool adrift;               /* the address in our claims is currently unknown to the fabric */
     unsigned service_count;
     struct name_service *services[NAMES_SERVICE_MAX];
 };
@@ -111,9 +110,9 @@ void names_close(struct names *names)
     free(names);
 }
 
-/* ---- what others claim ---- */
+/* ---- claims of others ---- */
 
-/* Somebody else claims what is ours, or names a service what is our group. */
+/* True if another context claims an id of ours, or uses our group's id for a service. */
 static bool name_is_ours(const struct cached_name *name, const struct claim *claim)
 {
     for (const struct own_claim *mine = name->mines; mine; mine = mine->next) {
@@ -125,17 +124,17 @@ static bool name_is_ours(const struct cached_name *name, const struct claim *cla
     return false;
 }
 
-/* Old claims are looked for a few times within a lifetime. */
+/* Expired claims are searched a few times per lifetime. */
 static void sweep_start(struct names *names, nsec until)
 {
     if (until == NSEC_NEVER || names->sweep.at != NSEC_NEVER)
         return;
-    /* Without memory for the timer claims live longer: no harm. */
+    /* If memory for the timer is short, claims stay longer, which does no harm. */
     if (poller_set(names->poller, &names->sweep, clock_after(names->tuning.lifetime / 4)) < 0)
         return;
 }
 
-/* Does a service that told of it know that it is dead? */
+/* Does a service that reported the claim know that its holder is dead? */
 static bool known_is_dead(const struct names *names, const struct known *known, uint64_t ignored)
 {
     for (unsigned i = 0; i < names->service_count; i++) {
@@ -146,8 +145,8 @@ static bool known_is_dead(const struct names *names, const struct known *known, 
     return false;
 }
 
-/* A lock of this host stands against what somebody said: unless the lock's
- * holder is dead, a stranger cannot lead those beside it astray. */
+/* A claim proved by a lock on this host takes precedence over what others sent, unless the lock's
+ * holder is dead. So a stranger cannot mislead processes of the same host. */
 static bool known_is_firmer(const struct names *names, const struct known *known,
                             const struct known *offer)
 {
@@ -162,7 +161,7 @@ int names_learn(struct names *names, struct name_service *service, const struct 
         .claim = *claim, .until = until, .sources = 1u << service->index, .firm = firm};
     const struct cached_name *name = cache_find(&names->cache, claim->id);
     if (name && name_is_ours(name, claim)) {
-        /* The operator's file says where an id usually is: no rival. */
+        /* The operator's file tells where an id usually is: not a rival. */
         if (!claim->address.context)
             return 0;
         names->counts.conflicts++;
@@ -170,7 +169,7 @@ int names_learn(struct names *names, struct name_service *service, const struct 
     }
     const struct own_claim *mine = name ? name_mine(name, claim->member) : NULL;
     if (mine && mine->settled)
-        return 0; /* our own words */
+        return 0; /* our own claim, received back */
     const struct known *known = name ? name_known(name, claim->member) : NULL;
     if (known && known_is_firmer(names, known, &offer))
         return 0;
@@ -184,7 +183,7 @@ int names_learn(struct names *names, struct name_service *service, const struct 
     return 0;
 }
 
-/* Takes it out and says so. */
+/* Removes the claim and reports it. */
 static void known_drop(struct names *names, struct cached_name *name, struct known *known)
 {
     struct claim claim = known->claim;
@@ -211,7 +210,7 @@ void names_ended(struct names *names, const struct claim *claim, nsec until)
 {
     struct cached_name *name = cache_find(&names->cache, claim->id);
     struct known *known = name ? name_known(name, claim->member) : NULL;
-    if (!known || known->own || known->ended || known->firm || /* of those the lock tells */
+    if (!known || known->own || known->ended || known->firm || /* for those the lock decides */
         known->claim.address.context != claim->address.context ||
         known->claim.incarnation > claim->incarnation)
         return;
@@ -231,7 +230,7 @@ bool names_wants(const struct names *names, uint64_t id)
 
 void names_each_wanted(struct names *names, void (*each)(void *owner, uint64_t id), void *owner)
 {
-    /* The callback changes the cache under the walk: the ids are taken first. */
+    /* The callback changes the cache, so the ids are collected first. */
     const struct cached_name *name;
     size_t cursor = 0, count = 0;
     uint64_t *ids = array_new(names->cache.names.count, sizeof *ids);
@@ -258,7 +257,7 @@ unsigned names_told(const struct names *names, const struct name_service *servic
     return count;
 }
 
-/* ---- what we claim ---- */
+/* ---- our claims ---- */
 
 static void mine_free(struct names *names, struct own_claim *mine)
 {
@@ -272,7 +271,7 @@ static void mine_free(struct names *names, struct own_claim *mine)
     cache_prune(&names->cache, id);
 }
 
-/* Lets go of it with every service but the one that let go by itself. */
+/* Withdraws the claim from every service except `but`, which has already released it. */
 static void mine_release(struct names *names, struct own_claim *mine,
                          const struct name_service *but)
 {
@@ -284,14 +283,14 @@ static void mine_release(struct names *names, struct own_claim *mine,
     mine->held = 0;
 }
 
-/* All services agreed: from now on it is known as anybody's is. */
+/* All services agreed: from now on the claim is in the cache like any other. */
 static int mine_settle(struct names *names, struct own_claim *mine)
 {
     struct claim claim = mine->claim;
     struct known own = {.claim = claim, .until = NSEC_NEVER, .own = true};
     struct cached_name *name = cache_find(&names->cache, claim.id);
     struct known *known = name_known(name, claim.member);
-    if (known) { /* what others had, and it was given up; ours is what holds now */
+    if (known) { /* a claim of another that was given up; ours replaces it */
         own.serial = ++names->cache.serial;
         *known = own;
     } else {
@@ -301,7 +300,7 @@ static int mine_settle(struct names *names, struct own_claim *mine)
     }
     mine->settled = true;
     names->events->announced(names->owner, claim.id, claim.member, 0);
-    /* Unless the program gave it up at once. */
+    /* Unless the program withdrew it at once. */
     name = cache_find(&names->cache, claim.id);
     mine = name ? name_mine(name, claim.member) : NULL;
     if (mine && mine->claim.incarnation == claim.incarnation)
@@ -332,7 +331,7 @@ void names_settled(struct names *names, struct name_service *service, uint64_t i
     mine->pending &= ~(1u << service->index);
     if (status >= 0 && !mine->pending && !mine->settled) {
         status = mine_settle(names, mine);
-        service = NULL; /* it holds the claim: it has to let go as the others */
+        service = NULL; /* it holds the claim and must release it like the others */
     }
     if (status < 0)
         mine_refused(names, mine, service, status);
@@ -447,7 +446,7 @@ int names_ask(struct names *names, uint64_t id)
     if (!name)
         return -ENOMEM;
     name->asked = true;
-    uint64_t serial = names->cache.serial; /* what comes in now was told by names_learn */
+    uint64_t serial = names->cache.serial; /* newer claims are reported by names_learn */
     for (unsigned i = 0; i < names->service_count; i++)
         names->services[i]->ops->ask(names->services[i], id);
 
@@ -526,8 +525,8 @@ unsigned names_known(struct names *names, uint64_t id, struct claim *out, unsign
 
 typedef bool known_test(const struct names *names, const struct known *known, uint64_t argument);
 
-/* Takes out all that pass the test; says so of those that somebody cares about:
- * all, or those that were asked for. */
+/* Removes all claims that pass the test. Reports all of them or only those of ids that were asked
+ * for. */
 static void known_drop_all(struct names *names, known_test *test, uint64_t argument, bool tell_all)
 {
     uint64_t serial = names->cache.serial;
@@ -564,7 +563,7 @@ static bool known_is_of_context(const struct names *names, const struct known *k
 
 void names_forget(struct names *names, uint64_t context)
 {
-    if (context) /* 0 is the operator's word, which no failure makes untrue */
+    if (context) /* 0 is the operator's file, which no failure invalidates */
         known_drop_all(names, known_is_of_context, context, true);
 }
 
@@ -587,8 +586,8 @@ static void sweep_ask(void *owner, uint64_t id)
         names->services[i]->ops->ask(names->services[i], id);
 }
 
-/* Forgets what nobody repeated for a lifetime. For what somebody here wants to
- * know it asks before: silence then means that the owner is gone. */
+/* Forgets claims that were not repeated for a lifetime. For ids that this process wants it asks
+ * before that: if there is no answer, the holder is gone. */
 static void names_sweep(void *owner)
 {
     struct names *names = owner;

@@ -23,13 +23,13 @@ struct names_file_entry {
     unsigned long line;
 };
 
-/* Blanks, and what a system of another make leaves at the end of a line. */
+/* Blanks, and the carriage return that some systems put at the end of a line. */
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The words of a line without its comment. */
+/* Splits a line without its comment into fields. */
 static int line_split(struct names_file_line *line, const char *at, const char *end,
                       struct why *why)
 {
@@ -62,16 +62,16 @@ static int id_read(const struct names_file_line *line, const char *word, uint64_
     const char *digits = hex ? word + 2 : word;
     errno = 0;
     *id = strtoull(digits, &end, hex ? 16 : 10);
-    /* strtoull takes signs, blanks and a second 0x too. */
+    /* strtoull also accepts signs, blanks and a second 0x. */
     bool clean = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789") == strlen(digits);
     if (clean && *digits && !*end && !errno && *id)
         return 0;
     why_set_line(why, line->name, line->number,
-                 "bad id '%s': it is 1 to 2^64-1, decimal or hexadecimal after 0x", word);
+                 "bad id '%s': expected 1 to 2^64-1, decimal, or hexadecimal after 0x", word);
     return -EINVAL;
 }
 
-/* ADDRESS:PORT or [ADDRESS]:PORT; spoils the word. */
+/* Reads ADDRESS:PORT or [ADDRESS]:PORT; changes the field. */
 static int address_read(const struct names_file_line *line, char *word, struct context_address *out,
                         struct why *why)
 {
@@ -92,7 +92,8 @@ static int address_read(const struct names_file_line *line, char *word, struct c
     if (!port || port > UINT16_MAX || socket_parse(address, &parsed) < 0 ||
         bracketed != (parsed.storage.ss_family == AF_INET6)) {
         why_set_line(why, line->name, line->number,
-                     "bad address '%s': it is as 10.0.0.1:17701 or [fd00::1]:17701", shown);
+                     "bad address '%s': expected for example 10.0.0.1:17701 or [fd00::1]:17701",
+                     shown);
         return -EINVAL;
     }
     socket_to_address(&parsed, out);
@@ -117,7 +118,7 @@ static int entry_read(struct names_file_entry *entry, struct names_file_line *li
         claim->group = true;
         result = id_read(line, line->words[2], &claim->member, why);
         if (result >= 0 && claim->member == claim->id) {
-            why_set_line(why, line->name, line->number, "a group is not its own member");
+            why_set_line(why, line->name, line->number, "a group cannot be its own member");
             result = -EINVAL;
         }
     }
@@ -137,7 +138,7 @@ static int entry_compare(const void *left, const void *right)
     return by_id ? by_id : by_member ? by_member : u64_compare(one->line, other->line);
 }
 
-/* Sorted: whoever contradicts another stands beside it, or beside one that does. */
+/* The entries are sorted, so of contradicting entries at least two are adjacent. */
 static int entries_check(const struct names_file_entry *entries, size_t count, const char *name,
                          struct why *why)
 {
@@ -148,12 +149,10 @@ static int entries_check(const struct names_file_entry *entries, size_t count, c
         unsigned long first = one->line < other->line ? one->line : other->line;
         unsigned long second = one->line < other->line ? other->line : one->line;
         if (one->claim.member == other->claim.member)
-            why_set_line(why, name, second, "says the same id as line %lu", first);
+            why_set_line(why, name, second, "repeats the id of line %lu", first);
         else if (one->claim.group != other->claim.group)
             why_set_line(why, name, second,
-                         "makes a group of a service, or a service of a group: "
-                         "line %lu says otherwise",
-                         first);
+                         "the id is a group here and a service in line %lu, or vice versa", first);
         else
             continue;
         return -EINVAL;

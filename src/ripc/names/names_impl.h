@@ -1,12 +1,11 @@
 #pragma once
-/* names_impl: what the name services and the front of names know of each
- * other. A service begins with the struct below; it is opened and closed by
- * the front, and tells what it hears through the calls here. All of it runs
- * under the poller's lock.
+/* names_impl: the interface between the name services and the front end of names. A service begins
+ * with the struct below. The front end opens and closes it; the service reports what it learns
+ * through the calls here. Everything runs under the poller's lock.
  *
- * Any of these calls may call the program back, and the program may ask,
- * announce and withdraw from there: a service has put its own things in order
- * before it calls, and looks at them afresh afterwards. */
+ * Any of these calls may call the program back, and the program may ask, announce and withdraw from
+ * there: a service must be in a consistent state before it calls, and must look its state up again
+ * afterwards. */
 
 #include "ripc/names/claim.h"
 #include "ripc/names/names.h"
@@ -25,27 +24,27 @@ extern const struct name_service_ops name_service_directory;
 
 /* ---- for services.c ---- */
 
-/* Without a service; NULL: no memory. names_close closes it. */
+/* Makes names without a service; NULL: no memory. names_close frees it. */
 MUST_CHECK struct names *names_new(const struct names_config *config);
 
-/* Opens one more service. -EINVAL: they are too many, or it is there and may be only once; or why
- * it does not open. */
+/* Opens one more service. -EINVAL: there are too many, or a second one of this kind is not allowed;
+ * or the error of opening it. */
 MUST_CHECK int names_add(struct names *names, const struct name_service_ops *ops,
                          const char *argument, const struct names_config *config, struct why *why);
 
 /* ---- for the services ---- */
 
-/* What announce of a service returns besides 0 (claimed) and errors. */
+/* A result of a service's announce, besides 0 (claimed) and errors: names_settled follows. */
 #define NAME_SERVICE_LATER 1
 
 /* Times that tests shorten. */
 struct names_tuning {
-    nsec lifetime;        /* of what was heard and not heard again */
+    nsec lifetime;        /* of a claim that was received and not repeated */
     nsec probe_wait;      /* between two probes, and after the last */
     unsigned probe_count; /* at least 1 */
-    nsec repeat_wait;     /* until a claim is said the second time */
-    nsec ask_wait;        /* until a query without answer is repeated the first time */
-    nsec assert_wait;     /* between two answers to one who claims what is ours; doubles */
+    nsec repeat_wait;     /* until a claim is sent the second time */
+    nsec ask_wait;        /* until an unanswered query is repeated the first time */
+    nsec assert_wait;     /* between two answers to a rival that claims an id of ours; doubles */
     nsec rescan_wait;     /* between two scans of the folder where it cannot be watched */
 };
 
@@ -53,39 +52,40 @@ const struct names_tuning *names_tuning(const struct names *names);
 void names_tune(struct names *names, const struct names_tuning *tuning);
 struct names_counts *names_counts(struct names *names);
 
-/* A service that said LATER has decided: 0 or -EADDRINUSE. -ESTALE: what it
- * held is another's now. After a refusal the service holds nothing of it. */
+/* A service that returned LATER has decided: 0 or -EADDRINUSE. -ESTALE: another context now has
+ * what the service held. After a refusal the service holds nothing of the claim. */
 void names_settled(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
                    int status);
 
-/* Somebody has this. `until` NSEC_NEVER: until names_lost. `firm`: a lock
- * proves it. -EADDRINUSE: it is ours, and a conflict was counted. */
+/* A context has this claim. `until` NSEC_NEVER: until names_lost. `firm`: a lock proves it.
+ * -EADDRINUSE: the id is ours, and a conflict was counted. */
 int names_learn(struct names *names, struct name_service *service, const struct claim *claim,
                 nsec until, bool firm);
 
-/* The member has it no more, if `context` (0: whoever the service told of) is
- * the one that is known to. */
+/* The member has lost the id, if `context` is its known context (0: whichever context the service
+ * reported). */
 void names_lost(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
                 uint64_t context);
 
-/* Whoever was not told of by now has the id not. Of services that answer alone. */
+/* Everything known about the id has been reported; claims that were not reported do not exist. Only
+ * for services with `answers`. */
 void names_told_all(struct names *names, uint64_t id);
 
-/* Its owner withdrew it: what repeats it later is not believed, until `until`. */
+/* The holder withdrew the claim: late copies of it are ignored until `until`. */
 void names_ended(struct names *names, const struct claim *claim, nsec until);
 
-/* Is it worth the trouble to look after this id? */
+/* Is this id wanted, so that the service should track it? */
 bool names_wants(const struct names *names, uint64_t id);
 
-/* The ids asked for, for a service that must look at all of them again. The
- * callback may not ask for new ones. */
+/* Calls `each` for the wanted ids, for a service that must check all of them again. The callback
+ * must not ask for new ids. */
 void names_each_wanted(struct names *names, void (*each)(void *owner, uint64_t id), void *owner);
 
-/* Our claims that this service holds or decides about, and others can follow: not to an address
- * that we have left. The callback may not announce or withdraw. */
+/* Calls `each` for our claims that this service holds or decides about, except those with an
+ * address that is no longer valid. The callback must not announce or withdraw. */
 void names_each_mine(struct names *names, const struct name_service *service,
                      void (*each)(void *owner, const struct claim *claim), void *owner);
 
-/* The members of an id that this service told of; at most `max`. Returns how many. */
+/* Writes the members of an id that this service reported, at most `max`. Returns their number. */
 unsigned names_told(const struct names *names, const struct name_service *service, uint64_t id,
                     uint64_t *members, unsigned max);

@@ -1,23 +1,23 @@
-/* The front: its list, and programs that call it from their callbacks. */
+/* The front end: its list of services, and programs that call it from their callbacks. */
 #include "ripc/names/names.h"
 
 #include "ripc/names/names_world.h"
 
-static void a_bad_list_is_refused_with_a_reason(void **state)
+static void an_invalid_list_is_refused_with_a_reason(void **state)
 {
     static const struct {
         const char *services, *reason;
     } wrong[] = {
-        {"", "empty word"},
-        {",", "empty word"},
-        {"host,", "empty word"},
-        {"hosts", "no name service 'hosts'"},
-        {"host,zookeeper:1.2.3.4", "no name service 'zookeeper'"},
+        {"", "empty entry"},
+        {",", "empty entry"},
+        {"host,", "empty entry"},
+        {"hosts", "unknown name service 'hosts'"},
+        {"host,zookeeper:1.2.3.4", "unknown name service 'zookeeper'"},
         {"host:x", "takes no argument"},
         {"host,host", "twice"},
-        {"multicast:1.2.3.4:5,host", "no IPv4 multicast address"},
-        {"host,file:", "wants a path"},
-        {"host,file", "wants a path"},
+        {"multicast:1.2.3.4:5,host", "not an IPv4 multicast address"},
+        {"host,file:", "needs a path"},
+        {"host,file", "needs a path"},
     };
     struct names_world world;
     world_open(&world);
@@ -41,12 +41,12 @@ static void a_bad_list_is_refused_with_a_reason(void **state)
     assert_int_equal(names_open(&names, &config, &why), -EINVAL); /* not a plain file */
     memset(list, 'x', sizeof list - 1);
     assert_int_equal(names_open(&names, &config, &why), -EINVAL);
-    assert_non_null(strstr(why.text, "over 511 bytes"));
+    assert_non_null(strstr(why.text, "longer than 511 bytes"));
     names_close(NULL);
     world_close(&world);
 }
 
-static void eight_services_are_enough(void **state)
+static void at_most_eight_name_services_are_opened(void **state)
 {
     struct names_world world;
     struct names_side side;
@@ -75,7 +75,7 @@ static void eight_services_are_enough(void **state)
     world_close(&world);
 }
 
-/* Programs that answer every event with a call. */
+/* A program that makes a call in every event. */
 struct meddler {
     struct names *names;
     unsigned announced, found, gone;
@@ -104,10 +104,10 @@ static void meddler_gone(void *owner, const struct claim *claim)
     struct meddler *meddler = owner;
     meddler->gone++;
     assert_true(meddler->gone < 10000);
-    (void)names_ask(meddler->names, claim->id); /* it lives: and is found again */
+    (void)names_ask(meddler->names, claim->id); /* it is alive, and is found again */
 }
 
-static void callbacks_may_call(void **state)
+static void callbacks_may_call_names(void **state)
 {
     enum { IDS = 150 }; /* more than one batch */
     static const struct names_events events = {
@@ -126,7 +126,7 @@ static void callbacks_may_call(void **state)
                                   .owner = &meddler};
     assert_int_equal(names_open(&meddler.names, &config, &why), 0);
     struct names_side nobody = {.context = 5000};
-    for (uint64_t id = 1; id <= 2; id++) { /* given up when told of it, and when found */
+    for (uint64_t id = 1; id <= 2; id++) { /* withdrawn when announced, and when found */
         struct claim claim = side_claim(&nobody, id, id, 1);
         assert_int_equal(names_announce(meddler.names, &claim), 0);
         assert_int_equal(names_known(meddler.names, id, NULL, 0), 0);
@@ -152,5 +152,5 @@ static void callbacks_may_call(void **state)
     world_close(&world);
 }
 
-TEST_MAIN(TEST(a_bad_list_is_refused_with_a_reason), TEST(eight_services_are_enough),
-          TEST(callbacks_may_call))
+TEST_MAIN(TEST(an_invalid_list_is_refused_with_a_reason),
+          TEST(at_most_eight_name_services_are_opened), TEST(callbacks_may_call_names))

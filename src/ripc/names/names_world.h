@@ -1,7 +1,7 @@
 #pragma once
-/* names_world: what the tests of names share: a folder and a poller of their
- * own, and contexts in it (all in this process) that write down what they are
- * told. One thread, so that nobody takes the lock but the poller. */
+/* names_world: shared by the tests of names: a folder and a poller of their own, and contexts in it
+ * (all in this process) that note what is reported to them. There is one thread, so only the poller
+ * takes the lock. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ enum note_kind { NOTE_ANNOUNCED, NOTE_FOUND, NOTE_GONE };
 struct note {
     enum note_kind kind;
     int status;
-    struct claim claim; /* id and member only of what was announced */
+    struct claim claim; /* for NOTE_ANNOUNCED, only id and member */
 };
 
 struct names_world {
@@ -104,7 +104,7 @@ static inline void side_close(struct names_side *side)
     side->names = NULL;
 }
 
-/* A claim of this side; groups have members other than their id. */
+/* A claim of this side; in a group, the member differs from the id. */
 static inline struct claim side_claim(const struct names_side *side, uint64_t id, uint64_t member,
                                       uint64_t incarnation)
 {
@@ -119,7 +119,7 @@ static inline struct claim side_claim(const struct names_side *side, uint64_t id
     return claim;
 }
 
-/* How many notes of that kind about that id. */
+/* Returns how many notes of that kind there are about that id. */
 static inline unsigned side_count(const struct names_side *side, enum note_kind kind, uint64_t id)
 {
     unsigned count = 0;
@@ -145,7 +145,7 @@ static inline void world_run(struct names_world *world, nsec duration)
     while (clock_now() < end);
 }
 
-/* Runs the poller until the side has heard that often of the id. */
+/* Runs the poller until the side has that many notes about the id. */
 static inline const struct note *side_await(struct names_side *side, enum note_kind kind,
                                             uint64_t id, unsigned count)
 {
@@ -153,11 +153,11 @@ static inline const struct note *side_await(struct names_side *side, enum note_k
     while (side_count(side, kind, id) < count && clock_now() < end)
         poller_step(side->world->poller, clock_after(NSEC_PER_SEC / 100));
     if (side_count(side, kind, id) < count)
-        fail_msg("waited in vain for note %d of id %llu", (int)kind, (unsigned long long)id);
+        fail_msg("timeout while waiting for note %d of id %llu", (int)kind, (unsigned long long)id);
     return side_last(side, kind, id);
 }
 
-/* Claims and waits for the outcome. */
+/* Claims, and waits for the outcome. */
 static inline int side_claims(struct names_side *side, uint64_t id, uint64_t member,
                               uint64_t incarnation)
 {
@@ -167,7 +167,7 @@ static inline int side_claims(struct names_side *side, uint64_t id, uint64_t mem
     return result < 0 ? result : side_await(side, NOTE_ANNOUNCED, id, before + 1)->status;
 }
 
-/* A process that claims, and says on the pipe how it went. */
+/* Starts a process that claims, and reports the outcome through a pipe. */
 static inline pid_t claimant_start(const struct names_world *world, const char *services,
                                    uint64_t id, uint64_t incarnation, int *status)
 {

@@ -1,5 +1,5 @@
-/* services: the list of name services, and opening names with those that a configuration lists.
- * A service calls names.c, which knows none of them by name. */
+/* services: the list of name services, and opening names with those that a configuration lists. A
+ * service calls names.c, which does not refer to any service by name. */
 #include <errno.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static const struct name_service_ops *const services[] = {
     &name_service_directory,
 };
 
-/* One word of the list: SERVICE or SERVICE:ARGUMENT. */
+/* Opens one entry of the list: SERVICE or SERVICE:ARGUMENT. */
 static int service_open(struct names *names, char *text, const struct names_config *config,
                         struct why *why)
 {
@@ -26,7 +26,7 @@ static int service_open(struct names *names, char *text, const struct names_conf
         if (strcmp(services[i]->word, text) == 0)
             return names_add(names, services[i], colon ? colon + 1 : NULL, config, why);
     return why_fail(why, -EINVAL,
-                    "no name service '%s': it is host, multicast:GROUP:PORT, file:PATH or "
+                    "unknown name service '%s': use host, multicast:GROUP:PORT, file:PATH or "
                     "directory",
                     text);
 }
@@ -36,14 +36,15 @@ static int services_open(struct names *names, const struct names_config *config,
     char text[SERVICE_TEXT_MAX];
     const char *list = config->services;
     if (strlen(list) >= sizeof text)
-        return why_fail(why, -EINVAL, "a list of name services over %zu bytes", sizeof text - 1);
+        return why_fail(why, -EINVAL, "the list of name services is longer than %zu bytes",
+                        sizeof text - 1);
     strcpy(text, list);
     for (char *word = text, *next; word; word = next) {
         next = strchr(word, ',');
         if (next)
             *next++ = '\0';
         if (!*word)
-            return why_fail(why, -EINVAL, "an empty word in the list of name services '%s'", list);
+            return why_fail(why, -EINVAL, "empty entry in the list of name services '%s'", list);
         int result = service_open(names, word, config, why);
         if (result < 0)
             return result;

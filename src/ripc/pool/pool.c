@@ -1,16 +1,16 @@
-/* pool: which slabs there are, which of them has a byte, and which lends next.
+/* pool: which slabs exist, which slab contains an address, and which one lends next.
  *
- * Three sizes of request: small ones share a run with others of their class
- * (slab.h), middle ones are a run of units, large ones (POOL_CARVED_MAX) have a
- * slab of their own. Slabs to carve double what there is, so a process that
- * needs little has little, and one that needs much has few descriptors.
+ * There are three sizes of requests: small ones share a run with others of their class (slab.h),
+ * middle ones are a run of units, and large ones (above POOL_MIDDLE_MAX) have a slab of their own.
+ * Each new slab for carving is as large as all before it together (up to POOL_CARVED_MAX), so a
+ * process that needs little memory has little, and one that needs much has few descriptors.
  *
- * Memory that nobody has is kept up to POOL_SPARE_MAX: carved slabs that are
- * empty stay in their list, large ones wait in a list of theirs.
+ * Free memory is kept up to POOL_SPARE_MAX: empty carved slabs stay in their list, large ones are
+ * kept in a list of waiting slabs.
  *
- * Invariants: `slabs` is sorted and without overlap; a run is in its class's
- * list iff it has many chunks and one to lend; a class keeps at most one run
- * of which nothing is lent; spare_bytes sums the empty and the waiting. */
+ * Invariants: `slabs` is sorted and without overlap; a run is in its class's list iff it has many
+ * chunks and one to lend; a class keeps at most one run of which nothing is lent; spare_bytes is
+ * the sum of the empty and the waiting slabs. */
 #include "ripc/pool/pool.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 #define POOL_CARVED_MIN  ((size_t)256 << 10) /* the first slab: units of a page */
 #define POOL_CARVED_MAX  ((size_t)16 << 20)  /* units of 256 KiB */
-#define POOL_MIDDLE_MAX  ((size_t)1 << 20)   /* what is larger gets its own slab */
+#define POOL_MIDDLE_MAX  ((size_t)1 << 20)   /* larger requests get a slab of their own */
 #define POOL_SPARE_MAX   ((size_t)256 << 20)
 #define POOL_WAITING_MAX 8
 #define POOL_CLASSES     12 /* 64 B to 128 KiB, half of the largest unit */
@@ -34,11 +34,11 @@ static_assert((size_t)SLAB_CHUNK_MIN << (POOL_CLASSES - 1) == POOL_CARVED_MAX / 
 struct pool {
     const struct pool_events *events; /* borrowed */
     void *owner;
-    struct slab **slabs; /* all, foreign ones too; by address */
+    struct slab **slabs; /* all, foreign ones too; sorted by address */
     size_t slab_count, slab_capacity;
-    struct slab *last;    /* the one looked up last, or NULL: messages repeat their memory */
+    struct slab *last;    /* the slab found last, or NULL: messages often reuse memory */
     struct slab *carved;  /* newest first */
-    struct slab *waiting; /* large ones that nobody has; newest first */
+    struct slab *waiting; /* large slabs that are free; newest first */
     unsigned waiting_count;
     size_t spare_bytes;
     size_t carved_bytes;
@@ -69,15 +69,15 @@ void pool_close(struct pool *pool)
     free(pool);
 }
 
-/* ---- which slab ---- */
+/* ---- finding a slab ---- */
 
-/* Else it is memory of others. */
+/* False for foreign memory. */
 static bool slab_lends(const struct slab *slab)
 {
     return slab->unit_count > 0;
 }
 
-/* How many slabs begin at or below that address. */
+/* Returns how many slabs begin at or below that address. */
 static size_t pool_rank(const struct pool *pool, const void *at)
 {
     size_t low = 0, high = pool->slab_count;
@@ -107,7 +107,7 @@ static struct slab *pool_slab_at(struct pool *pool, const void *at)
     return pool->last = pool->slabs[rank - 1];
 }
 
-/* One that overlaps the memory, or NULL; the memory does not wrap. */
+/* Returns a slab that overlaps the memory, or NULL; the memory does not wrap around. */
 static struct slab *pool_overlap(const struct pool *pool, const void *base, size_t size)
 {
     size_t rank = pool_rank(pool, (const uint8_t *)base + (size - 1));
@@ -134,7 +134,7 @@ static void pool_remove(struct pool *pool, struct slab *slab)
     slab_free(slab);
 }
 
-/* The slab is the pool's on success, still the caller's on failure. */
+/* On success the pool owns the slab, on failure still the caller. */
 static int pool_insert(struct pool *pool, struct slab *slab)
 {
     struct extent *extent = &slab->extent;
@@ -158,7 +158,7 @@ static int pool_insert(struct pool *pool, struct slab *slab)
 
 /* ---- slabs to lend from ---- */
 
-/* Lets go of large slabs that wait, oldest first, until both limits are met. */
+/* Frees waiting large slabs, oldest first, until both limits are met. */
 static void pool_trim(struct pool *pool, unsigned count_max, size_t bytes_max)
 {
     while (pool->waiting && (pool->waiting_count > count_max || pool->spare_bytes > bytes_max)) {
@@ -173,8 +173,8 @@ static void pool_trim(struct pool *pool, unsigned count_max, size_t bytes_max)
     }
 }
 
-/* Foreign memory that was unmapped without a word may be where our new slab
- * is: nobody can mean it any more, so it goes; unless somebody uses it. */
+/* Foreign memory may have been unmapped without being unregistered, and our new slab may be at its
+ * address. Its registration is then meaningless and is removed, unless it is in use. */
 static bool pool_evict_unmapped(struct pool *pool, const struct slab *slab)
 {
     struct slab *stale;
@@ -192,7 +192,7 @@ static struct slab *pool_slab_new(struct pool *pool, size_t size, uint32_t unit_
     struct slab *slab;
     int result = slab_make(&slab, size, unit_count);
     if (result < 0 && pool->waiting) {
-        pool_trim(pool, 0, 0); /* memory or descriptors that wait are better used now */
+        pool_trim(pool, 0, 0); /* waiting memory and descriptors are better used now */
         result = slab_make(&slab, size, unit_count);
     }
     if (result < 0)
@@ -209,7 +209,7 @@ static bool slab_is_empty(const struct slab *slab)
     return (unsigned)__builtin_popcountll(slab->free_units) == slab->unit_count;
 }
 
-/* A slab to carve with room for that size, made if need be. */
+/* Returns a slab for carving with room for that size, made if necessary. */
 static struct slab *pool_slab_with_room(struct pool *pool, size_t size)
 {
     for (struct slab *slab = pool->carved; slab; slab = slab->next)
@@ -228,7 +228,7 @@ static struct slab *pool_slab_with_room(struct pool *pool, size_t size)
     return slab;
 }
 
-/* Called when a slab became empty: it is kept if there is not too much already. */
+/* A slab became empty: keeps it unless too much is spare already. */
 static void pool_slab_spare(struct pool *pool, struct slab *slab)
 {
     pool->spare_bytes += slab->extent.size;
@@ -243,7 +243,7 @@ static void pool_slab_spare(struct pool *pool, struct slab *slab)
     pool_remove(pool, slab);
 }
 
-/* The waiting slab that wastes least, if less than half. */
+/* Returns the waiting slab that wastes least, if it wastes less than half. */
 static struct slab *pool_slab_waiting(struct pool *pool, size_t size)
 {
     struct slab **best = NULL;
@@ -290,7 +290,7 @@ static void pool_unlist(struct pool *pool, struct run *run)
         run->next->previous = run->previous;
 }
 
-/* A run with a chunk of that size to lend, not in a list. */
+/* Returns a run with a chunk of that size to lend; it is not in a list. */
 static struct run *pool_run_new(struct pool *pool, size_t size, bool *again)
 {
     struct slab *slab;
@@ -355,7 +355,7 @@ void *pool_alloc(struct pool *pool, size_t size)
     return data;
 }
 
-/* The buffer that begins there. An error as pool_free's. */
+/* Finds the buffer that begins there. Errors as for pool_free. */
 static int pool_buffer_at(struct pool *pool, const void *data, struct run **run,
                           struct chunk **chunk)
 {
@@ -364,7 +364,7 @@ static int pool_buffer_at(struct pool *pool, const void *data, struct run **run,
         return -EINVAL;
     size_t offset = (size_t)((const uint8_t *)data - slab->extent.base);
     *run = slab_run_at(slab, data);
-    if (!*run) { /* what lay there is forgotten; but not whether something did */
+    if (!*run) { /* the run that was here is forgotten, but not that there was one */
         bool stale = slab->stale_units >> offset / slab->unit_size & 1;
         size_t step = slab->unit_count == 1 ? slab->unit_size : SLAB_CHUNK_MIN;
         return stale && offset % step == 0 ? -EALREADY : -EINVAL;
@@ -417,7 +417,7 @@ void *pool_resize(struct pool *pool, void *data, size_t size)
         return data;
     }
     if (chunk->users)
-        return NULL; /* somebody reads it where it is */
+        return NULL; /* a user reads it in place */
     void *moved = pool_alloc(pool, size);
     if (!moved)
         return NULL;
@@ -436,8 +436,8 @@ size_t pool_buffer_size(struct pool *pool, const void *data)
 
 /* ---- foreign memory ---- */
 
-/* msync with MS_ASYNC writes nothing; it only walks the mappings and says if
- * one is missing. So a terabyte is checked as fast as a page. */
+/* msync with MS_ASYNC writes nothing; it only walks the mappings and reports whether one is
+ * missing. So a terabyte is checked as fast as a page. */
 static bool memory_is_mapped(const void *base, size_t size)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -516,12 +516,12 @@ void pool_exchange(struct pool *pool, const struct memfile *file)
     pool->events->extent_close(pool->owner, &slab->extent);
     slab->file = *file;
     int result = pool->events->extent_open(pool->owner, &slab->extent);
-    assert(result == 0); /* it was let in before */
+    assert(result == 0); /* it was accepted before */
 }
 
-/* ---- whose memory ---- */
+/* ---- looking memory up ---- */
 
-/* As pool_find; the chunk it is in, too, or NULL in memory of others. */
+/* As pool_find; also returns the chunk, or NULL in foreign memory. */
 static struct slab *pool_lookup(struct pool *pool, const void *base, size_t size,
                                 struct chunk **chunk)
 {
@@ -554,7 +554,7 @@ struct extent *pool_use(struct pool *pool, const void *base, size_t size)
     struct slab *slab = pool_lookup(pool, base, size, &chunk);
     if (!slab)
         return NULL;
-    assert(slab->extent.users < UINT32_MAX); /* the sum of its chunks' */
+    assert(slab->extent.users < UINT32_MAX); /* the sum of its chunks' users */
     slab->extent.users++;
     if (chunk)
         chunk->users++;

@@ -17,8 +17,8 @@
 struct world {
     struct pool *pool;
     int open;         /* extents */
-    int refuse;       /* what extent_open says */
-    void *last_own;   /* base of the last slab that appeared ... */
+    int refuse;       /* result of extent_open */
+    void *last_own;   /* base of the last slab that was added ... */
     size_t last_size; /* ... and its size */
 };
 
@@ -58,7 +58,7 @@ static void world_close(struct world *world)
     assert_int_equal(world->open, 0);
 }
 
-static void a_small_process_has_one_small_slab(void **state)
+static void small_buffers_fit_one_small_slab(void **state)
 {
     struct world world;
     struct pool_counts counts;
@@ -73,7 +73,7 @@ static void a_small_process_has_one_small_slab(void **state)
     world_close(&world);
 }
 
-static void buffers_are_aligned_and_as_large_as_asked(void **state)
+static void buffers_are_aligned_and_as_large_as_requested(void **state)
 {
     static const size_t sizes[] = {
         0,     1,     64,        65,          4095,    4096,        4097,
@@ -98,7 +98,7 @@ static void buffers_are_aligned_and_as_large_as_asked(void **state)
     world_close(&world);
 }
 
-static void wrong_frees_are_told_apart(void **state)
+static void each_kind_of_invalid_free_has_its_own_error(void **state)
 {
     static const size_t sizes[] = {64, 100, 4096, 30 * KIB, 300 * KIB, 3 * MIB};
     struct world world;
@@ -129,7 +129,7 @@ static void wrong_frees_are_told_apart(void **state)
     world_close(&world);
 }
 
-static void what_was_never_lent_is_not_a_buffer(void **state)
+static void memory_that_was_never_allocated_is_not_a_buffer(void **state)
 {
     struct world world;
     world_open(&world);
@@ -140,7 +140,7 @@ static void what_was_never_lent_is_not_a_buffer(void **state)
     world_close(&world);
 }
 
-static void freed_memory_is_lent_again(void **state)
+static void freed_memory_is_reused(void **state)
 {
     static const size_t sizes[] = {64, 5000, 300 * KIB, 64 * MIB};
     struct world world;
@@ -153,7 +153,7 @@ static void freed_memory_is_lent_again(void **state)
         pool_count(world.pool, &counts);
         assert_int_equal(counts.reused, i + 1);
     }
-    /* A large one waits for its like, not for one of half its size. */
+    /* A large slab is reused for a similar size, not for one of half its size. */
     void *large = pool_alloc(world.pool, 40 * MIB);
     assert_int_equal(pool_free(world.pool, large), 0);
     assert_ptr_not_equal(pool_alloc(world.pool, 19 * MIB), large);
@@ -161,7 +161,7 @@ static void freed_memory_is_lent_again(void **state)
     world_close(&world);
 }
 
-static void what_is_kept_is_bounded(void **state)
+static void kept_memory_is_limited(void **state)
 {
     enum { COUNT = 600 };
     struct world world;
@@ -174,7 +174,7 @@ static void what_is_kept_is_bounded(void **state)
         assert_int_equal(pool_free(world.pool, data[i]), 0);
     pool_count(world.pool, &counts);
     assert_int_equal(counts.slabs, 8);
-    assert_ptr_equal(pool_alloc(world.pool, 31 * MIB), data[11]); /* the oldest went */
+    assert_ptr_equal(pool_alloc(world.pool, 31 * MIB), data[11]); /* the oldest were freed */
     assert_int_equal(pool_free(world.pool, data[11]), 0);
     assert_non_null(data[0] = pool_alloc(world.pool, 300 * MIB));
     assert_int_equal(pool_free(world.pool, data[0]), 0);
@@ -195,7 +195,7 @@ static void what_is_kept_is_bounded(void **state)
     world_close(&world);
 }
 
-static void resizing_keeps_data_and_moves_only_when_it_must(void **state)
+static void resizing_keeps_data_and_moves_only_if_necessary(void **state)
 {
     struct world world;
     world_open(&world);
@@ -224,7 +224,7 @@ static void resizing_keeps_data_and_moves_only_when_it_must(void **state)
     world_close(&world);
 }
 
-static void a_buffer_grows_where_it_is_up_to_the_end_of_its_slab(void **state)
+static void a_buffer_grows_in_place_up_to_the_end_of_its_slab(void **state)
 {
     struct world world;
     world_open(&world);
@@ -277,7 +277,7 @@ static void foreign_memory_is_checked_without_a_fault(void **state)
     assert_int_equal(pool_unregister(world.pool, base + 101), -ENOENT);
     assert_int_equal(pool_unregister(world.pool, base + 100), 0);
     assert_int_equal(pool_unregister(world.pool, base + 100), -ENOENT);
-    assert_int_equal(pool_register(world.pool, base + 100, 50), 0); /* right behind another */
+    assert_int_equal(pool_register(world.pool, base + 100, 50), 0); /* directly behind another */
     assert_int_equal(pool_unregister(world.pool, base + 100), 0);
     void *own = pool_alloc(world.pool, 10);
     assert_int_equal(pool_unregister(world.pool, own), -ENOENT);
@@ -286,7 +286,7 @@ static void foreign_memory_is_checked_without_a_fault(void **state)
     world_close(&world);
 }
 
-/* Half a terabyte of nothing: looked at page by page this would take minutes. */
+/* Half a terabyte without pages: checking it page by page would take minutes. */
 static void huge_memory_is_registered(void **state)
 {
     struct world world;
@@ -294,7 +294,7 @@ static void huge_memory_is_registered(void **state)
     size_t size = (size_t)1 << 39;
     void *base = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
-        size = 0; /* an address space too small has nothing to show */
+        size = 0; /* the address space is too small: nothing to test */
     else
         assert_int_equal(pool_register(world.pool, base, size), 0);
     if (size)
@@ -302,7 +302,7 @@ static void huge_memory_is_registered(void **state)
     world_close(&world);
 }
 
-static void memory_unmapped_without_a_word_gives_way(void **state)
+static void registered_memory_that_was_unmapped_is_dropped_when_its_address_is_reused(void **state)
 {
     struct world world;
     world_open(&world);
@@ -323,8 +323,8 @@ static void memory_unmapped_without_a_word_gives_way(void **state)
     world_close(&world);
 }
 
-/* ... unless a send, a window or a grant still uses it: then the pool does without that address. */
-static void unmapped_memory_in_use_does_not_give_way(void **state)
+/* Unless a send, a window or a grant still uses it: then the pool does not use that address. */
+static void unmapped_memory_in_use_is_not_dropped(void **state)
 {
     struct world world;
     world_open(&world);
@@ -347,7 +347,7 @@ static void unmapped_memory_in_use_does_not_give_way(void **state)
     world_close(&world);
 }
 
-static void a_refused_extent_leaves_nothing(void **state)
+static void a_refused_extent_leaks_nothing(void **state)
 {
     struct world world;
     struct pool_counts counts;
@@ -366,7 +366,7 @@ static void a_refused_extent_leaves_nothing(void **state)
     world_close(&world);
 }
 
-static void without_descriptors_what_waits_is_let_go(void **state)
+static void kept_slabs_are_freed_when_descriptors_run_out(void **state)
 {
     struct world world;
     struct rlimit before, none;
@@ -378,7 +378,7 @@ static void without_descriptors_what_waits_is_let_go(void **state)
     close(next);
     none = (struct rlimit){(rlim_t)next, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    void *small = pool_alloc(world.pool, 64); /* takes the descriptor of the waiting one */
+    void *small = pool_alloc(world.pool, 64); /* uses the descriptor of the kept slab */
     void *more = pool_alloc(world.pool, 2 * MIB);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_non_null(small);
@@ -401,7 +401,7 @@ struct piece {
 struct model {
     struct piece live[LIVE_MAX];
     size_t count;
-    uint8_t *freed[16]; /* bases that were freed, if nothing was lent since */
+    uint8_t *freed[16]; /* bases that were freed, if nothing was allocated since */
     size_t freed_count;
 };
 
@@ -422,7 +422,7 @@ static void model_check(struct world *world, const struct model *model)
     assert_int_equal(counts.slabs, world->open);
 }
 
-/* Enters a buffer; it must not overlap any other. */
+/* Adds a buffer; it must not overlap any other. */
 static void model_add(struct world *world, struct model *model, uint8_t *base, uint8_t mark)
 {
     size_t size = pool_buffer_size(world->pool, base);
@@ -522,7 +522,7 @@ static void random_calls_agree_with_a_model(void **state)
     }
 }
 
-static void an_adopted_file_is_found_and_never_lent(void **state)
+static void an_adopted_file_is_found_and_never_allocated_from(void **state)
 {
     struct world world;
     struct memfile file, other;
@@ -560,14 +560,14 @@ static void an_adopted_file_is_found_and_never_lent(void **state)
     pool_drop(world.pool, base);
     assert_int_equal(world.open, 0);
     assert_null(pool_find(world.pool, base, 1));
-    base[0] = 1; /* it is the caller's, and still there */
+    base[0] = 1; /* it belongs to the caller and is still mapped */
     assert_int_equal(pool_adopt(world.pool, &file), 0);
     world_close(&world);
     base[0] = 2;
     memfile_close(&file);
 }
 
-/* Large buffers that were given back, of just as many bytes as are kept in all. */
+/* Frees large buffers of exactly as many bytes as are kept in all. */
 static void spare_memory_is_kept_up_to_its_limit(void **state)
 {
     const size_t most = 256 * MIB, page = (size_t)sysconf(_SC_PAGESIZE);
@@ -585,13 +585,15 @@ static void spare_memory_is_kept_up_to_its_limit(void **state)
 }
 
 TEST_MAIN(TEST(spare_memory_is_kept_up_to_its_limit),
-          TEST(a_buffer_grows_where_it_is_up_to_the_end_of_its_slab),
-          TEST(a_small_process_has_one_small_slab), TEST(buffers_are_aligned_and_as_large_as_asked),
-          TEST(wrong_frees_are_told_apart), TEST(what_was_never_lent_is_not_a_buffer),
-          TEST(freed_memory_is_lent_again), TEST(what_is_kept_is_bounded),
-          TEST(resizing_keeps_data_and_moves_only_when_it_must),
+          TEST(a_buffer_grows_in_place_up_to_the_end_of_its_slab),
+          TEST(small_buffers_fit_one_small_slab),
+          TEST(buffers_are_aligned_and_as_large_as_requested),
+          TEST(each_kind_of_invalid_free_has_its_own_error),
+          TEST(memory_that_was_never_allocated_is_not_a_buffer), TEST(freed_memory_is_reused),
+          TEST(kept_memory_is_limited), TEST(resizing_keeps_data_and_moves_only_if_necessary),
           TEST(foreign_memory_is_checked_without_a_fault), TEST(huge_memory_is_registered),
-          TEST(memory_unmapped_without_a_word_gives_way),
-          TEST(unmapped_memory_in_use_does_not_give_way), TEST(a_refused_extent_leaves_nothing),
-          TEST(without_descriptors_what_waits_is_let_go), TEST(random_calls_agree_with_a_model),
-          TEST(an_adopted_file_is_found_and_never_lent))
+          TEST(registered_memory_that_was_unmapped_is_dropped_when_its_address_is_reused),
+          TEST(unmapped_memory_in_use_is_not_dropped), TEST(a_refused_extent_leaks_nothing),
+          TEST(kept_slabs_are_freed_when_descriptors_run_out),
+          TEST(random_calls_agree_with_a_model),
+          TEST(an_adopted_file_is_found_and_never_allocated_from))

@@ -73,8 +73,9 @@ static uint32_t units_for(const struct slab *slab, size_t size)
     return units > SLAB_UNITS ? SLAB_UNITS + 1 : units ? (uint32_t)units : 1;
 }
 
-/* The lowest row of free units, or SLAB_UNITS. A bit survives a turn if the
- * `step` bits above it do; so at last those survive that begin a long row. */
+/* Returns the first unit of the lowest row of `count` free units, or SLAB_UNITS. A bit survives a
+ * turn if the bit `step` above it is set too; so in the end those bits survive that begin a row of
+ * `count`. */
 static uint32_t units_find(const struct slab *slab, uint32_t count)
 {
     uint64_t rows = slab->free_units;

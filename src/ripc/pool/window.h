@@ -1,7 +1,7 @@
 #pragma once
-/* window: memory posted for long items to land in. A list of a service, and
- * one for all; the smallest that holds the item is taken, ties by age. What lies
- * in the pool is used by its window, until that is removed or filled. */
+/* window: memory posted to receive long items. Each service has a list, and there is one for all
+ * services. An item takes the smallest window that holds it; of equal ones, the oldest. A window
+ * uses the pool's memory under it until the window is removed or filled. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,21 +9,21 @@
 #include "base/err.h"
 
 struct windows {
-    struct pool *pool;    /* borrowed; NULL: no memory of it is posted */
+    struct pool *pool;    /* borrowed; NULL: windows do not use memory of a pool */
     struct window *first; /* owned; sorted by size, then age */
-    struct window *taken; /* owned; on their way to be filled */
+    struct window *taken; /* owned; being filled */
     size_t count;         /* posted */
 };
 
 void windows_fini(struct windows *windows);
 
-/* -EEXIST overlaps a posted one, -EINVAL empty or wraps, -ENOMEM. */
+/* -EEXIST: overlaps a posted window, -EINVAL: empty or wraps around, -ENOMEM. */
 MUST_CHECK int windows_add(struct windows *windows, void *base, size_t size);
 /* -ENOENT */
 int windows_remove(struct windows *windows, void *base);
 
-/* Takes the smallest window of at least `size` out of the list: its base, or NULL. */
+/* Takes the smallest window of at least `size` out of the list. Returns its base, or NULL. */
 void *windows_take(struct windows *windows, size_t size, size_t *window_size);
 
-/* One that was taken is filled, and gone; or nothing came, and it is posted again. */
+/* A taken window was filled, and is freed; or nothing came, and it is posted again. */
 void windows_settle(struct windows *windows, const void *base, bool filled);

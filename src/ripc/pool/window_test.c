@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "base/test.h"
 
-static void the_smallest_that_holds_it_is_taken_and_ties_go_by_age(void **state)
+static void the_smallest_sufficient_window_is_taken_and_of_equal_ones_the_oldest(void **state)
 {
     struct windows windows = {0};
     static char memory[1000];
@@ -26,7 +26,7 @@ static void the_smallest_that_holds_it_is_taken_and_ties_go_by_age(void **state)
     windows_fini(&windows);
 }
 
-static void bad_windows_are_refused(void **state)
+static void invalid_windows_are_refused(void **state)
 {
     struct windows windows = {0};
     static char memory[100];
@@ -49,7 +49,7 @@ static void bad_windows_are_refused(void **state)
     windows_fini(&windows);
 }
 
-/* The model: an array in order of age; the answer is found by looking at all. */
+/* The model: an array in order of age; the answer is found by searching all of it. */
 static void random_calls_agree_with_a_model(void **state)
 {
     enum { SPOTS = 40, SPOT = 64, SEED = 5 };
@@ -88,5 +88,5 @@ static void random_calls_agree_with_a_model(void **state)
     windows_fini(&windows);
 }
 
-TEST_MAIN(TEST(the_smallest_that_holds_it_is_taken_and_ties_go_by_age),
-          TEST(bad_windows_are_refused), TEST(random_calls_agree_with_a_model))
+TEST_MAIN(TEST(the_smallest_sufficient_window_is_taken_and_of_equal_ones_the_oldest),
+          TEST(invalid_windows_are_refused), TEST(random_calls_agree_with_a_model))

@@ -1,6 +1,6 @@
 #pragma once
-/* scene: what tests of ripc begin with: a folder of their own in shared
- * memory, so that they can run beside each other, and contexts in it. */
+/* scene: the setup of tests of ripc: a folder of their own in shared memory, so that they can run
+ * in parallel, and contexts in it. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 
 #define SCENE_SECOND 1000000000LL
 
-/* Long enough for a loaded machine; a test that waits for it has failed. A call that sleeps until
- * its deadline looks once more then, so that a lost wake-up would pass; hence a build without
- * safety timeouts has no deadline here either. */
+/* Long enough for a loaded machine; a test that reaches it has failed. A call that sleeps until its
+ * deadline checks once more then, so that a lost wake-up would go unnoticed; therefore a build
+ * without safety timeouts has no deadline here either. */
 static inline int64_t scene_deadline(void)
 {
     return ripc_after(SAFETY_NSEC(20 * SCENE_SECOND));
@@ -37,14 +37,14 @@ static inline int scene_begin(void **state)
     return 0;
 }
 
-/* The last context to close removes the domain's folder; whatever a test left
- * behind is in the way of that, and fails the test. */
+/* The last context to close removes the domain's folder. Anything that a test left behind prevents
+ * that and fails the test. */
 static inline int scene_remove(void **state)
 {
     return rmdir(*state);
 }
 
-/* A descriptor that is still open fails the test, too. */
+/* A descriptor that is still open fails the test too. */
 static inline int scene_end(void **state)
 {
     assert_int_equal(scratch_descriptors(), scene_descriptors);
@@ -78,5 +78,5 @@ static inline struct ripc_message scene_receive(struct ripc_service *service)
 }
 
 #define SCENE(name) cmocka_unit_test_setup_teardown(name, scene_begin, scene_end)
-/* libfabric keeps descriptors for as long as the process lives. */
+/* libfabric keeps descriptors open for as long as the process lives. */
 #define SCENE_OF_FABRIC(name) cmocka_unit_test_setup_teardown(name, scene_begin, scene_remove)

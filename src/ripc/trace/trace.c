@@ -15,12 +15,12 @@
 #include "transport/wake/lock.h"
 
 struct trace_writer {
-    struct trace trace; /* first: what callers hold */
+    struct trace trace; /* must be first: callers hold a pointer to it */
     struct trace_file *file;
     int fd; /* keeps the file locked */
     struct lock lock;
-    uint64_t count;  /* our own: what stands in the file is for others */
-    bool has_memory; /* the slots' pages exist: a full file system cannot make us fault */
+    uint64_t count;  /* our own copy: the count in the file is for readers */
+    bool has_memory; /* the pages of the slots exist: a full file system cannot cause a fault */
     char path[DOMAIN_PATH_MAX + TRACE_NAME_SIZE];
 };
 
@@ -39,7 +39,7 @@ const char *trace_event_name(uint32_t event)
     return event < TRACE_EVENT_COUNT ? names[event] : "?";
 }
 
-/* The head gets its page now, the slots when somebody first watches. */
+/* Allocates the page of the head now; the slots are allocated when a reader first watches. */
 static int trace_map(struct trace_writer *writer, uint64_t context)
 {
     if (ftruncate(writer->fd, 0) || ftruncate(writer->fd, sizeof(struct trace_file)))
@@ -91,15 +91,15 @@ void trace_close(struct trace *trace)
     struct trace_writer *writer = (struct trace_writer *)trace;
     if (!writer)
         return;
-    unlink(writer->path); /* while it is locked: nobody else's can have taken its place */
+    unlink(writer->path); /* while it is locked, so that it is still our file */
     if (writer->file)
         munmap(writer->file, sizeof *writer->file);
     close(writer->fd);
     free(writer);
 }
 
-/* Is it on, and is there memory to write to? Else it goes off, so that the next
- * event costs one load again. No reader of ours asks for longer than that. */
+/* Is the trace on, and is there memory to write to? If not, switches it off, so that the next event
+ * costs one load again. Our readers never request a longer time than this accepts. */
 static bool trace_may_write(struct trace_writer *writer, nsec now)
 {
     int64_t until = atomic_load_explicit(writer->trace.until, memory_order_relaxed);
@@ -109,7 +109,7 @@ static bool trace_may_write(struct trace_writer *writer, nsec now)
         if (writer->has_memory)
             return true;
     }
-    /* Unless a reader has switched it on again just now. */
+    /* Unless a reader has just switched it on again. */
     atomic_compare_exchange_strong_explicit(writer->trace.until, &until, 0, memory_order_relaxed,
                                             memory_order_relaxed);
     return false;
@@ -124,7 +124,7 @@ void trace_write(struct trace *trace, enum trace_event event, uint64_t service, 
     if (trace_may_write(writer, now)) {
         struct trace_slot *slot = &writer->file->slots[writer->count % TRACE_SLOTS];
         atomic_store_explicit(&slot->sequence, 0, memory_order_relaxed);
-        /* Whoever sees one of the new values below also sees the 0 above. */
+        /* A reader that sees one of the new values below also sees the 0 above. */
         atomic_thread_fence(memory_order_release);
         atomic_store_explicit(&slot->at, now, memory_order_relaxed);
         atomic_store_explicit(&slot->service, service, memory_order_relaxed);

@@ -1,5 +1,5 @@
 #pragma once
-/* trace_impl: the file that a trace is. */
+/* trace_impl: the layout of a trace's file. */
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -9,18 +9,18 @@
 #include "transport/clock.h"
 #include "transport/domain.h"
 
-#define TRACE_MAGIC     0x7765667472616331ULL /* "weftrac1", so another layout has another */
+#define TRACE_MAGIC     0x7765667472616331ULL /* "weftrac1"; a different layout has another */
 #define TRACE_SLOTS     4096
 #define TRACE_HEAD_SIZE 4096
 #define TRACE_NAME_SIZE 32
 
-/* How long a reader switches on at a time, and how often it does. */
+/* How long a reader switches the trace on, and how often it repeats that. */
 #define TRACE_WATCH_NSEC   (3 * NSEC_PER_SEC)
 #define TRACE_REFRESH_NSEC (1 * NSEC_PER_SEC)
 
-/* Written by the one writer. The sequence is 0 while the rest changes and the
- * record's number + 1 when it has: a reader that sees the right sequence
- * before and after has an untorn record. */
+/* Written by the single writer. The sequence is 0 while the other fields change, and the record's
+ * number + 1 afterwards: a reader that sees the right sequence before and after has a consistent
+ * record. */
 struct trace_slot {
     alignas(64) _Atomic uint64_t sequence;
     _Atomic int64_t at;
@@ -36,8 +36,9 @@ struct trace_file {
     uint64_t context;
     uint32_t slot_count;
     uint32_t slot_size;
-    alignas(64) _Atomic int64_t until;  /* struct trace says who writes it */
-    alignas(64) _Atomic uint64_t count; /* of records ever; the writer's, released after each */
+    alignas(64) _Atomic int64_t until;  /* struct trace tells which side writes it */
+    alignas(64) _Atomic uint64_t count; /* of records ever; only the writer writes it, released
+                                         * after each record */
     alignas(TRACE_HEAD_SIZE) struct trace_slot slots[TRACE_SLOTS];
 };
 

@@ -1,9 +1,8 @@
-/* trace_reader: takes records out of another process's trace.
+/* trace_reader: takes records from another process's trace.
  *
- * The file is read by system calls, not mapped: then a writer that shortens it
- * makes our read short instead of making us fault. The fences between the
- * calls order the copies that the kernel makes for us as they would order our
- * own loads. */
+ * The file is read by system calls, not mapped: if the writer shortens it, our read is short and we
+ * do not fault. The fences between the calls order the copies that the kernel makes for us as they
+ * would order our own loads. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,17 +19,17 @@
 
 struct trace_reader {
     int fd;
-    uint64_t next; /* record to take */
+    uint64_t next; /* number of the next record to take */
     nsec refreshed;
     char folder[DOMAIN_PATH_MAX];
     char name[TRACE_NAME_SIZE];
 };
 
-/* Reads all of it, or says that the file is nonsense. */
+/* Reads all of it, or returns -EPROTO. */
 static int reader_get(const struct trace_reader *reader, void *out, size_t size, size_t offset)
 {
     ssize_t got = pread(reader->fd, out, size, (off_t)offset);
-    atomic_thread_fence(memory_order_acquire); /* before whatever is read next */
+    atomic_thread_fence(memory_order_acquire); /* before anything that is read next */
     if (got < 0)
         return -errno;
     return (size_t)got == size ? 0 : -EPROTO;
@@ -41,8 +40,8 @@ static int reader_get_count(const struct trace_reader *reader, uint64_t *count)
     return reader_get(reader, count, sizeof *count, offsetof(struct trace_file, count));
 }
 
-/* Should the writer ever see half of it, it sees a moment that is off by
- * seconds or nonsense, and the next refresh repairs it. */
+/* If the writer should ever see half of this value, it sees a time that is wrong, and the next
+ * refresh repairs it. */
 static int reader_refresh(struct trace_reader *reader)
 {
     nsec now = clock_now();
@@ -120,8 +119,8 @@ struct slot_copy {
 };
 static_assert(sizeof(struct slot_copy) == sizeof(struct trace_slot), "copied as they are");
 
-/* Takes the next `count` records, which lie in a row. Three copies: the first
- * and the last for the sequence before and after, the middle for the rest. */
+/* Takes the next `count` records, which are contiguous. Makes three copies: the first and the last
+ * for the sequence before and after, the middle one for the rest. */
 static int reader_take_row(struct trace_reader *reader, struct trace_record *out, unsigned count,
                            uint64_t *lost)
 {
@@ -139,7 +138,7 @@ static int reader_take_row(struct trace_reader *reader, struct trace_record *out
         uint64_t sequence = reader->next++ + 1;
         if (copies[0][i].sequence != sequence || slot->sequence != sequence ||
             copies[2][i].sequence != sequence) {
-            ++*lost; /* the writer came round meanwhile */
+            ++*lost; /* the writer has overwritten it meanwhile */
             continue;
         }
         out[taken++] = (struct trace_record){
@@ -159,7 +158,8 @@ static unsigned smaller(uint64_t one, uint64_t other)
     return (unsigned)(one < other ? one : other);
 }
 
-/* There was nothing: will there be? The last records may have come just now. */
+/* There was no record. Returns -EPIPE if there will be none; the last records may just have been
+ * written. */
 static int reader_find_end(struct trace_reader *reader)
 {
     uint64_t count;

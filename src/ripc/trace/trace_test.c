@@ -44,7 +44,7 @@ static void fixture_clear(struct fixture *fixture)
     assert_int_equal(rmdir(fixture->folder), 0);
 }
 
-/* Puts bytes into the file, as anybody could. */
+/* Writes bytes into the file, as any process of this user could. */
 static void file_put(const struct fixture *fixture, size_t offset, const void *data, size_t size)
 {
     int fd = open(fixture->path, O_WRONLY);
@@ -69,9 +69,9 @@ static int64_t get_until(const struct fixture *fixture)
     return until;
 }
 
-/* The writer's file is written to when its moment comes near, not with each look. A look may come
- * late on a busy machine; one of many does not. */
-static void a_reader_asks_for_more_time_now_and_then(void **state)
+/* A reader writes the time limit into the file only when it comes near, not on each call. A single
+ * call may come late on a busy machine, so the test makes many. */
+static void a_reader_does_not_extend_the_time_limit_on_each_call(void **state)
 {
     struct fixture fixture;
     struct trace_record record;
@@ -86,7 +86,7 @@ static void a_reader_asks_for_more_time_now_and_then(void **state)
     fixture_clear(&fixture);
 }
 
-static void records_come_in_order_while_somebody_watches(void **state)
+static void records_come_in_order_while_a_reader_watches(void **state)
 {
     struct fixture fixture;
     struct trace_record records[4];
@@ -114,7 +114,7 @@ static void records_come_in_order_while_somebody_watches(void **state)
     assert_string_equal(trace_event_name(UINT32_MAX), "?");
 }
 
-static void a_trace_without_a_watcher_goes_off_by_itself(void **state)
+static void a_trace_without_a_reader_switches_off(void **state)
 {
     static const int64_t nonsense[] = {1, -1, INT64_MIN, INT64_MAX};
     struct fixture fixture;
@@ -133,7 +133,7 @@ static void a_trace_without_a_watcher_goes_off_by_itself(void **state)
     fixture_clear(&fixture);
 }
 
-static void what_was_overwritten_is_counted(void **state)
+static void overwritten_records_are_counted_as_lost(void **state)
 {
     enum { EXTRA = 100 };
     struct fixture fixture;
@@ -166,7 +166,7 @@ static void a_torn_record_is_skipped(void **state)
     fixture_clear(&fixture);
 }
 
-static void nonsense_in_the_file_is_an_error(void **state)
+static void a_malformed_file_is_an_error(void **state)
 {
     struct fixture fixture;
     struct trace_record record;
@@ -202,14 +202,15 @@ static void nonsense_in_the_file_is_an_error(void **state)
     assert_int_equal(truncate(fixture.path, sizeof(struct trace_file) + 1), 0);
     assert_int_equal(trace_reader_open(&other, fixture.folder, CONTEXT), -EPROTO);
 
-    /* Shortened under the reader. The writer is this user's too: no defence, no writes. */
+    /* Shortened while the reader has it open. The writer belongs to the same user and has no
+     * defence, so it does not write here. */
     assert_int_equal(truncate(fixture.path, 100), 0);
     assert_int_equal(trace_reader_take(fixture.reader, &record, 1, &fixture.lost), -EPROTO);
     assert_int_equal(trace_reader_open(&other, fixture.folder, CONTEXT), -EPROTO);
     fixture_clear(&fixture);
 }
 
-static void the_end_of_the_context_is_the_end_of_the_trace(void **state)
+static void a_trace_ends_with_its_context(void **state)
 {
     struct fixture fixture;
     struct trace_record records[2];
@@ -222,7 +223,7 @@ static void the_end_of_the_context_is_the_end_of_the_trace(void **state)
     fixture_clear(&fixture);
 }
 
-/* Every value of a record follows from one number. */
+/* Every field of a record follows from one number. */
 static void number_write(struct trace *trace, uint64_t number)
 {
     trace_event(trace, (enum trace_event)(number % TRACE_EVENT_COUNT), number, ~number,
@@ -235,7 +236,8 @@ static bool record_is_whole(const struct trace_record *record)
            record->event == record->service % TRACE_EVENT_COUNT;
 }
 
-/* Reads until some record has number `last`; 0 if all were whole, rising and counted. */
+/* Reads until a record has number `last`; returns 0 if all were consistent, in order and
+ * counted. */
 static int reader_run(const char *folder, uint64_t last, int ready)
 {
     struct trace_reader *reader;
@@ -255,7 +257,7 @@ static int reader_run(const char *folder, uint64_t last, int ready)
             newest = records[i].service;
         }
         seen += (uint64_t)count;
-        /* Each up to the last was seen or counted as lost; more of those may follow it. */
+        /* Each record up to the last was seen or counted as lost; more lost ones may follow it. */
         if (count && seen + lost < (uint64_t)records[count - 1].sequence + 1)
             return 5;
     }
@@ -263,9 +265,9 @@ static int reader_run(const char *folder, uint64_t last, int ready)
     return 0;
 }
 
-/* The writer goes on until the reader has had enough, and watches as well: a
- * reader that gets no processor for seconds does not stop the trace. */
-static void a_reader_beside_a_fast_writer_sees_whole_records(void **state)
+/* The writer continues until the reader is done, and watches too, so that the trace stays on even
+ * if the reader gets no processor for seconds. */
+static void a_reader_of_a_fast_writer_sees_consistent_records(void **state)
 {
     enum { RECORDS = 300000, RECORDS_MAX = 1000 * RECORDS };
     struct fixture fixture;
@@ -294,7 +296,7 @@ static void a_reader_beside_a_fast_writer_sees_whole_records(void **state)
     fixture_clear(&fixture);
 }
 
-static void what_cannot_be_opened_leaves_nothing(void **state)
+static void a_failed_open_leaves_no_file(void **state)
 {
     struct fixture fixture;
     struct trace *trace;
@@ -306,7 +308,7 @@ static void what_cannot_be_opened_leaves_nothing(void **state)
     assert_int_equal(trace_reader_open(&reader, folder, CONTEXT), -ENAMETOOLONG);
     trace_reader_close(NULL);
 
-    /* No file may grow, nor be written to. */
+    /* No file may grow or be written to. */
     fixture_make(&fixture);
     struct rlimit limit, none;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -323,10 +325,10 @@ static void what_cannot_be_opened_leaves_nothing(void **state)
     fixture_clear(&fixture); /* the folder is empty */
 }
 
-TEST_MAIN(TEST(what_cannot_be_opened_leaves_nothing),
-          TEST(a_reader_asks_for_more_time_now_and_then),
-          TEST(records_come_in_order_while_somebody_watches),
-          TEST(a_trace_without_a_watcher_goes_off_by_itself), TEST(what_was_overwritten_is_counted),
-          TEST(a_torn_record_is_skipped), TEST(nonsense_in_the_file_is_an_error),
-          TEST(the_end_of_the_context_is_the_end_of_the_trace),
-          TEST(a_reader_beside_a_fast_writer_sees_whole_records))
+TEST_MAIN(TEST(a_failed_open_leaves_no_file),
+          TEST(a_reader_does_not_extend_the_time_limit_on_each_call),
+          TEST(records_come_in_order_while_a_reader_watches),
+          TEST(a_trace_without_a_reader_switches_off),
+          TEST(overwritten_records_are_counted_as_lost), TEST(a_torn_record_is_skipped),
+          TEST(a_malformed_file_is_an_error), TEST(a_trace_ends_with_its_context),
+          TEST(a_reader_of_a_fast_writer_sees_consistent_records))
