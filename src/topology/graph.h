@@ -31,9 +31,9 @@ struct graph {
     uint32_t *channel;  /* per slot: the channel that leaves here */
 };
 
-/* Builds the adjacency of `count` links (copied). Ends with PORT_ANY get the
- * lowest port numbers not named by another link of that node, in link order.
- * Fails on a node out of range, a loop, or a port used twice. */
+/* Builds the adjacency of `link_count` links, which are copied. Ends with PORT_ANY get the lowest
+ * port numbers that no other link of the node has, in link order. Fails on a node out of range, a
+ * loop, or a port that is used twice. */
 MUST_CHECK enum err graph_make(struct graph *graph, uint32_t node_count, const struct link *links,
                                uint32_t link_count, struct why *why);
 void graph_fini(struct graph *graph);

@@ -433,7 +433,7 @@ class Check(unittest.TestCase):
         checked, told = self.faults(lines[:number] + [other] + lines[number:])
         self.assertEqual({key for key in checked if checked[key] and key not in
                           ("pairs", "paths", "reached", "findings")}, {"unused"})
-        self.assertEqual(told, [f"line {number + 1}: switch {switch}: no packet meets this rule"])
+        self.assertEqual(told, [f"line {number + 1}: switch {switch}: no packet uses this rule"])
 
     def test_every_rule_is_needed(self):
         # no line of these tables can go

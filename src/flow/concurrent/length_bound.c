@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/check.h"
 
-static_assert(HOPS_NONE == BFS_UNSEEN, "a level is handed out as it is");
+static_assert(HOPS_NONE == BFS_UNSEEN, "a level is returned unchanged");
 
 enum { FEW = 4 }; /* demands of one source that are searched for individually */
 

@@ -211,7 +211,7 @@ static bool packet_follow(struct player *player, struct packet *packet, struct t
         if (rule->next != TABLE_POP)
             continue;
         if (packet->at != packet->to)
-            fault_trip(player, REPLAY_ASTRAY, packet, "ends the way at another switch");
+            fault_trip(player, REPLAY_ASTRAY, packet, "ends the path at the wrong switch");
         return packet->at == packet->to;
     }
 }
@@ -233,8 +233,7 @@ static struct table_rule *ways_find(struct player *player, uint32_t from, uint32
             return NULL;
         rule->used = true;
         if (rule->port == TABLE_OWN) {
-            fault_rule(player, REPLAY_ASTRAY, rule, from,
-                       "takes what is for switch %.60s as its own",
+            fault_rule(player, REPLAY_ASTRAY, rule, from, "delivers packets to switch %.60s itself",
                        topology_name(player->topology, to, name));
             return NULL;
         }
@@ -330,11 +329,11 @@ static enum err pair_play(struct player *player, uint32_t from, uint32_t to,
         fault_rule(player, REPLAY_SAME, ways, from, "%zu of the ways to %.60s are the same path",
                    same + 1, topology_name(player->topology, to, name));
     else if (!count && expected_count)
-        fault_rule(player, REPLAY_BLACK_HOLE, NULL, from, "no rule for what is for %.60s",
+        fault_rule(player, REPLAY_BLACK_HOLE, NULL, from, "no rule for packets to %.60s",
                    topology_name(player->topology, to, name));
     else if (!broken && !lengths_fit(player, expected, expected_count))
         fault_rule(player, REPLAY_LENGTHS, ways, from,
-                   "%zu paths to %.60s, which are not the %zu shortest there are", count,
+                   "%zu paths to %.60s, which are not the %zu shortest paths", count,
                    topology_name(player->topology, to, name), expected_count);
     if (!expected_count && !count) {
         replay->apart++;
@@ -377,7 +376,7 @@ static void servers_play(struct player *player, uint32_t at)
         fault_rule(player, REPLAY_BLACK_HOLE, NULL, at,
                    "no rule from one of its servers to another");
     else if (rule->port != TABLE_OWN)
-        fault_rule(player, REPLAY_ASTRAY, rule, at, "sends what is for its own servers away");
+        fault_rule(player, REPLAY_ASTRAY, rule, at, "sends packets to its own servers away");
     if (rule)
         rule->used = true;
 }
@@ -401,7 +400,7 @@ static void unused_play(struct player *player)
     for (size_t i = 0; i < tables->count; i++)
         if (!tables->rules[i].used)
             fault_rule(player, REPLAY_UNUSED, &tables->rules[i], tables->rules[i].at,
-                       "no packet meets this rule");
+                       "no packet uses this rule");
 }
 
 static enum err pairs_play(struct player *player, struct observer progress, struct why *why)

@@ -148,7 +148,7 @@ static void openflow_faults_are_found(void **state)
         {"#@ switch 1", "dl_vlan=1," TO("3"), "dl_vlan=9," TO("3"), REPLAY_BLACK_HOLE,
          "has no rule for it"},
         {"#@ switch 1", "dl_vlan=1," TO("3"), "dl_vlan=9," TO("3"), REPLAY_UNUSED,
-         "switch 1: no packet meets this rule"},
+         "switch 1: no packet uses this rule"},
         {"#@ switch 1", "dl_vlan=1," TO("3") "actions=output:2",
          "dl_vlan=1," TO("3") "actions=output:7", REPLAY_PORT,
          "out of port 7, does not leave by a cable"},
@@ -158,9 +158,9 @@ static void openflow_faults_are_found(void **state)
         {"group_id=3", "set_field:4097->vlan_vid", "set_field:4196->vlan_vid", REPLAY_BLACK_HOLE,
          "sends label 100 to switch"},
         {"#@ switch 0", "actions=group:1", "actions=group:77", REPLAY_BLACK_HOLE,
-         "switch 0: no rule for what is for 1"},
+         "switch 0: no rule for packets to 1"},
         {"#@ switch 0", TO("1") "actions=group:1", TO("1") "actions=goto_table:1", REPLAY_ASTRAY,
-         "takes what is for switch 1 as its own"},
+         "delivers packets to switch 1 itself"},
         {"#@ switch 2", "flow add table=1,dl_dst=02:00:00:02:00:00,actions=output:LOCAL\n", "",
          REPLAY_BLACK_HOLE, "switch 2: no rule for its server 0"},
         {"#@ switch 2", "actions=output:LOCAL", "actions=output:1", REPLAY_ASTRAY,
@@ -173,7 +173,7 @@ static void openflow_faults_are_found(void **state)
          REPLAY_AMBIGUOUS, "matches the same packets"},
         {"#@ switch 4", "#@ switch 4 4\n",
          "#@ switch 4 4\nflow add table=0,dl_vlan=50," TO("2") "actions=output:1\n", REPLAY_UNUSED,
-         "switch 4: no packet meets this rule"},
+         "switch 4: no packet uses this rule"},
     };
     for (size_t i = 0; i < sizeof tamperings / sizeof *tamperings; i++)
         tamper("torus:5", RULES_OPENFLOW_VLAN, 2, &tamperings[i]);
@@ -203,8 +203,8 @@ static void ways_must_be_different_and_complete(void **state)
     scene_edit(&scene, "#@ switch 0", second, "");
     replay = scene_play(&scene);
     assert_int_equal(replay.faults[REPLAY_LENGTHS], 1);
-    assert_non_null(strstr(replay.found.data,
-                           "switch 0: 1 paths to 1, which are not the 2 shortest there are"));
+    assert_non_null(
+        strstr(replay.found.data, "switch 0: 1 paths to 1, which are not the 2 shortest paths"));
     replay_fini(&replay);
     scene_close(&scene);
 }
@@ -222,8 +222,8 @@ static void longer_paths_are_found(void **state)
     assert_int_equal(replay.fault_count, 1);
     assert_int_equal(replay.faults[REPLAY_LENGTHS], 1);
     assert_true(replay.reached == 6 && replay.paths == 6 && replay.hops_max == 2);
-    assert_non_null(strstr(replay.found.data,
-                           "switch 0: 1 paths to 1, which are not the 1 shortest there are"));
+    assert_non_null(
+        strstr(replay.found.data, "switch 0: 1 paths to 1, which are not the 1 shortest paths"));
     replay_fini(&replay);
     scene_close(&scene);
 }
@@ -258,7 +258,7 @@ static void a_way_that_ends_early_is_found(void **state)
     scene_edit(&scene, "#@ switch 1", old, "ilm label=17 pop");
     struct rule_replay replay = scene_play(&scene);
     assert_true(replay.faults[REPLAY_ASTRAY] > 0);
-    assert_non_null(strstr(replay.found.data, " ends the way at another switch"));
+    assert_non_null(strstr(replay.found.data, " ends the path at the wrong switch"));
     replay_fini(&replay);
     scene_close(&scene);
 }

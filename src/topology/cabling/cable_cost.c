@@ -30,11 +30,11 @@ struct key {
 
 static const struct key keys[] = {
     REAL(rack_width_m, 0.6, 0.1, 100, "width of a rack along its row, m"),
-    REAL(row_pitch_m, 2.4, 0.1, 100, "from one row of racks to the next, m"),
+    REAL(row_pitch_m, 2.4, 0.1, 100, "distance from one row of racks to the next, m"),
     REAL(tray_height_m, 2.6, 0, 100, "height of the overhead trays above the floor, m"),
     REAL(slack_m, 1, 0, 100, "added to a cable between two racks, m"),
     REAL(rack_slack_m, 0.5, 0, 100, "added to a cable inside one rack, m"),
-    REAL(container_gap_m, 2, 0, 1000, "between two containers, m"),
+    REAL(container_gap_m, 2, 0, 1000, "distance between two containers, m"),
     WHOLE(rack_units, 42, 1, 1000, "height of a rack, units of 44.45 mm"),
     WHOLE(switch_units, 1, 1, 1000, "height of a switch, units"),
     WHOLE(server_units, 1, 1, 1000, "height of a server, units"),
@@ -42,7 +42,7 @@ static const struct key keys[] = {
     WHOLE(switches_per_rack, 32, 1, 1000, "switches in a rack of switches only"),
     WHOLE(container_racks, 20, 1, 100000, "racks in one row of a container"),
     WHOLE(container_servers, 2500, 1, 100000000,
-          "servers per container, where no groups are named"),
+          "servers per container, if the topology has no groups"),
     REAL(copper_limit_m, 10, 0, 1e6, "a longer cable is optical, m"),
     REAL(copper_metre, 5.5, 0, 1e9, "price of a metre of copper cable"),
     REAL(optical_metre, 5.5, 0, 1e9, "price of a metre of fibre"),

@@ -17,13 +17,13 @@
 
 #define FINDING_NONE UINT32_MAX
 
-/* Port A reports B as its neighbour, but B reports another port, or a third port also reports B. */
+/* Port A reports B as its neighbour, but B reports another port, or a third port reports A or B. */
 struct contradiction {
     struct neighbour_report claim;
     struct neighbour_report other;
 };
 
-/* A planned cable of which one end is right and the other sits elsewhere. */
+/* A planned cable with one end in the right place and the other end elsewhere. */
 struct misplacement {
     uint32_t link;  /* index of a link of the plan */
     uint32_t found; /* index into `found` */

@@ -36,7 +36,7 @@ static bool joint_whole(const struct joint *joint)
     return joint->transition->rewire->parts <= joint->parts;
 }
 
-/* (1) */
+/* Attempt (1): one cable out, one in. */
 static enum err pair_try(struct joint *joint, uint32_t index, bool *done, struct why *why)
 {
     struct transition *transition = joint->transition;
@@ -83,7 +83,8 @@ static bool want_closes(const struct want *want, const uint32_t *label)
     return label[want->cable.a] != label[want->cable.b];
 }
 
-/* (2) mend and want_force call each other; every pair of calls decreases `depth`, or returns. */
+/* Attempt (2): mend and want_force call each other; every pair of calls decreases `depth`, or
+ * returns. */
 static enum err mend(struct joint *joint, uint32_t depth, bool *done, struct why *why);
 
 /* Plugs the want. Tries every way of unplugging the cables that block it, and calls mend to
@@ -203,7 +204,7 @@ static enum err searches_try(struct joint *joint, bool *done, struct why *why)
     return OK;
 }
 
-/* (3) */
+/* Part of attempt (3): plugs the want after unplugging going cables until it has room. */
 static enum err want_push_in(struct joint *joint, uint32_t index, struct why *why)
 {
     struct transition *transition = joint->transition;
