@@ -61,10 +61,8 @@ struct router {
 struct route_algorithm {
     const char *name;    /* "dor" */
     const char *summary; /* one line, no full stop */
-    bool oblivious;      /* probabilities do not depend on load; else equal shares are used in their
-                            place */
-    bool roams; /* `start_count`, `start`, and `moves` in phase 0, do not depend on the destination
-                 */
+    bool oblivious;      /* probabilities do not depend on load; else each has an equal share */
+    bool roams; /* `start_count`, `start`, and `moves` in phase 0, ignore the destination */
 
     /* Refuses a topology that the algorithm does not support; sets all members after `options`. On
      * failure nothing is kept. */

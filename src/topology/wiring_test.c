@@ -17,8 +17,7 @@ static void plugging_fills_the_lowest_free_ports(void **state)
     assert_int_equal(wiring_find(&wiring, 1, 0), first);
     assert_int_equal(wiring_find(&wiring, 1, 2), CABLE_NONE);
     wiring_unplug(&wiring, first);
-    assert_int_equal(wiring_find(&wiring, 2, 0),
-                     0); /* it moved into the place of the removed cable */
+    assert_int_equal(wiring_find(&wiring, 2, 0), 0); /* it took the place of the removed cable */
     assert_int_equal(wiring.free[1], 2);
     wiring_fini(&wiring);
 }

@@ -14,8 +14,7 @@
 
 struct cayley {
     bool holds;
-    uint32_t
-        class_count; /* a class: cables that lead by the same difference, in either direction */
+    uint32_t class_count;  /* a class: cables of the same difference, either way */
     uint32_t *link_class;  /* owned; per link */
     uint32_t *class_links; /* owned; per class: how many links */
 };

@@ -134,8 +134,7 @@ enum err clos_check(const struct topology *topology, bool *whole, struct why *wh
     for (uint32_t v = 0; v < nodes; v++)
         work[2 * (size_t)pods + v] = NODE_NONE;
     *whole = nodes_count(topology, pods, count);
-    for (uint32_t pod = 1; pod < pods && *whole;
-         pod++) /* pods are alike: colours mean the same in all */
+    for (uint32_t pod = 1; pod < pods && *whole; pod++) /* colours mean the same in all pods */
         *whole = count[2 * pod] == count[0] && count[2 * pod + 1] == count[1];
     for (uint32_t v = 0; v < nodes && *whole; v++)
         *whole = node_fits(topology, v, pods, count, work);

@@ -21,9 +21,8 @@ uint64_t reach_lower(const struct topology *topology, const struct halving *halv
     const uint64_t *pairs = servers ? tally->servers : tally->nodes;
     uint64_t light = halving->light * halving->unit;
     uint64_t heavy = (halving->total - halving->light) * halving->unit;
-    uint64_t most =
-        (uint64_t)halving->classes[0].weight * halving->unit; /* the first class is the heaviest */
-    uint128 separated = 2 * (uint128)light * heavy;           /* ordered pairs, as in the tally */
+    uint64_t most = (uint64_t)halving->classes[0].weight * halving->unit; /* the heaviest */
+    uint128 separated = 2 * (uint128)light * heavy; /* ordered pairs, as in the tally */
     uint128 far = servers ? tally->servers_apart : tally->nodes_apart;
     for (uint32_t d = 1; d < tally->length; d++)
         far += pairs[d];

@@ -110,8 +110,7 @@ enum err search_starts(struct search *search, struct why *why)
         err = try_regions(search, regions, why);
     if (err)
         return err;
-    if (search->cut ==
-        UINT64_MAX) { /* METIS failed, and the graph is too large for other methods */
+    if (search->cut == UINT64_MAX) { /* METIS failed; the graph is too large for the others */
         struct rng rng = rng_make(search->seed, STREAM_RANDOM);
         err = start_random(search->halving, &rng, search->trial, why);
         if (err)

@@ -100,8 +100,7 @@ static double shift(struct balance *balance, size_t path, struct refuge *refuge)
     double *rates = balance->spread->rates;
     struct balance_channel *channels = balance->channels;
     struct way way = way_of(&balance->spread->paths, path);
-    double more = 0,
-           shared = 0; /* sums of weights: channels of the path only, and channels of both */
+    double more = 0, shared = 0; /* sums of weights: channels of this path only, and of both */
     uint32_t mark = next_stamp(balance);
     for (size_t h = 0; h < way.hops; h++) {
         struct balance_channel *channel = &channels[way.channels[h]];

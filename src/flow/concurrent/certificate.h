@@ -94,9 +94,8 @@ void certificate_fini(struct certificate *certificate);
 
 /* The bounds that the verifier has computed itself. */
 struct certificate_proof {
-    double lower; /* the share of every demand that the flow carries, scaled down until no link is
-                     overloaded */
-    double upper; /* the largest share that the weights allow */
+    double lower;    /* share of every demand that the flow carries, scaled to fit all links */
+    double upper;    /* the largest share that the weights allow */
     double load_max; /* of the busiest channel */
 };
 

@@ -10,9 +10,7 @@
 #include "topology/generate/jellyfish_words.h"
 #include "topology/topology.h"
 
-enum {
-    PHASE_MAX = 2000
-}; /* for a search that ends far from the answer: a minute on 245 switches */
+enum { PHASE_MAX = 2000 }; /* a hopeless search takes a minute on 245 switches */
 
 struct search {
     struct full_capacity *found;

@@ -54,8 +54,7 @@ static void hops_are_those_of_floyd_and_warshall(void **state)
         assert_int_equal(graph_make(&graph, NODES, links, count, NULL), OK);
         assert_int_equal(hops_init(&hops, &graph, NULL), OK);
         all_pairs(links, count, wanted);
-        for (int again = 0; again < 2;
-             again++) { /* the second search is independent of the first */
+        for (int again = 0; again < 2; again++) { /* searches are independent */
             for (uint32_t i = 0; i < HOPS_BATCH; i++)
                 for (uint32_t v = 0; v < NODES; v++)
                     found[i][v] = NEVER;

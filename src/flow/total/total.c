@@ -33,9 +33,9 @@ static const double sharpness_start = 5, sharpness_step = 1.2;
 /* A round's balance ends when less than this share of the gap can be gained. */
 static const double balance_tolerance = 0.05;
 
-/* Prices keep a path that is longer than the shortest by rounding only. With all weights raised by
- * more than that, no distance is below the length of the shortest known path under the original
- * weights. */
+/* Prices do not replace a path that is longer than the shortest by rounding only. With all weights
+ * raised by more than that, no distance is below the length of the shortest known path under the
+ * original weights. */
 static const double rounding = 1e-8;
 
 static const double weight_min = 1e-12;

@@ -179,8 +179,7 @@ static bool packet_move(struct player *player, struct packet *packet, uint32_t *
 static bool packet_follow(struct player *player, struct packet *packet, struct trip *trip,
                           struct why *why, enum err *err)
 {
-    bool implied =
-        player->tables->encoding == RULES_JSON; /* in JSON the last switch needs no rule */
+    bool implied = player->tables->encoding == RULES_JSON; /* the last switch needs no rule */
     char name[NODE_NAME_SIZE];
     player->visited[packet->from] = player->trip_number;
     for (;;) {

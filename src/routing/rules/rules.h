@@ -54,8 +54,7 @@ struct rules {
     struct rules_way *ways; /* owned; by from, to, index */
     size_t hop_count, hop_capacity;
     size_t way_count, way_capacity;
-    uint32_t label_count; /* constant: largest number for one destination; swapped: largest number
-                             at one switch */
+    uint32_t label_count; /* constant: most for one destination; swapped: most at one switch */
 };
 
 struct rules_order {

@@ -13,9 +13,8 @@ enum { PORA_AT_SOURCE, PORA_BEHIND_JUMP, PORA_IN_BOX };
 
 /* The box that the packet must stay in after its first hop. */
 enum pora_rule {
-    PORA_NEAR,   /* the shortest torus paths from the neighbour to the destination */
-    PORA_AROUND, /* keeps the direction of the first hop on its axis, even if that is the longer one
-                  */
+    PORA_NEAR,      /* the shortest torus paths from the neighbour to the destination */
+    PORA_AROUND,    /* keeps the direction of the first hop on its axis, even the longer one */
     PORA_QUADRANTS, /* one quadrant of the source per neighbour; two axes only */
 };
 
@@ -23,8 +22,8 @@ enum pora_rule {
 struct pora_box {
     enum pora_rule rule;
     uint32_t corner;
-    uint16_t downwards; /* directions of its axes; not used by PORA_NEAR, where each is the shorter
-                           one */
+    uint16_t
+        downwards; /* directions of its axes; PORA_NEAR ignores them: each is the shorter one */
 };
 
 /* Equation 12: the share of every port of a node, 0 if there is no cable or the port must not be

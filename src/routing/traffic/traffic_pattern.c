@@ -6,8 +6,8 @@
 #include "base/check.h"
 #include "routing/traffic/traffic.h"
 
-#define PAIR_MAX                                                                                   \
-    ((uint64_t)1 << 27) /* 2 GB: more might crash the program instead of failing the request */
+/* 2 GB: more might crash the program instead of failing the request */
+#define PAIR_MAX ((uint64_t)1 << 27)
 
 const char *traffic_pattern_name(enum traffic_pattern pattern)
 {

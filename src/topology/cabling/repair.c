@@ -14,10 +14,9 @@
 
 /* An end that is or will be plugged in at a node. */
 struct plug_claim {
-    struct plug plug; /* the port that it holds or prefers */
-    struct plug
-        *target;  /* where to write the port of an arriving end; NULL for an end that stays */
-    bool settled; /* it is the first at its port */
+    struct plug plug;    /* the port that it holds or prefers */
+    struct plug *target; /* receives the port of an arriving end; NULL: the end stays */
+    bool settled;        /* it is the first at its port */
 };
 
 struct planner {

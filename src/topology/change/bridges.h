@@ -11,8 +11,7 @@
 #include "topology/wiring.h"
 
 struct bridges {
-    uint32_t *below; /* per cable: the node at its far end as seen by the search; NODE_NONE: not a
-                        bridge */
+    uint32_t *below; /* per cable: its far end in the search; NODE_NONE: not a bridge */
     uint32_t *enter; /* per node: its number in the order of the search */
     uint32_t *leave; /* per node: one more than the largest number in its subtree */
     uint32_t *low;   /* per node: the smallest number that its subtree reaches */

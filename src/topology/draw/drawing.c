@@ -5,14 +5,13 @@
 
 #include "base/check.h"
 
-#define MARGIN   36.0
-#define FOOT     44.0 /* room for the caption */
-#define SIDE_MAX 1400.0
-#define BULGE    0.14 /* how far a wraparound cable bends, relative to its length */
-#define BULGE_SHORT                                                                                \
-    0.22 /* the same for a short cable, which must clear the node between its ends */
-#define DOTS_MAX       64  /* servers of a switch that are drawn; the tooltip gives their number */
-#define CAPTION_LETTER 7.0 /* width of a letter at 13 px */
+#define MARGIN         36.0
+#define FOOT           44.0 /* room for the caption */
+#define SIDE_MAX       1400.0
+#define BULGE          0.14 /* how far a wraparound cable bends, relative to its length */
+#define BULGE_SHORT    0.22 /* the same for a short cable, to clear the node between */
+#define DOTS_MAX       64   /* servers of a switch that are drawn; the tooltip gives their number */
+#define CAPTION_LETTER 7.0  /* width of a letter at 13 px */
 
 /* Okabe and Ito's colours, which colour-blind people can distinguish. */
 static const char *const axis_colour[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"};

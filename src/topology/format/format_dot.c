@@ -13,9 +13,7 @@
 #include "topology/format/format_impl.h"
 
 #define DOT_DEPTH_MAX 64
-#define DOT_CROSS_MAX                                                                              \
-    4000000u /* limit for the links that all statements between subgraphs make                     \
-              */
+#define DOT_CROSS_MAX 4000000u /* links that all statements between subgraphs may make */
 
 /* A node or a subgraph in a chain: a range of members. */
 struct dot_range {

@@ -165,8 +165,7 @@ static void a_spec_is_kept_only_if_it_builds_the_same(void **state)
         assert_int_equal(format_read(&back, FORMAT_JSON, "x", text.data, text.size, &why), OK);
         assert_int_equal(back.kind, broken ? TOPOLOGY_OTHER : TOPOLOGY_TORUS);
         assert_string_equal(back.spec, broken ? "" : "torus:4x3");
-        assert_int_equal(back.axis_count,
-                         2); /* as in the file; their product is 12, the number of nodes */
+        assert_int_equal(back.axis_count, 2); /* as in the file: they have 12 nodes */
         topology_fini(&back);
     }
     text_fini(&text);

@@ -40,8 +40,7 @@ static struct want *wants_make(const uint32_t *degree, uint32_t count)
         wants[start[count - degree[i] - 1]++] = (struct want){.vertex = i, .left = degree[i]};
     free(start);
     if (sum % 2) {
-        uint32_t last =
-            0; /* the last vertex of the highest degree: shortening it keeps the order */
+        uint32_t last = 0; /* of the highest degree: shortening it keeps the order */
         while (last + 1 < count && wants[last + 1].left == wants[0].left)
             last++;
         wants[last].left--;

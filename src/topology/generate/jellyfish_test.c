@@ -30,8 +30,7 @@ static void assert_simple(const struct graph *graph)
 {
     for (uint32_t v = 0; v < graph->node_count; v++)
         for (uint32_t slot = graph->first[v] + 1; slot < graph->first[v + 1]; slot++)
-            assert_true(graph->to[slot - 1] <
-                        graph->to[slot]); /* ports increase with the neighbours */
+            assert_true(graph->to[slot - 1] < graph->to[slot]); /* ordered by neighbour */
 }
 
 /* Checks what every Jellyfish guarantees, switched or not. */
@@ -164,8 +163,7 @@ static void mixed_sizes_share_the_servers_evenly(void **state)
             assert_int_equal(site->ports, u < small ? ports : more);
             assert_true(u < nodes - bare || site->servers == 0);
             assert_true(site->servers < site->ports);
-            for (uint32_t v = 0; v < nodes - bare;
-                 v++) /* no switch has two servers more than a switch with room */
+            for (uint32_t v = 0; v < nodes - bare; v++) /* none has two more than one with room */
                 assert_true(site->servers <= topology.sites[v].servers + 1 ||
                             topology.sites[v].servers == topology.sites[v].ports - 1);
         }

@@ -254,8 +254,7 @@ enum err jellyfish_words_write(const struct jellyfish_words *words, char spec[SP
     text_printf(&out, ",seed=%llu", (unsigned long long)words->seed);
     enum err err = text_ok(&out) ? OK : why_memory(why);
     if (!err) {
-        assert(out.size <
-               SPEC_SIZE); /* ports= has SPEC_VALUE_SIZE letters; all other fields are numbers */
+        assert(out.size < SPEC_SIZE); /* ports= has SPEC_VALUE_SIZE letters, the rest is numbers */
         memcpy(spec, out.data, out.size + 1);
     }
     text_fini(&out);

@@ -101,8 +101,7 @@ static void draw_freely(struct attempt *attempt)
         }
         misses = 0;
         join(attempt, a, b);
-        open_close(attempt,
-                   i > j ? i : j); /* the higher index first: closing moves the last node */
+        open_close(attempt, i > j ? i : j); /* the higher index first: closing moves the last */
         open_close(attempt, i > j ? j : i);
     }
 }
@@ -266,9 +265,7 @@ static bool repair_by_two(struct attempt *attempt, uint32_t p, uint32_t q)
         uint32_t x = left.a == u ? left.b : left.a, y = right.a == w ? right.b : right.a;
         if (!can_join(attempt, x, y))
             continue;
-        wiring_unplug(wiring, one > other
-                                  ? one
-                                  : other); /* the higher index first: it may be the last cable */
+        wiring_unplug(wiring, one > other ? one : other); /* the higher first: it may be last */
         wiring_unplug(wiring, one > other ? other : one);
         attempt->left[u]++, attempt->left[x]++, attempt->left[w]++, attempt->left[y]++;
         attempt->total += 4;

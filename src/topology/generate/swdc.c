@@ -163,8 +163,7 @@ static uint32_t lattice_draw(const struct lattice *lattice, uint32_t node, struc
 {
     const double *odds = lattice->odds[lattice_parity(lattice, node)];
     double aim = rng_unit(rng) * odds[lattice->node_count - 1];
-    uint32_t low = 0, high = lattice->node_count; /* finds the first node whose running sum exceeds
-                                                     the drawn value */
+    uint32_t low = 0, high = lattice->node_count; /* finds the first running sum above aim */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (odds[middle] > aim)

@@ -267,8 +267,7 @@ static enum err search_init(struct search *search, const struct topology *topolo
     search->reach = aligned_alloc(sizeof(struct line), nodes * sizeof(struct line));
     search->next = aligned_alloc(sizeof(struct line), nodes * sizeof(struct line));
     search->active = array_new(nodes, sizeof *search->active);
-    search->touched =
-        array_new(nodes + 1, sizeof *search->touched); /* push writes one entry ahead */
+    search->touched = array_new(nodes + 1, sizeof *search->touched); /* push writes one ahead */
     search->marked = array_new(nodes, sizeof *search->marked);
     if (!search->reach || !search->next || !search->active || !search->touched || !search->marked) {
         search_fini(search);

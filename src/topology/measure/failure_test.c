@@ -83,9 +83,7 @@ static void survivors_keep_names_sites_ports_and_cables(void **state)
     }
     for (uint32_t e = 0; e < less.graph.link_count; e++) {
         const struct link *link = &less.graph.links[e];
-        assert_int_equal(
-            link->a_port % 2,
-            0); /* a link of a torus leaves from an up port and arrives at a down port */
+        assert_int_equal(link->a_port % 2, 0); /* a link goes from an up port to a down port */
         assert_int_equal(link->b_port, link->a_port + 1);
     }
     topology_fini(&less);
