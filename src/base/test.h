@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h> /* after the four */
+#include <cmocka.h> /* after these four */
 
 /* cmocka's assert_float_equal compares as float, to seven digits at best. */
 #define assert_within(one, other, epsilon) assert_true(fabs((one) - (other)) <= (epsilon))

@@ -113,7 +113,7 @@ void datagram_pipe_close(struct datagram_pipe *pipe)
     list_remove(&pipe->node);
 }
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
 void datagram_batch_start(struct datagram_batch *batch, struct datagram_pipe *pipe)
 {
@@ -151,7 +151,7 @@ void datagram_send(struct datagram_pipe *pipe, const struct pipe_datagram *datag
     pipe->link->core->carrier->send(&batch);
 }
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
 struct datagram_pipe *datagram_pipe_of(struct datagram_core *core, const uint8_t *bytes,
                                        size_t size, struct pipe_datagram *datagram)

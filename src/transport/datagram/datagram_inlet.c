@@ -3,7 +3,7 @@
  * Frames wait in a fixed pool of `window` slots. The sender may send `window` frames beyond those
  * released, so there is always a free slot for a frame that has credit. The numbers of the frames
  * not yet pulled span at most a window, so `order`, indexed by number % window, finds them. Frames
- * are released in any order; only their number matters.
+ * are released in any order; only how many were released matters.
  *
  * Invariants: pulled <= expected < released + window + 1; all frames below `expected` have arrived;
  * free_count == window - number of frames that arrived and were not released.
@@ -65,7 +65,7 @@ static void inlet_wake(struct datagram_inlet *inlet)
                        inlet->tell_at < inlet->made.at ? inlet->tell_at : inlet->made.at);
 }
 
-/* ---- telling the sender ---- */
+/* ---- reporting to the sender ---- */
 
 static uint64_t frames_selected(const struct datagram_inlet *inlet)
 {
@@ -214,7 +214,7 @@ static void inlet_heard(struct datagram_pipe *pipe, const struct pipe_datagram *
     }
 }
 
-/* ---- the calls ---- */
+/* ---- public calls ---- */
 
 int datagram_inlet_open(struct transport_link *base, struct doorbell *bell, struct parcel *offer,
                         struct parcel *answer, struct inlet **out)

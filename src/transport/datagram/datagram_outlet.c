@@ -197,7 +197,7 @@ static void outlet_heard(struct datagram_pipe *pipe, const struct pipe_datagram 
         doorbell_ring(pipe->bell);
 }
 
-/* ---- the calls ---- */
+/* ---- public calls ---- */
 
 int datagram_outlet_open(struct transport_link *base, struct doorbell *bell, struct parcel *offer,
                          struct outlet **out)

@@ -1,7 +1,7 @@
 #pragma once
 /* fabric_impl: what the files of the fabric transport share, lowest layer first. See fabric.c. */
 
-#include "base/list.h" /* before libfabric's, which then leaves container_of alone */
+#include "base/list.h" /* first, so that libfabric does not define container_of */
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -19,7 +19,7 @@
 #define FABRIC_ADDRESS_MAX    128                  /* of an endpoint's name */
 #define FABRIC_WINDOW_MAX     64                   /* frames in flight in one pipe */
 #define FABRIC_WINDOW_MIN     16                   /* the same before the peer has answered */
-#define FABRIC_SLAB_BUFFERS   32                   /* buffers are allocated so many at a time */
+#define FABRIC_SLAB_BUFFERS   32                   /* buffers allocated at a time */
 #define FABRIC_BUFFER_SIZE    9024                 /* FABRIC_MESSAGE_MAX, in whole cache lines */
 #define FABRIC_RECEIVES_EXTRA 8                    /* for returns, which need no credit */
 #define FABRIC_PIECE_SIZE     (1024 * 1024)        /* piece size of a one-sided access */

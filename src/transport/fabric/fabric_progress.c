@@ -206,8 +206,8 @@ static void keeper_poll(struct fabric *fabric)
     writes_ring(fabric);
 }
 
-/* Once something has arrived, the net provider's descriptor stays readable for ever: after so many
- * false alarms the timer polls instead. */
+/* Once something has arrived, the net provider's descriptor stays readable for ever: after
+ * FALSE_ALARMS_MAX false alarms the timer polls instead. */
 static void watch_ready(void *owner, uint32_t events)
 {
     struct fabric *fabric = owner;

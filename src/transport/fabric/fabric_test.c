@@ -557,7 +557,7 @@ struct writer_of_words {
     struct region *region;
     struct remote_memory memory;
     unsigned started, done, last;
-    unsigned light; /* all but one of this many writes */
+    unsigned light; /* of this many writes all but one are light; 0: none */
     uint64_t words[WRITES + 1];
     struct writing writings[WRITES + 1];
 };

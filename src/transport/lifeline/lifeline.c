@@ -8,8 +8,8 @@
  *     PROVING
  *     UP          -------- proof ------------------->  UP
  *
- * A proof covers all bytes of both greetings, so no one in between can have changed the card,
- * context or challenge that either side received. A side that refuses sends the reason in one
+ * A proof covers all bytes of both greetings, so neither side can have received another card,
+ * context or challenge than the other side sent. A side that refuses sends the reason in one
  * message, best effort, and cuts the line.
  *
  * A line that is cut is not freed here, because a caller further up the stack may still use it. The
@@ -251,7 +251,7 @@ void lifeline_ready(void *owner, uint32_t events)
     lifeline_read(line, READ_MAX);
 }
 
-/* ---- the calls ---- */
+/* ---- public calls ---- */
 
 int lifeline_send(struct lifeline *line, const struct control *control)
 {

@@ -35,8 +35,7 @@ struct control {
 
 #define CONTROL_TRANSPORT 0x8000 /* kinds from here on belong to struct transport_link */
 
-/* An address family of our own, of no system: a program that is attached to the node of its
- * server. */
+/* Our own address family: the address of a program that is attached to its server's node. */
 #define ADDRESS_FABRIC 254
 
 /* The address at which a context listens and to which its peers connect. */

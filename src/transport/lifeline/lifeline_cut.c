@@ -1,8 +1,8 @@
 /* lifeline_cut: the end of a line.
  *
  * A line is in one of two lists: live or doomed. Cutting moves it to the doomed list and closes its
- * socket at once. The reaper, a timer callback and therefore never called below a user of the line,
- * calls down() and frees it. */
+ * socket at once. The reaper calls down() and frees the line. It is a timer callback, so no caller
+ * further up the stack uses the line then. */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -33,7 +33,7 @@ void control_close_fds(struct control *control)
     control->fd_count = 0;
 }
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
 /* Sends what the socket takes. Returns how many bytes, or an error. */
 static ssize_t socket_put(struct lifeline *line, const struct iovec *pieces, unsigned piece_count,
@@ -174,7 +174,7 @@ void lifeline_flush(struct lifeline *line)
         watch_for_room(line, false);
 }
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
 /* Collects the received descriptors, at most as many as fit; closes the rest. */
 static void fds_collect(struct msghdr *message, struct control *control)

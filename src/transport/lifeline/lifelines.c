@@ -88,7 +88,7 @@ static int unix_check_peer(struct lifeline *line)
 static void tcp_settle(int fd)
 {
     int on = 1, idle = TCP_IDLE_SEC, probes = TCP_PROBES, timeout = TCP_TIMEOUT_MSEC;
-    /* The connection works without each of these options, so failures are ignored. */
+    /* The connection also works without these options, so failures are ignored. */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
@@ -380,7 +380,7 @@ static int tcp_listen(struct lifelines *lines, const char *text, struct why *why
     return 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all lines of a context ---- */
 
 int lifelines_open(struct lifelines **out, const struct lifelines_config *config,
                    struct context_address *address, struct why *why)

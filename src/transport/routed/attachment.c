@@ -29,7 +29,7 @@
 #include "base/check.h"
 #include "transport/routed/attachment_impl.h"
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
 static void message_handle(struct attachment *attachment, const uint8_t *bytes, size_t size)
 {
@@ -176,7 +176,7 @@ void attachment_watch(struct attachment *attachment, bool on)
     assert(result == 0); /* the descriptor is in the set */
 }
 
-/* ---- up again ---- */
+/* ---- reconnecting ---- */
 
 static void attachment_rise(struct attachment *attachment)
 {
@@ -297,7 +297,7 @@ void attachment_close(struct attachment *attachment)
     free(attachment);
 }
 
-/* ---- the rest ---- */
+/* ---- callbacks and queries ---- */
 
 void attachment_on_frame(struct attachment *attachment, attachment_frame *frame, void *owner)
 {

@@ -212,7 +212,7 @@ static void segments_for_no_line_are_answered_by_a_reset(void **state)
     scene_close();
 }
 
-/* Only so many lines are accepted at a time; one that ends makes room. */
+/* At most LINES_MAX lines are accepted at a time; a line that ends makes room. */
 static void the_number_of_lines_is_limited(void **state)
 {
     static int kept[LINES_MAX];

@@ -44,7 +44,7 @@ static struct routed *routed_of(struct datagram_core *core)
     return container_of(core, struct routed, core);
 }
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
 /* Cuts two pieces to the bytes from `from` on, at most `most`. */
 static unsigned pieces_cut(const struct iovec whole[2], size_t from, size_t most,
@@ -91,7 +91,7 @@ static void routed_send(struct datagram_batch *batch)
         parts_send(routed, &link->program, batch->pieces[i]);
 }
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
 static void whole_handle(struct routed *routed, const struct relay_address *from,
                          const uint8_t *bytes, size_t size)

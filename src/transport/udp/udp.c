@@ -48,7 +48,7 @@ static struct socket_address *peer_of(struct datagram_pipe *pipe)
     return &container_of(pipe->link, struct udp_link, datagrams)->peer;
 }
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
 static void socket_send(struct datagram_batch *batch)
 {
@@ -71,7 +71,7 @@ static void socket_send(struct datagram_batch *batch)
     }
 }
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
 static void socket_handle(struct datagram_core *core, const uint8_t *bytes, size_t size,
                           const struct socket_address *from)

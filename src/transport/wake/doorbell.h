@@ -2,10 +2,10 @@
 /* doorbell: wakes a sleeping service from another process.
  *
  * The page is in shared memory. A thread that is about to sleep records that in the page, looks at
- * its rings once more, and sleeps. A thread that has put something into a ring checks the page for
- * sleepers, and makes a system call only if there is one. A barrier orders the store and the load
- * on each side. The *sleeper* pays for it (membarrier where the kernel has it), because sleeping is
- * slow anyway and sending is not.
+ * its ring buffers once more, and sleeps. A thread that has put something into a ring buffer checks
+ * the page for sleepers, and makes a system call only if there is one. A barrier orders the store
+ * and the load on each side. The *sleeper* pays for it (membarrier where the kernel has it),
+ * because sleeping is slow anyway and sending is not.
  *
  * The page is not trusted: the worst that a peer can cause by writing to it is a needless wake-up,
  * or a sleep of at most DOORBELL_NAP_NSEC. That is a safety timeout, which peers that keep to the
