@@ -264,8 +264,7 @@ int ring_push(struct ring_sender *sender, const struct frame_head *head, const s
     sender->tokens += head->token != 0;
     /* The head is written last, with the stamp, because both are in one cache line. The receiver
      * polls that line and would take it from us if we wrote to it before the body is complete
-     * (then 1,500
-     * bytes there and back take 6 % longer in bench/ripc). */
+     * (then 1,500 bytes there and back take 6 % longer in bench/ripc). */
     slot->head = *head;
     /* Release: a receiver that sees the stamp sees the whole frame. */
     atomic_store_explicit(&slot->stamp, (uint64_t)size << 32 | (uint32_t)(position + 1),
