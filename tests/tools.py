@@ -1,4 +1,4 @@
-"""The project's own checkers must be able to fail: each is shown a small tree that breaks its rule."""
+"""The project's own checkers must be able to fail: each gets a small tree that breaks its rule."""
 
 import importlib.machinery
 import json
@@ -38,7 +38,7 @@ class Lint(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("src/base/a.c:1: base may not include topology", out)
 
-    def test_a_folder_has_a_rule_of_its_own(self):
+    def test_the_rule_of_a_folder_replaces_that_of_its_layer(self):
         table = "base/deep:\nbase: \ntopology: base/deep\n"
         def lint(name, include):
             return self.lint({"tools/layers.txt": table, name: f'#include "{include}"\n'})[1]
@@ -50,7 +50,7 @@ class Lint(unittest.TestCase):
     def test_an_include_without_a_layer_is_found(self):
         self.assertIn("does not name its layer", self.lint({"src/base/a.c": '#include "b.h"\n'})[1])
 
-    def test_the_own_header_comes_first(self):
+    def test_a_source_must_include_its_own_header_first(self):
         code, out = self.lint({"src/base/a.c": '#include "base/b.h"\n#include "base/a.h"\n',
                                "src/base/a.h": "", "src/base/b.h": ""})
         self.assertIn("before its own header", out)
@@ -60,7 +60,7 @@ class Lint(unittest.TestCase):
         self.assertIn("function of 71", self.lint({"src/base/a.c": "int a(void)\n{\n" + "x;\n" * 71 + "}\n"})[1])
         self.assertIn("801 lines", self.lint({"src/base/a.c": "x;\n" * 801})[1])
 
-    def test_a_tag_is_of_one_header(self):
+    def test_a_tag_defined_in_two_headers_is_found(self):
         pair = "struct pair {\n    int a;\n};\n"
         code, out = self.lint({"src/base/a.h": pair, "tests/b.h": "\n" + pair})
         self.assertEqual(code, 1)
@@ -86,7 +86,7 @@ class Symbols(unittest.TestCase):
             code, out = self.library(folder, "#include <string.h>\nint f(char *s){return (int)strlen(s);}\n")
             self.assertEqual(code, 0, out)
 
-    def test_clocks_files_and_threads_are_not(self):
+    def test_clocks_files_and_threads_are_not_pure(self):
         for code in ("#include <time.h>\nlong f(void){return time(0);}",
                      "#include <stdio.h>\nvoid *f(void){return fopen(\"a\",\"r\");}",
                      "#include <stdlib.h>\nint f(void){return rand();}",
@@ -95,7 +95,7 @@ class Symbols(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder:
                 self.assertEqual(self.library(folder, code + "\n")[0], 1, code)
 
-    def test_of_a_mixed_library_the_named_modules_count(self):
+    def test_of_a_mixed_library_only_the_named_modules_are_checked(self):
         impure = "#include <time.h>\nlong f(void){return time(0);}\n"
         with tempfile.TemporaryDirectory() as folder:
             self.library(folder, impure)
@@ -134,10 +134,10 @@ class Cycles(unittest.TestCase):
         self.assertEqual(self.cycles("base: a sub/b # they are one idea\n")[0], 0)
         self.assertEqual(self.cycles("base: a sub/b\n")[0], 1)
 
-    def test_a_listed_cycle_that_is_gone_or_smaller_is_found(self):
+    def test_a_listed_cycle_that_no_longer_exists_is_found(self):
         code, out = self.cycles("base: a sub/b c # they are one idea\n")
         self.assertEqual(code, 1)
-        self.assertIn("lists what is no cycle: base: a c sub/b", out)
+        self.assertIn("lists files that are no cycle: base: a c sub/b", out)
 
     def test_calls_downwards_pass(self):
         files = {**self.FILES, "src/base/sub/b.c": "int b(void){return 1;}\n"}
@@ -164,15 +164,20 @@ class Mutate(unittest.TestCase):
             (5, "call", "    ;"),
             (5, "order", "    atomic_store_explicit(&x, 1, memory_order_relaxed);")])
 
-    def test_returns_without_memory_are_a_kind_of_their_own(self):
+    def test_returns_after_a_failed_allocation_are_a_separate_kind(self):
         self.assertEqual(self.mutants("    if (!a || b == 0)\n        return -ENOMEM;\n"),
                          [(1, "memory", "    if (0 && (!a || b == 0))")])
 
-    def test_comments_assertions_and_declarations_are_left_alone(self):
+    def test_comments_assertions_and_declarations_are_not_changed(self):
         self.assertEqual(self.mutants("/* if (a > b)\n * c(d); and a && b\n */\n    assert(a > b);\n"
                                       "int f(int a);\n    x = 1; /* a < b */\n    return f(a);\n"), [])
 
-    def test_what_does_not_exist_is_refused(self):
+    def test_a_reason_holds_whatever_the_comments_of_the_line_say(self):
+        mutate = importlib.machinery.SourceFileLoader("mutate", str(TOOLS / "mutate")).load_module()
+        one = {"source": "src/a.c", "old": "bell_ring(bell); /* now */", "new": "; /* now */"}
+        self.assertEqual(mutate.explanation(one), "src/a.c: bell_ring(bell); => ;")
+
+    def test_a_path_is_required(self):
         self.assertNotEqual(tool("mutate")[0], 0)
 
 
@@ -206,7 +211,7 @@ class Summary(unittest.TestCase):
 
 
 class Fuzz(unittest.TestCase):
-    """The list of targets, their sources and their corpora belong together."""
+    """The list of targets, their sources and their corpora must have the same names."""
 
     def listed(self, files):
         with tempfile.TemporaryDirectory() as root:
@@ -219,13 +224,13 @@ class Fuzz(unittest.TestCase):
             done = subprocess.run(["sh", f"{root}/tools/fuzz", "--list"], capture_output=True, text=True)
             return done.returncode, done.stdout + done.stderr
 
-    def test_whole_targets_are_listed(self):
+    def test_complete_targets_are_listed(self):
         whole = ["fuzz_a.c", "corpus/a/x", "fuzz_b_c.c", "corpus/b_c/x"]
         self.assertEqual(self.listed(whole), (0, "a\nb_c\n"))
         done = subprocess.run([TOOLS / "fuzz", "--list"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_what_lacks_a_part_is_found(self):
+    def test_a_target_with_a_missing_part_is_found(self):
         whole = ["fuzz_a.c", "corpus/a/x", "fuzz_b_c.c", "corpus/b_c/x"]
         for missing in whole:
             code, out = self.listed([name for name in whole if name != missing])
@@ -238,20 +243,20 @@ class Fuzz(unittest.TestCase):
 
 
 class Hiccups(unittest.TestCase):
-    def test_processes_below_stop_and_go_on(self):
+    def test_child_processes_are_stopped_and_continued(self):
         work = "import time\nfor i in range(300): time.sleep(0.001)"
         code, out = tool("hiccups.py", "--rate", "100", "--longest", "0.1", "sh", "-c",
                          f"{sys.executable} -c '{work}' & {sys.executable} -c '{work}'; wait; exit 3")
         self.assertEqual(code, 3)
         self.assertRegex(out, r"^hiccups: seed \d+\nhiccups: [1-9]\d*\n$")
 
-    def test_what_is_orphaned_is_found(self):
+    def test_orphaned_processes_are_stopped_too(self):
         code, out = tool("hiccups.py", "--rate", "100", "--longest", "0.02", "sh", "-c",
                          "sh -c 'sleep 0.5 &'; exec sleep 0.3")
         self.assertEqual(code, 0)
         self.assertRegex(out, r"\nhiccups: [1-9]\d*\n$")
 
-    def test_no_command_is_refused(self):
+    def test_a_missing_command_is_refused(self):
         self.assertEqual(tool("hiccups.py")[0], 2)
         self.assertEqual(tool("hiccups.py", "--rate", "0", "true")[0], 2)
 

@@ -1,11 +1,11 @@
-"""cycles: the files of a layer call downwards only, and their symbols prove it.
+"""cycles: checks by their symbols that the files of a layer do not depend on each other in cycles.
 
     tools/cycles.py BUILD [ROOT]
 
-A file depends on another of its layer if its object uses a symbol that the other's object defines.
-Files that depend on each other in a cycle cannot be read, tested or replaced one by one. Each cycle
-is printed with the symbols that close it, and fails, unless tools/cycles.txt lists it with a reason.
-A listed cycle that is gone, or has become smaller, fails too: the list only shrinks.
+A file depends on a second file of its layer if its object uses a symbol that the second object
+defines. Files that depend on each other in a cycle cannot be read, tested or replaced one by one. Each
+cycle is printed with its symbols and is an error, unless tools/cycles.txt lists it with a reason. A
+listed cycle that no longer exists, or is smaller now, is an error, too.
 """
 
 import collections
@@ -14,11 +14,11 @@ import pathlib
 import subprocess
 import sys
 
-DEFINED = "TDBRVWCGSiu"  # nm's letters of symbols that other objects can use
+DEFINED = "TDBRVWCGSiu"  # nm's letters for symbols that other objects can use
 
 
 def objects_read(build, root):
-    """{layer: {file within the layer: object}} of the sources below src, tests left out."""
+    """Returns {layer: {file within the layer: object}} of the sources below src, without tests."""
     layers = collections.defaultdict(dict)
     for command in json.loads((build / "compile_commands.json").read_text()):
         source = (pathlib.Path(command["directory"]) / command["file"]).resolve()
@@ -30,7 +30,7 @@ def objects_read(build, root):
 
 
 def edges_find(objects):
-    """{file: {file it depends on: the symbols}}"""
+    """Returns {file: {file that it depends on: the symbols}}."""
     names = {str(built): name for name, built in objects.items()}
     listing = subprocess.run(["nm", "-A", *names], capture_output=True, text=True, check=True)
     used, home = collections.defaultdict(set), {}
@@ -60,7 +60,7 @@ def reachable(edges, start):
 
 
 def cycles_find(edges):
-    """The sets of files each of which reaches all others of its set."""
+    """Returns the sets of files in which every file depends on every other, directly or not."""
     reach = {name: reachable(edges, name) for name in edges}
     cycles = {frozenset(other for other in reach[name] if name in reach[other])
                for name in edges if name in reach[name]}
@@ -68,7 +68,7 @@ def cycles_find(edges):
 
 
 def listed_read(path):
-    """{(layer, files): reason}; a line is `layer: file file ... # reason`."""
+    """Returns {(layer, files): reason}; a line is `layer: file file ... # reason`."""
     listed = {}
     for line in path.read_text().splitlines():
         names, _, reason = line.partition("#")
@@ -101,7 +101,8 @@ def main():
                 cycle_print(layer, cycle, edges)
                 bad += 1
     for layer, cycle in sorted(set(listed) - found, key=str):
-        print(f"cycles: tools/cycles.txt lists what is no cycle: {layer}: {' '.join(sorted(cycle))}")
+        print("cycles: tools/cycles.txt lists files that are no cycle: "
+              f"{layer}: {' '.join(sorted(cycle))}")
         bad += 1
     count = sum(len(objects) for objects in layers.values())
     print(f"cycles: {count} files in {len(layers)} layers, {len(listed)} listed cycles, {bad} findings")
