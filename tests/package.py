@@ -82,7 +82,7 @@ with ripc.Context() as context, context.bind() as service:
     print(service.receive(timeout=5).data.decode())
 """
 
-# What Debian has in /usr/local, and what a login shell has in its environment.
+# The folders of /usr/local on a new Debian, and the environment of a login shell.
 FOLDERS = ("bin", "etc", "games", "include", "sbin", "share/man", "src",
            f"lib/python3.{sys.version_info.minor}/dist-packages")
 LOGIN = {"HOME": "/root", "LANG": "C.UTF-8",
@@ -99,12 +99,12 @@ def sanitized():
 
 
 def room_make(folder):
-    """Hides /usr/local, /etc and /dev/shm of the machine; only this mount namespace is affected."""
+    """Hides /usr/local, /etc and /dev/shm of the machine in this mount namespace."""
     def mount(*words):
         subprocess.run(["mount", *words], check=True)
     mount("-t", "tmpfs", "tmpfs", folder)
     copy = pathlib.Path(folder, "etc")
-    subprocess.run(["cp", "-a", "/etc", copy], stderr=subprocess.DEVNULL)  # secrets may stay behind
+    subprocess.run(["cp", "-a", "/etc", copy], stderr=subprocess.DEVNULL)  # some files only root can read
     mount("--bind", str(copy), "/etc")
     for path in ("/usr/local", "/dev/shm", "/var/cache/ldconfig"):
         if os.path.isdir(path):
@@ -116,8 +116,8 @@ def room_make(folder):
 
 
 def room_enter():
-    """Runs this file again in a mount namespace, where WEFT_ROOM names a folder for its files. Returns
-    the reason if there can be no namespace here."""
+    """Runs this file again in a mount namespace, where WEFT_ROOM is a folder for its files. Returns the
+    reason if the system permits no namespace."""
     if "WEFT_ROOM" in os.environ:
         room_make(os.environ["WEFT_ROOM"])
         return None
@@ -140,7 +140,7 @@ def refusal():
 
 
 def tool(word, **environment):
-    """Does what `make install` or `make uninstall` does, but builds nothing."""
+    """Does the same as `make install` or `make uninstall`, but builds nothing."""
     words = ["/usr/bin/python3", ROOT / "tools" / "install.py", word, os.environ["BUILD_FOLDER"]]
     return run(*words, env={**LOGIN, "PATH": os.environ["PATH"], **environment})
 
@@ -154,7 +154,7 @@ def success(word, **environment):
 
 
 def contents():
-    """Returns every path that an installation may change, and the libraries that the loader knows."""
+    """Returns all paths where an installation may change files, and the loader's list of libraries."""
     listed = run("find", "/usr/local", "/etc", "/var/cache/ldconfig", "-not", "-type", "s").stdout
     return set(listed.splitlines()) | set(run("ldconfig", "-p", env=LOGIN).stdout.splitlines())
 
@@ -170,7 +170,7 @@ class Symbols(unittest.TestCase):
         self.assertEqual(strangers, [])
 
     @unittest.skipUnless(shutil.which("nm"), "nm is not installed")
-    def test_everything_that_the_headers_declare_is_exported(self):
+    def test_all_functions_of_the_headers_are_exported(self):
         listing = run("nm", "-D", "--defined-only", os.environ["WEFT_LIBRARY"])
         names = {line.split()[-1].split("@")[0] for line in listing.stdout.splitlines()}
         for layer, least in (("ripc", 30), ("sst", 40), ("sst_multicast", 6)):
@@ -181,7 +181,7 @@ class Symbols(unittest.TestCase):
 
 
 class Install(unittest.TestCase):
-    """After `make install` a new user finds everything, with nothing set by hand."""
+    """After `make install` a new user can use everything, with nothing set by hand."""
 
     @classmethod
     def setUpClass(cls):
@@ -200,7 +200,7 @@ class Install(unittest.TestCase):
             self.skipTest(REFUSAL)
 
     def user(self, *words):
-        """Runs a command as a new user does: in a folder of its own, in the environment of a login."""
+        """Runs a command as a new user does: in another folder, with the environment of a login."""
         return run(*words, env=LOGIN, cwd=self.folder)
 
     def flags(self, *words):
@@ -225,7 +225,7 @@ class Install(unittest.TestCase):
     def test_no_variable_has_to_be_set(self):
         self.assertEqual(self.said, "weft: installed into /usr/local; 'make uninstall' removes it\n")
 
-    def test_the_library_has_a_version_and_links_to_it(self):
+    def test_the_library_has_a_version_and_symbolic_links(self):
         library = next(pathlib.Path("/usr/local").rglob("libweft.so"))
         self.assertRegex(library.resolve().name, r"^libweft\.so\.\d+\.\d+\.\d+$")
         dynamic = run("readelf", "-d", library).stdout
@@ -240,7 +240,7 @@ class Install(unittest.TestCase):
             self.assertIn("[libc.so", dynamic, path)
             self.assertNotIn("fabric", dynamic, path)
 
-    def test_the_version_is_the_one_of_the_program(self):
+    def test_pkg_config_and_the_program_have_the_same_version(self):
         self.assertEqual(self.user("weft", "version").stdout.split()[1],
                          self.flags("--modversion")[0])
 
@@ -316,9 +316,9 @@ class Uninstall(unittest.TestCase):
         success("install")
         self.assertIn("/usr/local/bin/weft", contents())
         self.assertTrue(any("libweft.so" in line and "=>" in line for line in contents()))
-        success("install")  # a second installation makes no folder, and must not forget those of the first
+        success("install")  # this one makes no folders, and must not forget those of the first
         if not sanitized():
-            run("python3", "-c", "import weft.sst", env=LOGIN)  # as root: Python keeps what it compiles
+            run("python3", "-c", "import weft.sst", env=LOGIN)  # as root: it stores bytecode
             self.assertTrue(any("__pycache__" in path for path in contents()))
         success("uninstall")
         self.assertEqual(contents(), self.before)
@@ -332,12 +332,12 @@ class Uninstall(unittest.TestCase):
         foreign.unlink()
         foreign.parent.rmdir()
 
-    def test_a_second_time_says_that_there_is_nothing(self):
+    def test_a_second_uninstall_finds_nothing_to_remove(self):
         success("install")
         success("uninstall")
         self.assertRegex(success("uninstall"), r"^weft: nothing to remove: .*installed\.txt\n$")
 
-    def test_destdir_is_a_system_of_its_own(self):
+    def test_an_installation_with_destdir_is_separate(self):
         stage = pathlib.Path(os.environ["WEFT_ROOM"], "stage")
         success("install", DESTDIR=str(stage))
         self.assertTrue((stage / "usr/local/bin/weft").exists())

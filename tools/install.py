@@ -2,15 +2,15 @@
 
     tools/install.py install BUILD          what `make install` does
     tools/install.py uninstall [BUILD]      what `make uninstall` does
-    tools/install.py loader                 lets the loader find libweft; Meson calls it
+    tools/install.py loader                 runs ldconfig if it can; Meson calls this
     tools/install.py python-folder PREFIX   where Python looks for packages below PREFIX
 
 DESTDIR in the environment is put before every path, as packagers expect.
 
-Meson copies the files. This program adds the list PREFIX/share/weft/installed.txt, with every file and
-every folder that an installation has made. The list makes `uninstall` exact: it removes these files,
-what Python has compiled from them, and these folders if they are empty by then. The list is with the
-installed files, so a new clone of the sources can uninstall, too.
+Meson copies the files. This program adds a list, PREFIX/share/weft/installed.txt, of all files and
+folders that an installation has made. `uninstall` removes these files, the bytecode that Python has
+compiled from them, and those of these folders that are empty then. The list is in the installed
+folder, so that a new clone of the sources can uninstall, too.
 """
 
 import json
@@ -27,11 +27,11 @@ PATH_OF_ROOT = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Refused(Exception):
-    """A reason in one line, for a person."""
+    """The reason for a failure, in one line."""
 
 
 def destdir():
-    return os.environ.get("DESTDIR", "")  # empty or absolute: main() sees to it
+    return os.environ.get("DESTDIR", "")  # empty, or absolute after main()
 
 
 def staged(path):
@@ -40,7 +40,7 @@ def staged(path):
 
 
 def introspect(build):
-    """Returns what Meson knows of a build folder: its options, and where each file will go."""
+    """Returns the options of a build folder, and the paths of the files that it installs."""
     done = subprocess.run(["meson", "introspect", "--buildoptions", "--installed", build],
                           capture_output=True, text=True)
     if done.returncode:
@@ -51,7 +51,7 @@ def introspect(build):
 
 
 def check_writable(paths, word):
-    """Refuses before anything is changed, so that no half of weft is installed or left."""
+    """Fails before anything is changed, so that weft is never installed or removed by half."""
     folders = {staged(path).parent for path in paths}
     for folder in sorted(folders):
         while not folder.exists():
@@ -63,7 +63,8 @@ def check_writable(paths, word):
 
 
 def loader_refresh():
-    """Rebuilds the loader's list of libraries. Only root may; a user's own prefix is not in it."""
+    """Rebuilds the loader's list of libraries. Only root can, and needs to: the list has no libraries
+    of a user's own folder."""
     program = shutil.which("ldconfig", path=PATH_OF_ROOT)
     if program and os.geteuid() == 0:
         done = subprocess.run([program], capture_output=True, text=True)
@@ -73,10 +74,10 @@ def loader_refresh():
 
 
 def python_folder(prefix):
-    """Returns the folder below the prefix in which this Python looks for packages, or None.
+    """Returns the folder below the prefix in which this Python searches for packages, or None.
 
-    Debian's Python looks in /usr/local/lib/python3.11/dist-packages and in
-    /usr/lib/python3/dist-packages. Meson 1.0 would take the second name below every prefix."""
+    Debian's Python searches /usr/local/lib/python3.11/dist-packages and
+    /usr/lib/python3/dist-packages. Meson 1.0 would use the second path below every prefix."""
     for folder in [*site.getsitepackages(), site.getusersitepackages()]:
         try:
             below = pathlib.Path(folder).relative_to(prefix)
@@ -110,7 +111,7 @@ def log_read(log):
 
 
 def settings(options, files):
-    """Returns the variables that a user must set because nothing looks below this prefix."""
+    """Yields the variables that users must set because this prefix is not searched by default."""
     commands = pathlib.Path(options["prefix"], options["bindir"])
     library = pathlib.Path(options["prefix"], options["libdir"])
     package = next((path.parent.parent for path in files if path.name == "__init__.py"), None)
@@ -133,22 +134,24 @@ def install(build):
     record = pathlib.Path(options["prefix"], LIST)
     check_writable([*files, record], "install")
     log = pathlib.Path(build, "meson-logs", "install-log.txt")
-    log.unlink(missing_ok=True)  # of an earlier installation, perhaps elsewhere
+    log.unlink(missing_ok=True)  # it is of an earlier installation, perhaps into another folder
     done = subprocess.run(["meson", "install", "-C", build, "--no-rebuild"], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    list_add(staged(record), log_read(log))  # also what a failed installation has copied
+    list_add(staged(record), log_read(log))  # also after a failure, for `uninstall`
     if done.returncode:
         sys.stderr.write(done.stdout)
         raise Refused("the installation failed; 'make uninstall' removes what has been copied")
-    print(f"weft: installed into {staged(options['prefix'])}; 'make uninstall' removes it")
+    where = f" DESTDIR={destdir()}" if destdir() else ""
+    print(f"weft: installed into {staged(options['prefix'])}; 'make uninstall{where}' removes it")
     needed = [] if destdir() else [*settings(options, files)]
     if needed:
-        print("weft: nothing looks there by itself, so: export " + " ".join(needed))
+        print("weft: this folder is not searched by default; before you use weft: export "
+              + " ".join(needed))
 
 
 def remove_file(path):
     path.unlink(missing_ok=True)
-    if path.suffix == ".py":  # root's Python keeps what it compiles when it imports the package
+    if path.suffix == ".py":  # root's Python has stored bytecode when it imported the package
         cache = path.parent / "__pycache__"
         for compiled in cache.glob(f"{path.stem}.*.pyc"):
             compiled.unlink()
