@@ -1,4 +1,4 @@
-"""The examples run, and say what their readers are promised."""
+"""The examples run and print what they promise."""
 
 import os
 import pathlib
@@ -39,7 +39,7 @@ class Examples(unittest.TestCase):
             server.kill()
             server.wait()
 
-    def test_request_reply_knows_two_words(self):
+    def test_request_reply_refuses_unknown_arguments(self):
         done = subprocess.run([FOLDER / "request_reply", "nonsense"], capture_output=True, text=True,
                               timeout=60, env=self.env)
         self.assertEqual((done.returncode, done.stdout, done.stderr),
@@ -102,7 +102,7 @@ class Examples(unittest.TestCase):
                            if word.strip(",").isdigit())
             self.assertLess(lazy, eager)
 
-    def test_sst_examples_know_their_words(self):
+    def test_sst_examples_refuse_wrong_arguments(self):
         for name, words in (("sst_counting", ["0"]), ("sst_election", ["1", "2"]),
                             ("sst_barrier", ["65"]), ("sst_multicast", ["4", "0"]),
                             ("sst_routing", ["1"])):
@@ -111,10 +111,10 @@ class Examples(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertTrue(done.stderr.startswith(f"usage: {name} ["), done.stderr)
 
-    def test_each_is_short_and_tells_how_to_run_it(self):
+    def test_each_example_is_short_and_explains_how_to_run_it(self):
         sources = sorted(SOURCES.glob("*.c"))
         services = [path for path in sources if "weft/service.h" in path.read_text()]
-        for path in services:  # tests/counter.c runs it
+        for path in services:  # tests/counter.c runs these
             self.assertLess(len(path.read_text().splitlines()), 100, path)
         self.assertEqual([path.stem for path in sources if path not in services],
                          sorted(name[5:] for name in dir(self) if name.startswith("test_")

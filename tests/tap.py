@@ -1,7 +1,6 @@
-"""tap: runs the unittest cases of a file and reports them in TAP, so that Meson
-counts each one; words on the command line choose those whose names hold one of
-them. `weft(...)` runs the program under test, whose path is in the environment
-variable WEFT."""
+"""tap: runs the unittest cases of a file and reports them in TAP, so that Meson counts each case.
+Arguments on the command line select the cases whose names contain one of them. `weft(...)` runs the
+program under test, whose path is in the environment variable WEFT."""
 
 import json
 import os
@@ -11,7 +10,7 @@ import unittest
 
 
 class Outcome:
-    """What one run of weft left behind."""
+    """The result of one run of weft."""
 
     def __init__(self, done):
         self.code = done.returncode
@@ -24,7 +23,7 @@ class Outcome:
 
 
 def weft(*words, stdin=None, env=None, cwd=None, timeout=300, program="WEFT"):
-    """Runs weft, or the program of that variable, with these words; never raises on a bad exit."""
+    """Runs weft, or the program in the variable `program`, with these arguments. Does not raise if it fails."""
     return Outcome(
         subprocess.run(
             [os.environ[program], *map(str, words)],
@@ -42,7 +41,7 @@ class TapResult(unittest.TestResult):
     def __init__(self):
         super().__init__()
         self.number = 0
-        self.broken = set()  # tests with a failed subtest; they end in no other verdict
+        self.broken = set()  # tests with a failed subtest, for which unittest reports no other verdict
 
     def line(self, verdict, test, extra=""):
         self.number += 1

@@ -1,10 +1,10 @@
-"""hiccups: runs a command while random processes below it stop for a moment, as on a machine whose
-host has no time for them. A test that takes slowness for a fault fails then, and not one day.
+"""hiccups: runs a command and stops random processes below it for a moment, as on an overloaded
+machine. A test that mistakes slowness for a fault fails here, and not some day by chance.
 
     tools/hiccups.py [--seed S] [--rate PER_SECOND] [--longest SECONDS] COMMAND [WORD...]
 
-Prints the seed and how many there were; ends as the command does. A process that was stopped already
-is left alone: whoever did that wants it so."""
+Prints the seed and the number of stops; its exit code is that of the command. A process that is
+already stopped is left alone, because a test has stopped it."""
 
 import argparse
 import ctypes
@@ -21,14 +21,14 @@ SHORTEST = 0.02  # seconds
 
 
 def descendants(root):
-    """Those of a process that run or sleep."""
+    """Returns the processes below root that run or sleep."""
     children, running = {}, set()
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
                 state, parent = file.read().rsplit(")", 1)[1].split()[:2]
         except OSError:
-            continue  # it went meanwhile
+            continue  # the process has ended
         children.setdefault(int(parent), []).append(int(entry))
         if state in "RSD":
             running.add(int(entry))
@@ -49,7 +49,8 @@ def send(pid, number):
 
 
 def buried(pid):
-    """The exit code of that child once it has ended; orphans fall to us, since we are their reaper."""
+    """Reaps ended processes, also orphans, whose reaper we are. Returns the exit code of the child
+    `pid` once it has ended."""
     code = None
     while True:
         try:
@@ -63,7 +64,7 @@ def buried(pid):
 
 
 def hiccups(command, rng, rate, longest):
-    """Its exit code, and how many there were."""
+    """Runs the command. Returns its exit code and the number of stops."""
     child = subprocess.Popen(command).pid
     stopped, count = [], 0  # a heap of (until, pid)
     following = time.monotonic() + rng.expovariate(rate)
@@ -93,7 +94,7 @@ def main():
     parser.add_argument("command", nargs=argparse.REMAINDER)
     words = parser.parse_args()
     if not words.command or words.rate <= 0 or words.longest < SHORTEST:
-        parser.error(f"a command, a rate, and at least {SHORTEST} s")
+        parser.error(f"give a command, a rate above 0, and a longest stop of at least {SHORTEST} s")
     print(f"hiccups: seed {words.seed}", flush=True)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     code, count = hiccups(words.command, random.Random(words.seed), words.rate, words.longest)

@@ -1,6 +1,6 @@
-"""lint: what clang-format and the compilers do not check.
+"""lint: checks the rules that clang-format and the compilers do not check.
 
-- the layers of tools/layers.txt: an include goes down, never up or out;
+- the layers of tools/layers.txt: a file includes its own layer and those below it, no others;
 - a source includes its own header first;
 - no two headers define the same struct, union or enum tag;
 - no file over 800 lines, no function over 70, no line over 100 columns;
@@ -34,7 +34,7 @@ def layers_read(path):
 
 
 def rule_of(folder, table):
-    """The line of the table that holds for a folder: its own, or that of a folder around it."""
+    """Returns the line of the table that applies to a folder: its own, or that of a folder above."""
     while str(folder) not in table and folder.parts:
         folder = folder.parent
     return str(folder) if folder.parts else None
@@ -57,11 +57,11 @@ def layer_findings(path, folder, lines, table):
         if "/" not in name or ".." in name:
             yield number, f'include "{name}" does not name its layer'
         elif not rule_of(target, table):
-            yield number, f'include "{name}" is of no layer in tools/layers.txt'
+            yield number, f'include "{name}" belongs to no layer of tools/layers.txt'
         elif not any(is_within(target, allowed) for allowed in {rule, *table[rule]}):
             yield number, f"{rule} may not include {target}"
         elif name.endswith("_impl.h") and pathlib.PurePath(name).parent != folder:
-            yield number, f'"{name}" does not leave its folder'
+            yield number, f'"{name}" is included outside of its folder'
     own = str(folder / f"{path.stem}.h")
     if path.suffix == ".c" and path.with_suffix(".h").exists() and first and first[1] != own:
         yield first[0], f'includes "{first[1]}" before its own header "{own}"'
@@ -69,23 +69,24 @@ def layer_findings(path, folder, lines, table):
 
 def size_findings(lines):
     if len(lines) > FILE_LINES_MAX:
-        yield FILE_LINES_MAX + 1, f"{len(lines)} lines; a file stops at {FILE_LINES_MAX}"
+        yield FILE_LINES_MAX + 1, f"{len(lines)} lines; a file has at most {FILE_LINES_MAX}"
     opened = None
     for number, line in enumerate(lines, 1):
         if len(line) > COLUMNS_MAX:
-            yield number, f"{len(line)} columns; a line stops at {COLUMNS_MAX}"
+            yield number, f"{len(line)} columns; a line has at most {COLUMNS_MAX}"
         if "\t" in line or line != line.rstrip():
             yield number, "a tab, or a blank at the end of the line"
         if line == "{":
             opened = number
         elif line == "}" and opened:
             if number - opened - 1 > FUNCTION_LINES_MAX:
-                yield opened, f"a function of {number - opened - 1} lines; it stops at {FUNCTION_LINES_MAX}"
+                length = number - opened - 1
+                yield opened, f"a function of {length} lines; it has at most {FUNCTION_LINES_MAX}"
             opened = None
 
 
 def tag_findings(root, headers):
-    """Two headers with one tag cannot be included together, and a reader cannot tell which is meant."""
+    """Two headers that define the same tag cannot be included together, and confuse readers."""
     first = {}
     for path in headers:
         for number, line in enumerate((root / path).read_text().splitlines(), 1):

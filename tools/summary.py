@@ -1,5 +1,5 @@
-"""summary: counts the cases of a Meson test log, says why those failed that did, and closes with one
-line, `N passed, N failed`. Fails if a case failed or if none ran."""
+"""summary: counts the cases of a Meson test log, prints why cases failed, and ends with the line
+`N passed, N failed`. Fails if a case failed or if none ran."""
 
 import re
 import sys
@@ -9,7 +9,7 @@ REASON_LINES = 40
 
 
 def reason(printed, name):
-    """The comments around a case's verdict: Python's stand before it, cmocka's behind it."""
+    """Returns the comments around a case's verdict: tests in Python print them before it, cmocka after it."""
     lines = printed.splitlines()
     verdict = next((i for i, line in enumerate(lines) if line.startswith(f"not ok {name}")), None)
     if verdict is None:
@@ -22,7 +22,7 @@ def reason(printed, name):
     return (lines[first:verdict] + lines[verdict + 1 : last + 1])[-REASON_LINES:]
 
 
-# Meson copies what a failed test printed, also what XML does not allow: a console's escapes.
+# Meson copies the output of a failed test, including characters that XML does not allow, like escapes.
 with open(sys.argv[1], encoding="utf-8", errors="replace") as log:
     text = re.sub("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]", "?", log.read())
 

@@ -1,12 +1,11 @@
-"""symbols: the core libraries are pure, and their undefined symbols prove it.
+"""symbols: checks by their undefined symbols that the core libraries are pure.
 
     tools/symbols.py [--only MODULE,...] LIBRARY.a ...
 
-Of the library behind --only just those modules are looked at, named by their
-paths within the layer: the parts of a layer that only work on memory, where the
-rest talks to the world. Every symbol that they use and none of them defines must be on the
-list below: memory, strings, formatting into memory, arithmetic. A clock, a
-file, a socket, a thread or the system's randomness is not, and fails.
+Of the library after --only, just these modules are checked: the files of a layer that only work on
+memory. They are named by their paths within the layer. A symbol that the libraries use but do not
+define must be on the list below: memory, strings, formatting into memory, arithmetic. Clocks, files,
+sockets, threads and the system's randomness are not on the list, so using them fails.
 """
 
 import re
@@ -16,11 +15,11 @@ import sys
 ALLOWED = re.compile(
     r"""^(
     malloc | calloc | realloc | reallocarray | free | aligned_alloc
-  | madvise      # a wish about memory we have
+  | madvise      # advice about our own memory
   | mem(cpy|move|set|cmp|chr|rchr|mem) | bcmp
   | str(len|nlen|cmp|ncmp|casecmp|ncasecmp|chr|rchr|str|spn|cspn|pbrk|dup|ndup|cpy|ncpy|cat)
   | strto(d|l|ul|ll|ull)
-  | strerrordesc_np    # one of a table of constants
+  | strerrordesc_np    # returns one of a table of constants
   | qsort(_r)? | bsearch | abs | labs
   | v?(sn|as)printf
   | abort
@@ -29,12 +28,12 @@ ALLOWED = re.compile(
   | __(memcpy|memmove|memset|strcpy|strcat|strncpy|vsnprintf|snprintf|sprintf)_chk
   | __isoc23_strto(l|ul|ll|ull) | __isnan | __finite
   | __popcountdi2 | __(u?divti3|u?modti3|multi3|(un)?ord[sd]f2) | __float\w+ | __fix\w+ | __udivti3 | __umodti3
-  | __aarch64_(cas|swp|ldadd|ldclr|ldeor|ldset)\d+_\w+    # atomic steps that gcc calls by name there
+  | __aarch64_(cas|swp|ldadd|ldclr|ldeor|ldset)\d+_\w+    # atomic operations that are functions there
   | _GLOBAL_OFFSET_TABLE_
-  | XML_\w+      # expat parses memory we hand it
-  | METIS_\w+    # a partition of arrays we hand it
-  | SHA1_(Init|Update|Final)    # a hash of memory we hand it
-  | crypto_generichash\w* | sodium_(init|memcmp|memzero)    # a hash of memory we hand it
+  | XML_\w+      # expat parses memory
+  | METIS_\w+    # partitions a graph in memory
+  | SHA1_(Init|Update|Final)    # hashes memory
+  | crypto_generichash\w* | sodium_(init|memcmp|memzero)    # hashes memory
   | __(asan|ubsan|sanitizer|gcov)\w* | _?_?llvm_\w+
     )$""",
     re.VERBOSE,
@@ -42,7 +41,7 @@ ALLOWED = re.compile(
 
 
 def symbols(library, modules, flag):
-    """Of those modules of the library; of all where none is named."""
+    """Yields the symbols of these modules of the library, or of all modules if none is named."""
     listing = subprocess.run(["nm", flag, library], capture_output=True, text=True, check=True)
     missing, wanted = set(modules), not modules
     for line in listing.stdout.splitlines():

@@ -3,10 +3,10 @@ build folder in it, and reports their results as one TAP stream.
 
     tools/verbs/run.py BUILD
 
-The machine's console is the only way out of it. Its lines for us begin with
-"@ " (tools/verbs/init writes them); a program's results stand between "begin
-NAME" and "end NAME STATUS", and "closed" says that the machine came to its end.
-Whatever is missing from that is a failure. Where there can be no machine the
+The machine's console is its only output. Lines for this program begin with
+"@ " (tools/verbs/init writes them). The results of a program are between "begin
+NAME" and "end NAME STATUS", and "closed" means that init has finished.
+If any of these is missing, that is a failure. If no machine can be started, the
 stream is one skip, with the reason."""
 
 import os
@@ -20,29 +20,29 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-MACHINE_SECONDS = 2000  # for a machine that hangs; a run takes a tenth of it
-ADDRESS = "10.9.9.1"  # of the device: tools/verbs/init
+MACHINE_SECONDS = 2000  # limit for a machine that hangs; a run takes a tenth of it
+ADDRESS = "10.9.9.1"  # of the device, as in tools/verbs/init
 
 MACHINES = {
     "aarch64": (
-        # Without pointer authentication emulation is faster; no network card,
-        # since that would want a boot ROM.
+        # Emulation is faster without pointer authentication. No network card,
+        # since that would need a boot ROM.
         ["qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth=off"],
         "ttyAMA0",
     ),
     "x86_64": (["qemu-system-x86_64", "-M", "q35", "-cpu", "max", "-vga", "none"], "ttyS0"),
 }
 
-# The device holds 32767 completions, libfabric reckons them per possible peer.
+# The device has room for 32767 completions, which libfabric divides by the number of possible peers.
 ENVIRONMENT = {
     "CMOCKA_MESSAGE_OUTPUT": "TAP",
     "FI_UNIVERSE_SIZE": "32",
     "WEFT_TEST_PROVIDER": "verbs",
     "WEFT_TEST_ADDRESS": ADDRESS,
-    "WEFT_TEST_COUNT": "1000",  # of which each takes milliseconds here
+    "WEFT_TEST_COUNT": "1000",  # messages, each of which takes milliseconds here
 }
 
-# Name, seconds it may take if it has a fraction of a processor, where it is in the build folder, and its words.
+# Name, time limit in seconds (for a fraction of a processor), path in the build folder, arguments.
 PROGRAMS = [
     ("libfabric", 120, "tests/verbs_libfabric", ""),
     ("fabric", 400, "tests/fabric_test", ""),
@@ -53,7 +53,7 @@ PROGRAMS = [
 
 
 class Report:
-    """The one stream of results: numbered anew, with a plan at its end."""
+    """The stream of all results, numbered from 1, with the plan at its end."""
 
     def __init__(self):
         self.count = 0
@@ -76,8 +76,8 @@ class Console:
 
     def __init__(self, report):
         self.report = report
-        self.name = None  # of the program that runs now
-        self.seen = []  # the programs that ended
+        self.name = None  # of the current program
+        self.seen = []  # the programs that have ended
         self.closed = False
         self.planned = self.reported = self.failed = 0
 
@@ -99,7 +99,7 @@ class Console:
             self.failed += not good
             mark = " # SKIP" if match[2] else ""
             self.report.result(good, f"{self.name}: {match[3]}{mark}")
-        elif not re.fullmatch(r"(# )?(not )?ok - (tests|ripc)", text):  # cmocka's word on the group
+        elif not re.fullmatch(r"(# )?(not )?ok - (tests|ripc)", text):  # cmocka's line about the group
             self.report.note(f"{self.name}: {text.removeprefix('# ')}")
 
     def end(self, status):
@@ -117,15 +117,15 @@ def skip(reason):
 
 
 def libraries(program):
-    """The shared libraries a program loads at its start. libfabric, which weft loads
-    later, is among those of the first program, which links it."""
+    """Returns the shared libraries that a program loads at its start. weft loads libfabric
+    later; it is in the image because the first program links it."""
     listing = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     return re.findall(r"^\t(?:\S+ => )?(/\S+)", listing, re.M)
 
 
 def root_write(folder, work, build):
-    """Adds a second layer to the root: the programs, what they load, and the
-    list that init follows. The kernel unpacks one archive after the other."""
+    """Adds a second archive to the root: the programs, their libraries, and the
+    list of programs for init. The kernel unpacks one archive after the other."""
     layer = work / "layer"
     files = {}
     lines = []
@@ -155,7 +155,7 @@ def root_write(folder, work, build):
 
 
 def machine_run(folder, work, console):
-    """Boots, follows the console until the machine is off, keeps what it said."""
+    """Boots the machine and reads its console until it is off. Returns the lines of the console."""
     command, terminal = MACHINES[platform.machine()]
     command = [
         *("timeout", "--signal=KILL", str(MACHINE_SECONDS)),
@@ -179,7 +179,7 @@ def machine_run(folder, work, console):
                 if text.startswith("@ "):
                     console.line(text[2:])
         finally:
-            machine.terminate()  # timeout hands it on
+            machine.terminate()  # timeout passes the signal on
     return kept
 
 
@@ -187,7 +187,7 @@ def main():
     build = Path(sys.argv[1]).resolve()
     folder = build / "verbs"
     if platform.machine() not in MACHINES:
-        skip(f"no virtual machine is described for {platform.machine()}")
+        skip(f"no virtual machine is configured for {platform.machine()}")
     image = subprocess.run([HERE / "image", folder], stderr=subprocess.PIPE, text=True)
     if image.returncode == 77:
         skip(image.stderr.splitlines()[-1])
@@ -195,7 +195,7 @@ def main():
     if image.returncode != 0:
         for line in image.stderr.splitlines():
             report.note(line)
-        report.result(False, "the machine's image is made")
+        report.result(False, "the image of the machine can be made")
         report.close()
         return 1
 
@@ -205,11 +205,11 @@ def main():
         root_write(folder, Path(work), build)
         kept = machine_run(folder, Path(work), console)
     if console.name is not None:
-        report.result(False, f"{console.name}: the machine ended before it did")
+        report.result(False, f"{console.name}: the machine ended before the program")
     for name, *_ in PROGRAMS:
         if name not in console.seen and name != console.name:
-            report.result(False, f"{name}: it never ran")
-    report.result(console.closed, "the machine came to its end")
+            report.result(False, f"{name}: the program never ran")
+    report.result(console.closed, "the machine shuts down after the last program")
     report.note(f"the machine ran for {time.monotonic() - begun:.1f} s")
     if report.failed:
         for line in kept[-60:]:
@@ -219,6 +219,6 @@ def main():
 
 
 if __name__ == "__main__":
-    # Ended from outside, the machine must not be left running.
+    # When this program is terminated, the machine must not keep running.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     sys.exit(main())
