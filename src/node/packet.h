@@ -4,7 +4,7 @@
  * On the wire a packet is a header of 40 bytes and at most 8,900 of payload; numbers are most
  * significant byte first (docs/protocol.md):
  *
- *    0  version (1)           1  kind: packet_kind, and PACKET_FLAGS
+ *    0  version (1)           1  kind: packet_kind, and the priority
  *    2  service (2)           4  hops left                5  hops taken
  *    6  payload bytes (2)     8  source server (4)
  *   12  destination: a key of 20 bytes, or a server (4) and zeroes, or zeroes (a neighbour)

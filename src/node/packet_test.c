@@ -132,8 +132,7 @@ static void a_frame_is_split_by_its_headers(void **state)
     uint32_t size = PACKET_HEADER_SIZE + 0x102;
     assert_int_equal(packet_extent(bytes, size + 1), size);
     assert_int_equal(packet_extent(bytes, size), size);
-    assert_int_equal(packet_extent(bytes, size - 1), size - 1); /* the header claims more than
-                                                                 * there is */
+    assert_int_equal(packet_extent(bytes, size - 1), size - 1); /* the header claims more */
     assert_int_equal(packet_extent(bytes, PACKET_HEADER_SIZE), PACKET_HEADER_SIZE);
     for (uint32_t left = 0; left < PACKET_HEADER_SIZE; left++)
         assert_int_equal(packet_extent(bytes + sizeof bytes - left, left), left);

@@ -403,8 +403,7 @@ static void hellos_send(struct bootstrap *bootstrap, bootstrap_send *send, void 
         bootstrap_hello_write(
             &(struct bootstrap_hello){bootstrap->config.serial, port, bootstrap->rows_digest},
             bytes);
-        bootstrap->sent += send(context, port, bytes, sizeof bytes); /* a lost one does not matter:
-                                                                      * the next follows */
+        bootstrap->sent += send(context, port, bytes, sizeof bytes); /* the next one follows soon */
     }
 }
 

@@ -465,8 +465,7 @@ static void places_are_kept(void **state)
     }
     assert_int_equal(places, 2);
     assert_true(twice == 1 && beyond == 1);
-    assert_int_equal(placement_find(&placement, 0), 5); /* the lower serial number keeps the
-                                                         * place */
+    assert_int_equal(placement_find(&placement, 0), 5); /* the lower serial number keeps it */
     placement_fini(&placement);
     room_close(&room);
 }

@@ -1,11 +1,11 @@
 /* dispatch: decides what happens to a packet.
  *
- *   for here      to a neighbour, to this server, or to a key whose root we are: delivered to its
- *   service passing       the service may intercept it; otherwise it waits in the service's
- *                 queue for one of the ports on the shortest paths
+ *   for here      to the neighbour that receives it, to this server, or to a key whose root we are:
+ *                 delivered to its service
+ *   passing       the service may intercept it; otherwise it waits in the service's queue for one
+ *                 of the ports on the shortest paths
  *   in limbo      to a key whose root is not yet reachable over links that are up, or is this
- *   server
- *                 before it has settled: it waits until the root is decided
+ *                 server before it has settled: it waits until the root is decided
  *   in the loop   from a service here to a service here: delivered in the next turn, so that
  *                 no service calls itself
  *   dropped       counted by reason */

@@ -7,7 +7,7 @@
  *   any     silence, no carrier, new incarnation or session of the neighbour--> DOWN
  *
  * A hello names the incarnation and session of its sender and those that the sender received, so
- * both ends know that they mean the same meeting; each time a link goes down its session grows. A
+ * both ends know that they mean the same session; each time a link goes down its session grows. A
  * lost link is put into our row at once, a new link a moment later, so that links that come up
  * together are announced together. */
 
@@ -157,7 +157,7 @@ static void seen_send(struct node *node, node_id server)
         &(struct link_seen){report.incarnation, report.version, own.incarnation, own.version},
         packet_payload(packet));
     packet_seal(packet);
-    (void)dispatch_sent(node, packet); /* the same */
+    (void)dispatch_sent(node, packet); /* if it is dropped, the other end asks again */
 }
 
 /* ---- a port goes down ---- */
@@ -171,7 +171,7 @@ static void port_down(struct node *node, unsigned port, enum port_state state)
     at->peer = (struct hello_end){0};
     flood_unlink(&node->flood, port);
     frames_recall(node, port);
-    queue_recall(node, port, 0); /* messages of a meeting that is over */
+    queue_recall(node, port, 0); /* messages of a session that is over */
     link_state_near(&node->state, port, false);
     if (node->state.announced)
         node->put_at = node->env->now;
@@ -212,8 +212,8 @@ static void hello_take(struct node *node, unsigned port, const struct link_hello
     bool known = end_equal(&at->peer, &hello->self);
     if (!known && at->peer.incarnation && !end_is_new(&at->peer, &hello->self))
         return;
-    /* A new session of the neighbour also ends our session if its rows were already exchanged. If
-     * it was not yet, ours stays: otherwise each end would answer the other's new session with
+    /* A new session of the neighbour also ends ours if the two ends had begun to exchange rows.
+     * Otherwise ours stays: if it grew as well, each end would answer the other's new session with
      * another new one, forever. */
     if (!known && at->peer.incarnation && is_linked(node, port))
         port_down(node, port, PORT_DOWN);

@@ -94,8 +94,7 @@ static enum err service_add(struct node *node, const struct weft_service *servic
     struct weft_self *self = arena_take(&node->arena, sizeof *self);
     void *memory = arena_take(&node->arena, service->size ? service->size : 1);
     bool own = service->queue == WEFT_QUEUE_OWN;
-    struct queue *queue = service_queue(node, service); /* packets that pass through wait there
-                                                         * in any case */
+    struct queue *queue = service_queue(node, service); /* forwarded packets wait there */
     if (!self || !memory || !queue)
         return why_memory(why);
     *self = (struct weft_self){.node = node, .service = service, .memory = memory};

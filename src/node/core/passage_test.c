@@ -370,8 +370,7 @@ static void services_are_notified_of_lost_and_returning_servers(void **state)
     world_run(world, 1500 * MSEC);
     for (node_id id = 0; id < 27; id++) {
         assert_int_equal(seen.downs[id], id == 13 ? 26 : 0);
-        assert_int_equal(seen.ups[id], id == 13 ? 26 : 1); /* and the service of 13 is notified
-                                                            * of all */
+        assert_int_equal(seen.ups[id], id == 13 ? 26 : 1); /* the service of 13 learns of all */
     }
     world_close(world);
 }

@@ -344,8 +344,7 @@ bool link_state_settle(struct link_state *state)
     if (!state->stale)
         return false;
     state->stale = false;
-    state->seen_changed = true; /* the set of reachable servers changed: check again which have
-                                 * seen our row */
+    state->seen_changed = true; /* other servers are reachable: check again */
     state->recomputations++;
     routes_find(&state->routes, state->near, state->up, state->coming_count == 0);
     return true;

@@ -245,8 +245,7 @@ static void a_seen_version_never_falls_and_foreign_ones_are_ignored(void **state
     link_state_seen(links, 1, &(struct link_seen){own.incarnation, own.version - 1, 1, 1});
     assert_true(seen_of(links, 1) == own.version);
     link_state_seen(links, 1, &(struct link_seen){own.incarnation, own.version, 1, 9});
-    assert_true(links->needs[1] == 1); /* a repeated "seen": what the server knew the first time
-                                        * suffices */
+    assert_true(links->needs[1] == 1); /* a repeated "seen": the first one counts */
     struct link_seen self = {own.incarnation, own.version, own.incarnation, own.version};
     link_state_seen(links, 0, &self);
     assert_true(seen_of(links, 0) == 0);
@@ -440,8 +439,7 @@ static void messages_with_unexpected_numbers_change_nothing(void **state)
     batch_take(&stage, 4, false, &(struct link_report){4, 1, 3, 3, 3});
     assert_true(link_state_report(&stage.state, 4, &known));
     assert_true(known.version == 1);
-    assert_true(flood_next(&stage.flood, 0, 0, &rows, reports)); /* the duplicates are
-                                                                  * acknowledged, too */
+    assert_true(flood_next(&stage.flood, 0, 0, &rows, reports)); /* duplicates are acknowledged */
     assert_int_equal(rows.acknowledged, 5);
     batch_take(&stage, 6, false, &(struct link_report){0x40000000, 1, 1, 3, 3});
     batch_take(&stage, 7, false, &(struct link_report){9, 1, 1, 3, 3});
