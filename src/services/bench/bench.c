@@ -6,27 +6,27 @@
 #include "base/check.h"
 
 #define NSEC_IN_1000_S UINT64_C(1000000000000)
-#define WAKE_NSEC      INT64_C(5000000)   /* links that came back are polled again so soon */
-#define BURST          256                /* packets that one timer sends */
-#define LATE_NSEC      INT64_C(100000000) /* what is due since longer is not made up for */
-#define DRAWS          64                 /* tries to find a server that can be reached */
-#define STORED         BENCH_SIZE_MIN     /* of each payload */
+#define WAKE_NSEC      INT64_C(5000000)   /* how soon links that came back are polled again */
+#define BURST          256                /* packets per timer */
+#define LATE_NSEC      INT64_C(100000000) /* packets due for longer than this are skipped */
+#define DRAWS          64                 /* attempts to draw a reachable server */
+#define STORED         BENCH_SIZE_MIN     /* bytes of each payload in memory */
 
-/* When the next packet is due: moments that follow each other at rate_milli in 1,000 s exactly. */
+/* The moment of the next packet. Moments follow each other at exactly rate_milli per 1,000 s. */
 struct pace {
     uint64_t rate_milli;
-    uint64_t step, rest; /* nanoseconds between two, and what is left over */
-    uint64_t carry;      /* of rests, below rate_milli */
+    uint64_t step, rest; /* nanoseconds between two, and the remainder of the division */
+    uint64_t carry;      /* accumulated remainders, below rate_milli */
     int64_t at;
 };
 
 struct bench {
-    struct bench_request request; /* of what runs */
+    struct bench_request request; /* of the active run */
     enum bench_mode mode;
     uint64_t client;
-    uint64_t run; /* number of the last; timers of an earlier one do nothing */
+    uint64_t run; /* number of the last run; timers of an earlier one do nothing */
     int64_t started, ends;
-    uint32_t loaded; /* BENCH_SATURATE: the ports */
+    uint32_t loaded; /* BENCH_SATURATE: the loaded ports */
     struct pace pace;
     struct bench_count sent, received;
     uint64_t received_hops, refused, strange;
@@ -41,7 +41,7 @@ static void count_add(struct bench_count *count, uint32_t bytes)
     count->bytes += bytes;
 }
 
-/* Below `bound`, which is small enough that the bias is none to speak of. */
+/* A random number below `bound`, which is so small that the bias does not matter. */
 static uint64_t draw_below(struct weft_self *self, uint64_t bound)
 {
     return (weft_random(self) >> 32) * (bound & UINT32_MAX) >> 32;
@@ -77,7 +77,7 @@ static struct weft_packet *packet_make(struct weft_self *self, uint32_t size)
     return packet;
 }
 
-/* Any other server that can be reached; WEFT_NOBODY: none was found. */
+/* A random other server that is reachable; WEFT_NOBODY: none was found. */
 static weft_server server_draw(struct weft_self *self)
 {
     uint32_t others = weft_server_count(self) - 1;
@@ -116,7 +116,8 @@ static int send_one(struct weft_self *self, const struct bench *bench)
     return weft_send_key(self, packet, &key);
 }
 
-/* Whoever cannot keep up, or was stopped for a while, refuses what it could not send. */
+/* A server that cannot keep up, or was stopped for a while, counts the packets it missed as
+ * refused. */
 static uint64_t pace_skip(struct pace *pace, int64_t until)
 {
     uint64_t step = pace->step ? pace->step : 1;
@@ -140,14 +141,14 @@ static void send_due(struct weft_self *self, struct bench *bench)
         if (error == -ENOBUFS)
             break;
     }
-    /* There is no room: the time is better spent on making some. */
+    /* There is no room: skip the overdue packets instead of trying each. */
     if (error == -ENOBUFS)
         bench->refused += pace_skip(&bench->pace, now);
 }
 
 /* ---- as much as the links take ---- */
 
-/* The first so many ports of those that are up now; if these are too few, others besides. */
+/* The first `links` of the ports that are up now; if these are too few, others in addition. */
 static uint32_t links_choose(struct weft_self *self, unsigned links)
 {
     uint32_t chosen = 0;
@@ -180,7 +181,7 @@ static struct weft_packet *bench_poll(struct weft_self *self, unsigned port, uin
     return packet;
 }
 
-/* ---- what arrives ---- */
+/* ---- arriving packets ---- */
 
 static void bench_deliver(struct weft_self *self, struct weft_packet *packet)
 {
@@ -192,7 +193,7 @@ static void bench_deliver(struct weft_self *self, struct weft_packet *packet)
     } else {
         count_add(&bench->received, size);
         bench->received_hops += weft_hops(packet);
-        if (port < BENCH_PORTS_MAX) /* else it is from here: a key that is ours */
+        if (port < BENCH_PORTS_MAX) /* otherwise it was sent here: a key of this server */
             count_add(&bench->ports[port].in, size);
     }
     weft_done(packet);
@@ -226,7 +227,7 @@ static void answer(struct weft_self *self, uint64_t client, uint32_t token, int 
     weft_answer(self, client, bytes, (uint32_t)bench_answer_write(&state, bytes));
 }
 
-/* What is due now, and a timer for what is next. */
+/* Sends what is due, and sets a timer for the next packet. */
 static void run_step(struct weft_self *self, struct bench *bench)
 {
     int64_t now = weft_now(self);
@@ -244,7 +245,7 @@ static void run_step(struct weft_self *self, struct bench *bench)
     }
     next = next < bench->ends ? next : bench->ends;
     int error = weft_timer(self, next > now ? next : now, bench->run);
-    assert(!error); /* the one that called us is free again */
+    assert(!error); /* the timer that called us is free again */
 }
 
 static void bench_timer(struct weft_self *self, uint64_t cookie)
@@ -264,7 +265,7 @@ static int run_start(struct weft_self *self, uint64_t client, const struct bench
     int64_t now = weft_now(self);
     bench->run++;
     if (weft_timer(self, now, bench->run) < 0)
-        return -EBUSY; /* timers of runs that were stopped are still to come */
+        return -EBUSY; /* timers of stopped runs are still set */
     bench->request = *request;
     bench->mode = request->mode;
     bench->client = client;
@@ -291,7 +292,7 @@ static void bench_request(struct weft_self *self, uint64_t client, const void *b
     answer(self, client, request.token, error);
 }
 
-/* A load that nobody measures any more. */
+/* The program that measures the load has disconnected. */
 static void bench_gone(struct weft_self *self, uint64_t client)
 {
     struct bench *bench = weft_memory(self);

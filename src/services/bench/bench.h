@@ -1,13 +1,13 @@
 #pragma once
-/* bench: loads the links and counts what arrives. See bench_wire.h for what it can be asked.
+/* bench: loads the links and counts the packets that arrive. bench_wire.h has its requests.
  *
- * BENCH_SATURATE keeps links busy by being polled: a packet is made when a link has room for it, so
- * that no link idles and nothing waits. The other modes send at a rate by the clock, through the
- * ordinary queue, and what that does not take is counted as refused. The n-th packet of a run is
- * sent at a moment that depends on n and the rate alone, to the nanosecond; a late timer sends what
- * it missed. Runs of different servers begin at a random part of the first interval.
+ * BENCH_SATURATE keeps links busy by polling: a packet is made when a link has room for it, so that
+ * no link is idle and no packet waits. The other modes send at a given rate, through the ordinary
+ * queue; packets that the queue does not accept are counted as refused. The n-th packet of a run is
+ * sent at a moment that depends only on n and the rate, to the nanosecond; a late timer sends all
+ * packets that are due. Runs of different servers begin at a random point of the first interval.
  *
- * Packets are hollow: of their payload a few bytes are in memory. */
+ * Packets are hollow: only a few bytes of their payload are in memory. */
 
 #include "services/bench/bench_wire.h"
 

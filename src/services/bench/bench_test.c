@@ -1,4 +1,4 @@
-/* Load in a small world of whole nodes. */
+/* Tests the load on a few whole nodes. */
 
 #include "services/bench/bench.h"
 
@@ -38,13 +38,13 @@ static void start_all(struct world *world, const struct bench_request *request)
     }
 }
 
-/* Bytes over a link in so long, headers too. */
+/* Bytes that a link carries in that time, with headers. */
 static uint64_t capacity(int64_t length)
 {
     return GIGA / 8 * (uint64_t)length / UINT64_C(1000000000);
 }
 
-/* Each of L links is full in both directions, whatever the packets' size, and no other is. */
+/* Each of L links is full in both directions, for every packet size, and no other link is. */
 static void links_are_saturated(void **state)
 {
     static const uint16_t sizes[] = {64, 1460, BENCH_SIZE_MAX};
@@ -82,7 +82,7 @@ static void links_are_saturated(void **state)
             assert_int_equal(busy, 2 + i);
         }
         world_forget(world);
-        world_run(world, 10 * MSEC); /* it ends by itself and says so, everywhere */
+        world_run(world, 10 * MSEC); /* it ends by itself and reports that, on all servers */
         assert_int_equal(world->answer_count, 9);
         struct bench_answer end = report(world, 0), later;
         assert_int_equal(end.mode, BENCH_IDLE);
@@ -119,8 +119,8 @@ static void a_link_that_comes_back_is_loaded_again(void **state)
     world_close(world);
 }
 
-/* As many as the rate says, to the packet, and all arrive. */
-static void the_rate_is_kept(void **state)
+/* Exactly as many packets as the rate demands are sent, and all arrive. */
+static void packets_are_sent_exactly_at_the_rate(void **state)
 {
     static const uint64_t rates[] = {1000 * 1000, 123456789, 33333333};
     static const enum bench_mode modes[] = {BENCH_SERVERS, BENCH_KEYS, BENCH_SERVERS};
@@ -153,8 +153,8 @@ static void the_rate_is_kept(void **state)
     }
 }
 
-/* Only to who can be reached. */
-static void who_is_gone_gets_nothing(void **state)
+/* Only reachable servers are chosen. */
+static void a_crashed_server_gets_no_packets(void **state)
 {
     struct world *world = world_open_settled("torus:2x2", services_all, 0);
     world_crash(world, 3);
@@ -175,7 +175,7 @@ static void who_is_gone_gets_nothing(void **state)
     world_close(world);
 }
 
-static void nonsense_is_refused(void **state)
+static void invalid_requests_are_refused(void **state)
 {
     struct world *world = world_open_settled("torus:2", services_all, GIGA);
     struct bench_request request = {
@@ -191,7 +191,7 @@ static void nonsense_is_refused(void **state)
     assert_int_equal(ask(world, 0, &request).error, 0);
     assert_int_equal(ask(world, 0, &request).error, EBUSY);
     struct bench_request stop = {.kind = BENCH_STOP, .token = 4};
-    for (unsigned i = 0; i < 100; i++) { /* its timers run out before its patience does */
+    for (unsigned i = 0; i < 100; i++) { /* the service runs out of timers first */
         assert_int_equal(ask(world, 0, &stop).error, 0);
         struct bench_answer again = ask(world, 0, &request);
         assert_true(again.error == 0 || again.error == EBUSY);
@@ -211,7 +211,7 @@ static void nonsense_is_refused(void **state)
 }
 
 /* A server that had no processor for five seconds does not send five seconds' packets at once. */
-static void what_is_long_overdue_is_refused(void **state)
+static void long_overdue_packets_are_refused(void **state)
 {
     struct world *world = world_open_settled("torus:2", services_all, 0);
     struct bench_request request = {
@@ -237,8 +237,8 @@ static void what_is_long_overdue_is_refused(void **state)
     world_close(world);
 }
 
-/* All that was to be sent is sent or refused, also where a full queue ends a burst. */
-static void what_finds_no_room_is_refused(void **state)
+/* Each packet that was due is sent or refused, also where a full queue ends a burst. */
+static void packets_without_room_are_refused(void **state)
 {
     struct world *world = world_open_settled("torus:2", services_all, GIGA / 1000);
     struct bench_request request = {
@@ -263,5 +263,6 @@ static void what_finds_no_room_is_refused(void **state)
 }
 
 TEST_MAIN(TEST(links_are_saturated), TEST(a_link_that_comes_back_is_loaded_again),
-          TEST(the_rate_is_kept), TEST(who_is_gone_gets_nothing), TEST(nonsense_is_refused),
-          TEST(what_is_long_overdue_is_refused), TEST(what_finds_no_room_is_refused))
+          TEST(packets_are_sent_exactly_at_the_rate), TEST(a_crashed_server_gets_no_packets),
+          TEST(invalid_requests_are_refused), TEST(long_overdue_packets_are_refused),
+          TEST(packets_without_room_are_refused))

@@ -75,7 +75,7 @@ static void impossible_requests_are_refused(void **state)
     assert_int_equal(bench_request_read(&one, bytes, size), -EPROTO);
 }
 
-/* All that is in it stands in its bytes. */
+/* Compares two answers by their bytes, which contain all fields. */
 static void same_answer(const struct bench_answer *one, const struct bench_answer *other)
 {
     uint8_t left[BENCH_ANSWER_MAX], right[BENCH_ANSWER_MAX];
@@ -132,7 +132,7 @@ static void impossible_answers_are_refused(void **state)
     answer.mode = (enum bench_mode)(BENCH_KEYS + 1);
     assert_int_equal(bench_answer_write(&answer, bytes), size);
     assert_int_equal(bench_answer_read(&one, bytes, size), -EPROTO);
-    /* More ports than there are, with all their numbers. */
+    /* More ports than the maximum, with all their numbers. */
     answer.mode = BENCH_KEYS;
     assert_int_equal(bench_answer_write(&answer, bytes), size);
     bytes[size - 1] = BENCH_PORTS_MAX + 1;

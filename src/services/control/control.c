@@ -11,7 +11,7 @@
 struct control {
     int64_t started;
     uint64_t answered, refused;
-    struct control_snapshot snapshot; /* too large for a stack; of the request being answered */
+    struct control_snapshot snapshot; /* of the current request; too large for a stack */
     uint8_t bytes[CONTROL_ANSWER_MAX];
 };
 
@@ -41,7 +41,7 @@ static void answer_snapshot(struct weft_self *self, struct control *control, str
 }
 
 struct stats_told {
-    struct writer *out; /* NULL: they are only counted */
+    struct writer *out; /* NULL: only count */
     uint32_t first, count;
     bool full;
 };
@@ -79,7 +79,7 @@ static void answer_where(struct weft_self *self, const struct control_request *r
     control_where_write(out, &where);
 }
 
-/* What cannot be answered: an errno; 0: go on. */
+/* Returns an errno if the request cannot be answered; 0: continue. */
 static uint8_t request_error(struct weft_self *self, const struct control_request *request)
 {
     if (request->kind == CONTROL_SNAPSHOT && weft_server_count(self) > CONTROL_SERVERS_MAX)
@@ -131,7 +131,7 @@ static void control_request(struct weft_self *self, uint64_t client, const void 
     struct control_request request;
     struct writer out = writer_make(control->bytes, sizeof control->bytes);
     if (control_request_read(&request, bytes, size)) {
-        control->refused++; /* by whoever speaks another language; it would not understand us */
+        control->refused++; /* it would not understand an answer of this version */
         return;
     }
     struct control_answer answer = {request.kind, request.token, request_error(self, &request)};

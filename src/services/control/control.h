@@ -1,6 +1,6 @@
 #pragma once
-/* control: what the command line asks a server for: how it is, what it counts, where a key is, the
- * way to another server; and the operator's cuts. See control_wire.h. */
+/* control: answers the command line: a server's state, its counters, the servers of a key, the
+ * route to another server; and cuts cables for the operator. See control_wire.h. */
 
 #include <weft/service.h>
 

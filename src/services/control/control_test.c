@@ -1,4 +1,4 @@
-/* control on real nodes, in the small world of the node's own tests. */
+/* Tests control on real nodes, in the small world of the node's own tests. */
 #include "services/control/control.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static struct world *begin(const char *spec)
     return world;
 }
 
-/* The rest of the answer; its errno is returned. */
+/* Asks, and returns the errno of the answer; `in` is at the rest of it. */
 static int ask(struct world *world, node_id server, const struct control_request *request,
                struct reader *in)
 {
@@ -67,7 +67,7 @@ static void snapshot_take(struct world *world, node_id server)
     assert_int_equal(snapshot.node.self, server);
 }
 
-static void a_snapshot_is_what_the_node_itself_says(void **state)
+static void a_snapshot_matches_the_node(void **state)
 {
     struct world *world = begin("torus:3x3");
     uint64_t digest = 0;
@@ -93,7 +93,7 @@ static void a_snapshot_is_what_the_node_itself_says(void **state)
     world_close(world);
 }
 
-static void a_crash_is_seen_by_the_others(void **state)
+static void a_crash_shows_in_the_other_servers_snapshots(void **state)
 {
     struct world *world = begin("torus:3x3");
     world_crash(world, 4);
@@ -106,7 +106,7 @@ static void a_crash_is_seen_by_the_others(void **state)
     world_close(world);
 }
 
-static void the_operator_cuts_and_mends(void **state)
+static void the_operator_cuts_and_mends_a_cable(void **state)
 {
     struct world *world = begin("torus:3x3");
     struct reader in;
@@ -123,7 +123,7 @@ static void the_operator_cuts_and_mends(void **state)
     struct control_request way = {.kind = CONTROL_ROUTE, .server = 1};
     assert_int_equal(ask(world, 0, &way, &in), 0);
     assert_int_equal(control_route_read(&in, &route), 0);
-    assert_int_equal(route.distance, 2); /* around */
+    assert_int_equal(route.distance, 2); /* the long way round */
     assert_false(route.ports >> port & 1);
 
     cut.cut = false;
@@ -160,7 +160,7 @@ static void a_key_is_where_the_key_space_says(void **state)
     world_close(world);
 }
 
-static void numbers_come_in_pages(void **state)
+static void counters_come_in_pages(void **state)
 {
     struct world *world = begin("torus:3");
     struct control_request request = {.kind = CONTROL_STATS};
@@ -183,7 +183,7 @@ static void numbers_come_in_pages(void **state)
     world_close(world);
 }
 
-static void what_does_not_exist_is_refused_and_nonsense_is_not_answered(void **state)
+static void absent_objects_are_refused_and_malformed_requests_not_answered(void **state)
 {
     struct world *world = begin("torus:3");
     struct reader in;
@@ -199,7 +199,7 @@ static void what_does_not_exist_is_refused_and_nonsense_is_not_answered(void **s
     world_close(world);
 }
 
-TEST_MAIN(TEST(a_snapshot_is_what_the_node_itself_says), TEST(a_crash_is_seen_by_the_others),
-          TEST(the_operator_cuts_and_mends), TEST(a_key_is_where_the_key_space_says),
-          TEST(numbers_come_in_pages),
-          TEST(what_does_not_exist_is_refused_and_nonsense_is_not_answered))
+TEST_MAIN(TEST(a_snapshot_matches_the_node), TEST(a_crash_shows_in_the_other_servers_snapshots),
+          TEST(the_operator_cuts_and_mends_a_cable), TEST(a_key_is_where_the_key_space_says),
+          TEST(counters_come_in_pages),
+          TEST(absent_objects_are_refused_and_malformed_requests_not_answered))

@@ -7,12 +7,12 @@
 
 #define ANSWER_BIT 0x80
 
-/* A snapshot's fields, its ports and its bits: see control_snapshot_write. */
+/* The sizes of a snapshot's fields, its ports and its bits: see control_snapshot_write. */
 #define SNAPSHOT_NODE_SIZE (4 + 8 + 1 + 2 * 4 + 10 * 8 + 1 + DROP_COUNT * 8 + 8 + 8 + 4 + 1)
 #define SNAPSHOT_PORT_SIZE (1 + 4 * 4 + 6 * 8)
 static_assert(7 + SNAPSHOT_NODE_SIZE + PORT_MAX * SNAPSHOT_PORT_SIZE + CONTROL_SERVERS_MAX / 8 <=
                   CONTROL_ANSWER_MAX,
-              "every snapshot is one answer");
+              "every snapshot fits into one answer");
 
 static bool read_flag(struct reader *in)
 {
@@ -213,12 +213,12 @@ int control_snapshot_read(struct reader *in, struct control_snapshot *snapshot)
     snapshot->port_count = read_u8(in);
     if (in->failed || snapshot->server_count > CONTROL_SERVERS_MAX ||
         snapshot->port_count > PORT_MAX ||
-        snapshot->node.self >= snapshot->server_count) /* so there is one at least */
+        snapshot->node.self >= snapshot->server_count) /* so there is at least one server */
         return -EPROTO;
     for (uint32_t port = 0; port < snapshot->port_count; port++)
         port_read(in, &snapshot->ports[port]);
     read_copy(in, snapshot->reach, (snapshot->server_count + 7) / 8);
-    /* Bits of nobody are 0, so that a snapshot has one spelling. */
+    /* Unused bits are 0, so that a snapshot has exactly one encoding. */
     if (snapshot->server_count % 8)
         in->failed |=
             snapshot->reach[snapshot->server_count / 8] >> snapshot->server_count % 8 != 0;
@@ -267,7 +267,7 @@ int control_route_read(struct reader *in, struct control_route *route)
     return read_end(in);
 }
 
-/* ---- numbers of services ---- */
+/* ---- counters of services ---- */
 
 void control_stats_write(struct writer *out, uint32_t total)
 {
@@ -298,7 +298,7 @@ uint32_t control_stats_read(struct reader *in)
     return read_u32(in);
 }
 
-/* Printable, for it is shown as it is. */
+/* Printable characters only, because names are shown as they are. */
 static void name_read(struct reader *in, char name[CONTROL_NAME_MAX + 1])
 {
     size_t size = read_u8(in);

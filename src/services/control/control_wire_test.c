@@ -57,7 +57,7 @@ static void impossible_requests_are_refused(void **state)
     assert_int_equal(control_request_read(&one, many, sizeof many), -EPROTO);
 }
 
-/* Every field another value. */
+/* Gives every field another value. */
 static void snapshot_fill(uint32_t servers, uint32_t ports)
 {
     uint64_t next = 1000;
@@ -127,7 +127,7 @@ static void snapshots_are_read_as_they_were_written(void **state)
     }
 }
 
-static void a_snapshot_that_is_cut_short_or_too_long_is_refused(void **state)
+static void a_truncated_or_too_long_snapshot_is_refused(void **state)
 {
     snapshot_fill(27, 6);
     size_t size = snapshot_write();
@@ -142,7 +142,7 @@ static void a_snapshot_that_is_cut_short_or_too_long_is_refused(void **state)
     assert_int_equal(control_snapshot_read(&in, &copy), -EPROTO);
 }
 
-/* Where the fields are, for those who would write what control_snapshot_write does not. */
+/* Where the fields are, to write snapshots that control_snapshot_write does not. */
 enum {
     AT_SELF = 0,
     AT_DROPS = 4 + 8 + 1 + 2 * 4 + 10 * 8,
@@ -158,14 +158,14 @@ static int snapshot_read(size_t size)
     return control_snapshot_read(&in, &copy);
 }
 
-static void a_snapshot_that_cannot_be_is_refused(void **state)
+static void an_impossible_snapshot_is_refused(void **state)
 {
     static const struct {
         unsigned at;
         uint8_t value;
     } wrong[] = {
-        {AT_SELF + 3, 27},          /* itself is none of 27 */
-        {AT_DROPS, DROP_COUNT + 1}, /* reasons to drop */
+        {AT_SELF + 3, 27},          /* its own number is not below 27 */
+        {AT_DROPS, DROP_COUNT + 1}, /* number of drop reasons */
         {AT_PORT, PORT_MISWIRED + 1},
     };
     snapshot_fill(27, 6);
@@ -178,7 +178,7 @@ static void a_snapshot_that_cannot_be_is_refused(void **state)
         buffer[wrong[i].at] = good;
     }
     assert_int_equal(snapshot_read(size), 0);
-    /* One port more than there may be, with all its fields, which are zeroes. */
+    /* One port more than the maximum, with all its fields, which are zeroes. */
     snapshot_fill(27, PORT_MAX);
     memset(buffer, 0, sizeof buffer);
     size = snapshot_write() + PORT_SIZE;
@@ -186,7 +186,7 @@ static void a_snapshot_that_cannot_be_is_refused(void **state)
     memset(buffer + size - PORT_SIZE - 4, 0, PORT_SIZE + 4);
     buffer[AT_PORTS]++;
     assert_int_equal(snapshot_read(size), -EPROTO);
-    /* One server more than there may be; and none at all, of which we would be the first. */
+    /* One server more than the maximum; and no server at all, though the sender is server 0. */
     snapshot_fill(CONTROL_SERVERS_MAX, 0);
     memset(buffer, 0, sizeof buffer);
     size = snapshot_write() + 1;
@@ -211,7 +211,7 @@ static void an_answer_begins_with_its_kind_and_may_refuse(void **state)
     assert_int_equal(one.token, 0x01020304);
     assert_int_equal(one.error, EINVAL);
 
-    in = reader_make(buffer, 8); /* a refusal with something behind it */
+    in = reader_make(buffer, 8); /* a refusal followed by a byte */
     assert_int_equal(control_answer_read(&in, &one), -EPROTO);
     static const uint8_t kinds[] = {CONTROL_CUT, /* a request is no answer */
                                     0x80, 0x80 | CONTROL_KIND_END};
@@ -253,7 +253,7 @@ static void replicas_and_routes_are_read_as_they_were_written(void **state)
     assert_int_equal(way.ports, 0x15);
 }
 
-static void numbers_are_written_as_long_as_there_is_room(void **state)
+static void counters_are_written_as_long_as_there_is_room(void **state)
 {
     struct control_stat stat;
     struct writer out = writer_make(buffer, 64);
@@ -273,7 +273,7 @@ static void numbers_are_written_as_long_as_there_is_room(void **state)
         assert_int_equal(stat.value, i);
     }
     assert_int_equal(control_stat_read(&in, &stat), 0);
-    static const char spoil[] = {'\n', ' ', 0x7f}; /* would spoil a line */
+    static const char spoil[] = {'\n', ' ', 0x7f}; /* would break a line of output */
     for (size_t i = 0; i < sizeof spoil; i++) {
         buffer[6] = (uint8_t)spoil[i];
         in = reader_make(buffer, 64 - out.left);
@@ -282,7 +282,7 @@ static void numbers_are_written_as_long_as_there_is_room(void **state)
     }
 }
 
-static void names_of_numbers_are_bounded(void **state)
+static void names_of_counters_are_bounded(void **state)
 {
     static const uint8_t sizes[] = {0, CONTROL_NAME_MAX + 1};
     struct control_stat stat;
@@ -301,8 +301,8 @@ static void names_of_numbers_are_bounded(void **state)
 
 TEST_MAIN(TEST(requests_are_read_as_they_were_written), TEST(impossible_requests_are_refused),
           TEST(snapshots_are_read_as_they_were_written),
-          TEST(a_snapshot_that_is_cut_short_or_too_long_is_refused),
-          TEST(a_snapshot_that_cannot_be_is_refused),
-          TEST(an_answer_begins_with_its_kind_and_may_refuse), TEST(names_of_numbers_are_bounded),
+          TEST(a_truncated_or_too_long_snapshot_is_refused),
+          TEST(an_impossible_snapshot_is_refused),
+          TEST(an_answer_begins_with_its_kind_and_may_refuse), TEST(names_of_counters_are_bounded),
           TEST(replicas_and_routes_are_read_as_they_were_written),
-          TEST(numbers_are_written_as_long_as_there_is_room))
+          TEST(counters_are_written_as_long_as_there_is_room))

@@ -1,22 +1,23 @@
-/* directory: which program has which name.
+/* directory: which program holds which name.
  *
- * A name (domain and id) hashes to a key. The key's root holds the claims on it, decides who has
- * it, and copies them to the two servers that take over next, so that a root that dies loses
- * nothing. What a program claims its own server claims again every second: a claim that nobody
- * repeats, because its owner's server is gone, is forgotten after a few; and a root that has just
- * started knows nothing, so it waits until it has heard every claim before it answers that a name
- * is unclaimed.
+ * A name (domain and id) hashes to a key. The key's root stores the claims on the name, decides
+ * which claimant holds it, and copies the claims to the two servers that take over next, so that
+ * nothing is lost when the root crashes. A program's own server repeats the program's claims every
+ * second. A claim that is no longer repeated, because its server is gone, expires after a few
+ * seconds. A root that has just started has no claims yet, so it waits until every claim must have
+ * been repeated before it answers that a name is unclaimed.
  *
  *   program --CLAIM--> its server --CLAIM--> root --COPY--> the next two
  *                                 <-CLAIMED-
- *   program ---ASK---> its server ---ASK---> root, or whoever on the way holds it freshly
+ *   program ---ASK---> its server ---ASK---> root, or a server on the way with fresh claims
  *           <-ANSWER--            <-ANSWER--
  *
- * A server asks again for what its programs want to know, and passes on what it hears: programs
- * see what changed.
+ * A server repeats the questions of its programs and passes the answers on, so that programs see
+ * changes.
  *
- * In three tables of fixed size: `mines` of programs here, `wants` of programs here, and `held` for
- * keys whose root we are or may become. id 0 marks a free entry. */
+ * There are three tables of fixed size: `mines`, the claims of programs here; `wants`, the
+ * questions of programs here; and `held`, the claims on keys whose root we are or may become. id 0
+ * marks a free entry. */
 #include "services/directory/directory.h"
 
 #include <errno.h>
@@ -33,15 +34,16 @@ enum {
     COPIES = 2,
 };
 
-#define MSEC        (1000 * 1000LL)
-#define TICK_NSEC   (100 * MSEC)   /* between two checks of what is due */
-#define AGAIN_NSEC  (1000 * MSEC)  /* between two claims of the same, or two questions */
-#define RETRY_NSEC  (200 * MSEC)   /* for an answer that did not come, or said: later */
-#define LIFE_NSEC   (3500 * MSEC)  /* of a claim that is not repeated, while we run */
-#define FRESH_NSEC  (1500 * MSEC)  /* of a claim that a server on the way may answer for */
-#define YOUNG_NSEC  (1500 * MSEC)  /* a new server hears all claims within this of joining ... */
+#define MSEC       (1000 * 1000LL)
+#define TICK_NSEC  (100 * MSEC)  /* interval of the checks for due work */
+#define AGAIN_NSEC (1000 * MSEC) /* between two claims of the same name, or two questions */
+#define RETRY_NSEC (200 * MSEC)  /* after a missing answer, or one that says: later */
+#define LIFE_NSEC  (3500 * MSEC) /* of a claim that is not repeated, while we run */
+#define FRESH_NSEC (1500 * MSEC) /* of a claim with which a server on the way may answer */
+/* A new server receives all claims within this of joining ... */
+#define YOUNG_NSEC  (1500 * MSEC)
 #define GROWN_NSEC  (5000 * MSEC)  /* ... and in any case within this of its start */
-#define WANTED_NSEC (30000 * MSEC) /* how long a question stands */
+#define WANTED_NSEC (30000 * MSEC) /* how long a question is repeated */
 
 struct name {
     uint64_t domain;
@@ -51,7 +53,7 @@ struct name {
 struct mine {
     struct name name;
     uint64_t client;
-    bool accepted; /* by the root, at some time */
+    bool accepted; /* by the root, at least once */
     int64_t due;
     struct directory_claim claim;
 };
@@ -76,12 +78,12 @@ struct directory {
     struct held *held;
     uint32_t mine_count, want_count, held_count; /* entries in use, from the first on */
     int64_t started;
-    int64_t joined; /* when others could be reached first, or asked something; 0: not yet */
+    int64_t joined; /* when another server was first reachable, or a question came; 0: not yet */
     bool ticking;
-    int64_t ticked; /* when the tick was set that is to come */
-    int64_t aged;   /* nanoseconds through which claims were held and we ran */
+    int64_t ticked; /* when the pending tick was set */
+    int64_t aged;   /* nanoseconds for which claims were held while we ran */
     uint32_t round;
-    struct directory_message message, answer; /* scratch: large */
+    struct directory_message message, answer; /* scratch: too large for the stack */
     uint8_t bytes[DIRECTORY_MESSAGE_MAX];
     uint64_t claims, refusals, asks, answers_on_way, garbage, overflows;
 };
@@ -107,7 +109,7 @@ static struct weft_key key_of(const struct name *name)
 
 /* ---- sending ---- */
 
-/* A packet with the message; NULL: there is no buffer, and the sender's timer tries again. */
+/* Makes a packet with the message; NULL: no buffer, and the sender's timer retries. */
 static struct weft_packet *packet_of(struct weft_self *self,
                                      const struct directory_message *message)
 {
@@ -138,7 +140,7 @@ static void message_add(struct directory_message *message, const struct director
     message->claims[message->count++] = *claim;
 }
 
-/* About one claim, or none. Losses are made good by repetition. */
+/* Sends a message about one claim, or none. Repetition makes up for losses. */
 static void key_tell(struct weft_self *self, enum directory_operation operation,
                      const struct name *name, const struct directory_claim *claim)
 {
@@ -174,7 +176,7 @@ static void client_tell(struct weft_self *self, const struct mine *mine, int sta
     weft_answer(self, mine->client, directory->bytes, size);
 }
 
-/* To the servers that hold the claim besides the root. */
+/* Sends to the servers that store the claim besides the root. */
 static void copies_tell(struct weft_self *self, enum directory_operation operation,
                         const struct name *name, const struct directory_claim *claim)
 {
@@ -196,7 +198,7 @@ static void tick_start(struct weft_self *self)
     directory->ticked = now;
 }
 
-/* ---- what we hold ---- */
+/* ---- claims that we hold ---- */
 
 static struct held *held_find(struct directory *directory, const struct name *name, uint64_t member)
 {
@@ -245,7 +247,7 @@ static bool claim_conflicts(const struct weft_self *self, const struct directory
     return has->server != wants->server || has->incarnation > wants->incarnation;
 }
 
-/* Are we so new that we may not have heard all claims yet? */
+/* Are we so new that we may not have received all claims yet? */
 static bool is_young(struct weft_self *self)
 {
     struct directory *directory = weft_memory(self);
@@ -255,13 +257,14 @@ static bool is_young(struct weft_self *self)
     return now - directory->started < GROWN_NSEC && now - directory->joined < YOUNG_NSEC;
 }
 
-/* Expired by the clock, though perhaps only because we slept: it does not block new claims. */
+/* Expired by the clock, though perhaps only because this server was paused: it does not block new
+ * claims. */
 static bool held_is_stale(struct weft_self *self, const struct held *held)
 {
     return weft_now(self) - held->heard >= LIFE_NSEC;
 }
 
-/* As the root: 0, -EADDRINUSE, -EAGAIN, -ENOSPC. */
+/* Decides as the root: 0, -EADDRINUSE, -EAGAIN, -ENOSPC. */
 static int claim_decide(struct weft_self *self, const struct name *name,
                         const struct directory_claim *claim)
 {
@@ -276,7 +279,7 @@ static int claim_decide(struct weft_self *self, const struct name *name,
         known |= held->claim.member == claim->member;
     }
     if (young && !known)
-        return -EAGAIN; /* its holder may not have told us yet */
+        return -EAGAIN; /* the holder may not have repeated its claim to us yet */
     return held_put(self, name, claim) ? 0 : -ENOSPC;
 }
 
@@ -332,7 +335,7 @@ static void answer_send(struct weft_self *self, weft_server to)
     directory->answer.count = 0;
 }
 
-/* All that we hold of it, in as many parts as it takes. */
+/* Sends all claims that we hold on the name, in as many parts as necessary. */
 static void answer_all(struct weft_self *self, weft_server to, const struct name *name, int status)
 {
     struct directory *directory = weft_memory(self);
@@ -354,7 +357,7 @@ static void answer_all(struct weft_self *self, weft_server to, const struct name
     }
     answer_send(self, to);
 }
-static_assert(HELD_MAX <= DIRECTORY_CLAIMS_MAX * DIRECTORY_PARTS_MAX, "an answer has them all");
+static_assert(HELD_MAX <= DIRECTORY_CLAIMS_MAX * DIRECTORY_PARTS_MAX, "an answer holds them all");
 
 static void ask_heard(struct weft_self *self, weft_server from)
 {
@@ -364,7 +367,7 @@ static void ask_heard(struct weft_self *self, weft_server from)
     answer_all(self, from, &name, is_young(self) ? -EAGAIN : 0);
 }
 
-/* Do we hold claims on the name, all of them repeated lately? */
+/* Do we hold claims on the name, all of them repeated recently? */
 static bool held_is_fresh(struct weft_self *self, const struct name *name)
 {
     const struct directory *directory = weft_memory(self);
@@ -380,7 +383,7 @@ static bool held_is_fresh(struct weft_self *self, const struct name *name)
     return any && weft_now(self) - directory->started >= GROWN_NSEC;
 }
 
-/* ---- what programs here claim and want ---- */
+/* ---- claims and questions of programs here ---- */
 
 static struct mine *mine_find(struct directory *directory, const struct name *name, uint64_t member)
 {
@@ -457,7 +460,7 @@ static void claimed_heard(struct weft_self *self)
 
 static void want_ask(struct weft_self *self, struct want *want)
 {
-    want->due = weft_now(self) + RETRY_NSEC; /* later, if there is an answer */
+    want->due = weft_now(self) + RETRY_NSEC; /* later, if an answer comes */
     key_tell(self, DIRECTORY_ASK, &want->name, NULL);
 }
 
@@ -480,7 +483,7 @@ static void want_add(struct weft_self *self, uint64_t client)
     want_ask(self, want);
 }
 
-/* To all programs that asked, as it came. */
+/* Passes the answer unchanged to all programs that asked. */
 static void answer_heard(struct weft_self *self, const void *bytes, uint32_t size)
 {
     struct directory *directory = weft_memory(self);
@@ -496,7 +499,7 @@ static void answer_heard(struct weft_self *self, const void *bytes, uint32_t siz
     }
 }
 
-/* ---- what the node calls ---- */
+/* ---- functions that the node calls ---- */
 
 static int directory_start(struct weft_self *self)
 {
@@ -595,7 +598,7 @@ static void directory_gone(struct weft_self *self, uint64_t client)
             directory->wants[i] = directory->wants[--directory->want_count];
 }
 
-/* A server that had no processor for a while may run this timer before it takes the claims that
+/* A server that had no processor for a while may run this timer before it receives the claims that
  * arrived meanwhile: such a pause does not age claims. */
 static void held_age(struct directory *directory, int64_t now)
 {
@@ -625,7 +628,7 @@ static void directory_timer(struct weft_self *self, uint64_t cookie)
         tick_start(self);
 }
 
-/* The new server knows nothing and may be about to answer for keys whose claims we hold. */
+/* The new server has no claims and may soon answer for keys whose claims we hold. */
 static void held_hand_over(struct weft_self *self, weft_server server)
 {
     const struct directory *directory = weft_memory(self);

@@ -1,5 +1,5 @@
 #pragma once
-/* directory: the service that knows which program has which ripc name. */
+/* directory: the service that knows which program holds which ripc name. */
 
 #include <weft/service.h>
 

@@ -1,4 +1,4 @@
-/* directory: names of programs of several servers, in a small world whose servers die. */
+/* Tests names of programs of several servers, in a small world whose servers crash. */
 #include "services/directory/directory.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@ static const struct weft_service *const services[] = {&service_directory, NULL};
 #define SPEC   "torus:3x3x3"
 #define DOMAIN 42
 #define MSEC   (1000 * 1000LL)
-#define SOON   (50 * MSEC)   /* an answer has come by then */
-#define SURE   (6000 * MSEC) /* servers speak for names by then */
-#define AWHILE (6000 * MSEC) /* what died is noticed and forgotten by then */
+#define SOON   (50 * MSEC)   /* by then an answer has come */
+#define SURE   (6000 * MSEC) /* by then servers answer for names */
+#define AWHILE (6000 * MSEC) /* by then a crash is noticed and its claims have expired */
 
 static struct directory_message scratch;
 
@@ -62,7 +62,7 @@ static const struct directory_message *heard(const struct world *world, uint64_t
     return NULL;
 }
 
-/* Claims, and waits for what the root says; 1: nothing. */
+/* Claims, and waits for the root's decision; 1: no answer. */
 static int claim(struct world *world, node_id server, uint64_t client, uint64_t id, uint64_t member,
                  uint64_t incarnation)
 {
@@ -73,7 +73,7 @@ static int claim(struct world *world, node_id server, uint64_t client, uint64_t 
     return answer ? answer->status : 1;
 }
 
-/* Asks; returns how many claims there are, and in scratch the last part of them. */
+/* Asks; returns the number of claims, and in scratch their last part. */
 static unsigned ask(struct world *world, node_id server, uint64_t client, uint64_t id)
 {
     world_forget(world);
@@ -91,7 +91,7 @@ static struct world *directory_world(void)
     return world;
 }
 
-/* The server that holds the name as its root: who was told of the claim. */
+/* The server that holds the name as its root. */
 static node_id root_of(struct world *world, uint64_t id)
 {
     uint8_t bytes[16];
@@ -102,8 +102,8 @@ static node_id root_of(struct world *world, uint64_t id)
     return node_root(world->nodes[0].node ? world->nodes[0].node : world->nodes[1].node, &key);
 }
 
-/* An id that a program of server 3 has, and whose root is neither there nor where it will be asked
- * for, at server 5. */
+/* An id that a program of server 3 holds, and whose root is neither there nor at server 5, which
+ * will be asked for it. */
 static uint64_t id_claimed(struct world *world)
 {
     uint64_t id = 1;
@@ -115,7 +115,7 @@ static uint64_t id_claimed(struct world *world)
 
 /* ---- */
 
-static void a_claim_is_found_from_everywhere(void **state)
+static void a_claim_is_found_from_every_server(void **state)
 {
     struct world *world = directory_world();
     assert_int_equal(claim(world, 3, 1, 77, 77, 5), 0);
@@ -131,13 +131,13 @@ static void a_claim_is_found_from_everywhere(void **state)
     world_close(world);
 }
 
-static void a_name_is_one_programs(void **state)
+static void a_name_has_only_one_holder(void **state)
 {
     struct world *world = directory_world();
     assert_int_equal(claim(world, 3, 1, 77, 77, 5), 0);
     assert_int_equal(claim(world, 9, 2, 77, 77, 6), -EADDRINUSE);
     assert_int_equal(claim(world, 3, 3, 77, 77, 6), -EADDRINUSE); /* another program there */
-    assert_int_equal(claim(world, 9, 2, 77, 99, 6), -EADDRINUSE); /* it is no group */
+    assert_int_equal(claim(world, 9, 2, 77, 99, 6), -EADDRINUSE); /* the name is not a group */
     say(world, 3, 1, DIRECTORY_WITHDRAW, 77, 77, 5);
     world_run(world, SOON);
     assert_int_equal(claim(world, 9, 2, 77, 77, 6), 0);
@@ -174,7 +174,7 @@ static void a_group_has_many_members(void **state)
     world_close(world);
 }
 
-static void what_a_dead_program_claimed_is_gone(void **state)
+static void the_claims_of_a_disconnected_program_are_gone(void **state)
 {
     struct world *world = directory_world();
     assert_int_equal(claim(world, 3, 1, 77, 77, 5), 0);
@@ -187,7 +187,7 @@ static void what_a_dead_program_claimed_is_gone(void **state)
     world_close(world);
 }
 
-static void a_root_that_dies_loses_nothing(void **state)
+static void no_claim_is_lost_when_the_root_crashes(void **state)
 {
     struct world *world = directory_world();
     uint64_t id = id_claimed(world);
@@ -197,7 +197,7 @@ static void a_root_that_dies_loses_nothing(void **state)
     assert_int_not_equal(root_of(world, id), root);
     assert_int_equal(ask(world, 5, 9, id), 1);
     assert_int_equal(claim(world, 5, 2, id, id, 6), -EADDRINUSE);
-    /* It comes back and knows nothing: it does not say so, nor give the name away. */
+    /* It restarts without claims: it neither says that the name is unclaimed nor gives it away. */
     world_start(world, root);
     for (unsigned i = 0; i < 60; i++) {
         world_run(world, 50 * MSEC);
@@ -213,7 +213,7 @@ static void a_root_that_dies_loses_nothing(void **state)
     world_close(world);
 }
 
-static void what_nobody_repeats_is_forgotten(void **state)
+static void a_claim_that_is_not_repeated_expires(void **state)
 {
     struct world *world = directory_world();
     uint64_t id = id_claimed(world);
@@ -224,7 +224,7 @@ static void what_nobody_repeats_is_forgotten(void **state)
     world_close(world);
 }
 
-/* Servers that notice no death by themselves: only claims grow old. */
+/* Servers that notice no crash by themselves: only claims expire. */
 static struct world *patient_world(void)
 {
     struct node_config patient = {
@@ -234,7 +234,7 @@ static struct world *patient_world(void)
     return world;
 }
 
-static void what_all_slept_through_makes_no_claim_older(void **state)
+static void a_pause_of_all_servers_does_not_age_claims(void **state)
 {
     struct world *world = patient_world();
     uint64_t id = id_claimed(world);
@@ -245,7 +245,7 @@ static void what_all_slept_through_makes_no_claim_older(void **state)
     world_close(world);
 }
 
-static void what_grew_old_while_all_slept_keeps_nobody_out(void **state)
+static void a_claim_that_expired_in_a_pause_does_not_block_new_ones(void **state)
 {
     struct world *world = patient_world();
     uint64_t id = id_claimed(world);
@@ -274,8 +274,8 @@ static void answers_come_from_servers_on_the_way(void **state)
     world_close(world);
 }
 
-/* Programs come, go and claim, servers die and return; in the end whoever holds a name is who
- * everybody finds, and no name has two. */
+/* Programs come, go and claim, servers crash and return; in the end all servers find the program
+ * that holds a name, and no name has two holders. */
 #define PROGRAMS 12
 #define IDS      6
 
@@ -323,7 +323,7 @@ static void chaos_server(struct chaos *chaos)
             chaos->programs[i].client = 0;
 }
 
-/* Who was told that it has its name, and nothing else since? */
+/* Notes which programs hold their names according to the last answer to them. */
 static void chaos_settle(struct chaos *chaos)
 {
     struct world *world = chaos->world;
@@ -389,7 +389,7 @@ static void names_survive_chaos(void **state)
     }
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static uint64_t number(struct world *world, node_id server, const char *name)
 {
@@ -402,7 +402,7 @@ static node_id next_to(const struct world *world, node_id server)
     return plan_end(&world->plan, server, 0)->server;
 }
 
-/* A message as if one server's directory said it to another's. */
+/* Sends a message as if one server's directory sent it to another's. */
 static void tell_bytes(struct world *world, node_id source, node_id via, node_id to,
                        const uint8_t *bytes, size_t size)
 {
@@ -429,14 +429,14 @@ static void tell(struct world *world, node_id source, node_id to,
     tell_bytes(world, source, to, to, bytes, directory_write(&scratch, bytes));
 }
 
-static void nonsense_is_counted(void **state)
+static void malformed_messages_are_counted(void **state)
 {
     struct world *world = directory_world();
     tell_bytes(world, 1, 0, 0, (const uint8_t *)"nonsense", 8);
     assert_int_equal(number(world, 0, "garbage"), 1);
     world_ask(world, 0, DIRECTORY_SERVICE, 1, "nonsense", 8);
     assert_int_equal(number(world, 0, "garbage"), 2);
-    say(world, 0, 1, DIRECTORY_COPY, 7, 7, 1); /* is not for programs to say */
+    say(world, 0, 1, DIRECTORY_COPY, 7, 7, 1); /* programs may not send this */
     assert_int_equal(number(world, 0, "garbage"), 3);
     assert_int_equal(number(world, 0, "held"), 0);
 
@@ -447,15 +447,15 @@ static void nonsense_is_counted(void **state)
     scratch.domain = DOMAIN;
     scratch.id = 7;
     size_t size = directory_write(&scratch, bytes);
-    bytes[size] = 0; /* a byte too many */
+    bytes[size] = 0; /* one byte too many */
     world_ask(world, 0, DIRECTORY_SERVICE, 1, bytes, size + 1);
     assert_int_equal(number(world, 0, "garbage"), 4);
     assert_int_equal(number(world, 0, "wanted_here"), 0);
     world_close(world);
 }
 
-/* A question that is none is not answered on its way, but refused where it goes. */
-static void nonsense_passes_who_could_answer(void **state)
+/* A malformed question is not answered on its way, but refused at its destination. */
+static void a_malformed_question_is_not_answered_on_the_way(void **state)
 {
     struct world *world = directory_world();
     uint64_t id = id_claimed(world);
@@ -468,30 +468,30 @@ static void nonsense_passes_who_could_answer(void **state)
     scratch.id = id;
     size_t size = directory_write(&scratch, bytes);
     bytes[size] = 0;
-    node_id to = (root + 13) % 27; /* further on */
+    node_id to = (root + 13) % 27; /* farther on */
     tell_bytes(world, next_to(world, root), root, to, bytes, size + 1);
     world_run(world, SOON);
     assert_int_equal(number(world, root, "answers_on_way"), 0);
     assert_int_equal(number(world, to, "garbage"), 1);
     tell_bytes(world, next_to(world, root), root, to, bytes, size);
-    assert_int_equal(number(world, root, "answers_on_way"), 1); /* as it does what is good */
+    assert_int_equal(number(world, root, "answers_on_way"), 1); /* a valid one is answered */
     world_close(world);
 }
 
-static void only_its_owner_moves_a_claim(void **state)
+static void only_the_owner_changes_a_claim(void **state)
 {
     struct world *world = directory_world();
     uint64_t id = id_claimed(world);
     node_id root = root_of(world, id);
-    tell(world, 7, root, DIRECTORY_WITHDRAW, id, 5, 0); /* of another server */
-    tell(world, 3, root, DIRECTORY_WITHDRAW, id, 4, 0); /* of an earlier life */
+    tell(world, 7, root, DIRECTORY_WITHDRAW, id, 5, 0); /* from another server */
+    tell(world, 3, root, DIRECTORY_WITHDRAW, id, 4, 0); /* of an earlier incarnation */
     tell(world, 9, root, DIRECTORY_UNCOPY, id, 5, 0);   /* of another owner */
     assert_int_equal(number(world, root, "held"), 1);
     tell(world, 7, root, DIRECTORY_COPY, id, 4, 0);
     assert_int_equal(ask(world, 5, 2, id), 1);
     assert_int_equal(scratch.claims[0].incarnation, 5);
     assert_int_equal(scratch.claims[0].server, 3);
-    /* What a root is said to have decided of an earlier life. */
+    /* A root's decision about an earlier incarnation. */
     tell(world, root, 3, DIRECTORY_CLAIMED, id, 4, -EADDRINUSE);
     assert_int_equal(number(world, 3, "claimed_here"), 1);
     say(world, 3, 2, DIRECTORY_WITHDRAW, id, id, 5); /* another program of that server */
@@ -501,13 +501,13 @@ static void only_its_owner_moves_a_claim(void **state)
     world_close(world);
 }
 
-static void a_claim_is_its_senders(void **state)
+static void a_claim_belongs_to_its_sender(void **state)
 {
     struct world *world = directory_world();
     uint64_t id = 1;
     while (root_of(world, id) != 20)
         id++;
-    tell(world, 3, 20, DIRECTORY_CLAIM, id, 5, 0); /* it says that it is server 9's */
+    tell(world, 3, 20, DIRECTORY_CLAIM, id, 5, 0); /* it claims to be from server 9 */
     assert_int_equal(ask(world, 5, 2, id), 1);
     assert_int_equal(scratch.claims[0].server, 3);
     world_close(world);
@@ -532,12 +532,13 @@ static void tables_are_bounded(void **state)
     world_close(world);
 }
 
-TEST_MAIN(TEST(a_claim_is_found_from_everywhere), TEST(a_name_is_one_programs),
-          TEST(a_group_has_many_members), TEST(what_a_dead_program_claimed_is_gone),
-          TEST(a_root_that_dies_loses_nothing), TEST(what_nobody_repeats_is_forgotten),
-          TEST(what_all_slept_through_makes_no_claim_older),
-          TEST(what_grew_old_while_all_slept_keeps_nobody_out),
+TEST_MAIN(TEST(a_claim_is_found_from_every_server), TEST(a_name_has_only_one_holder),
+          TEST(a_group_has_many_members), TEST(the_claims_of_a_disconnected_program_are_gone),
+          TEST(no_claim_is_lost_when_the_root_crashes), TEST(a_claim_that_is_not_repeated_expires),
+          TEST(a_pause_of_all_servers_does_not_age_claims),
+          TEST(a_claim_that_expired_in_a_pause_does_not_block_new_ones),
           TEST(answers_come_from_servers_on_the_way), TEST(names_survive_chaos),
-          TEST(nonsense_is_counted), TEST(nonsense_passes_who_could_answer),
-          TEST(only_its_owner_moves_a_claim), TEST(a_claim_is_its_senders),
+          TEST(malformed_messages_are_counted),
+          TEST(a_malformed_question_is_not_answered_on_the_way),
+          TEST(only_the_owner_changes_a_claim), TEST(a_claim_belongs_to_its_sender),
           TEST(tables_are_bounded))

@@ -1,11 +1,11 @@
-/* ping: runs of pings, each with a window of those that are under way.
+/* ping: runs of pings, each with a window of pings in flight.
  *
- * A run sends ping after ping, by the clock or each when the one before is settled, and remembers
- * when the last WINDOW of them were sent. One that cannot be sent is lost when its time is over
- * like any other, so that a run to nowhere keeps its pace. A program that does not take its answers
- * holds its run up: one answer is kept for it, no ping is sent until it took that, and the end is
- * always told. A run has one timer that counts: the earliest moment at which something is to be
- * done; timers that were set for a later moment find nothing to do. */
+ * A run sends ping after ping, at an interval or each when the previous one is settled, and
+ * remembers when the last WINDOW of them were sent. A ping that cannot be sent is lost after its
+ * timeout like any other, so that a run to an unreachable server keeps its pace. A program that
+ * does not read its answers delays its run: one answer is kept for it, no ping is sent until it has
+ * read that, and the end is always reported. Only one timer of a run matters, that for the earliest
+ * moment with work to do; timers set for a later moment find nothing to do. */
 
 #include "services/ping/ping.h"
 
@@ -14,36 +14,36 @@
 #include "base/check.h"
 
 #define RUNS 8 /* a power of two */
-/* Pings of a run that are under way; a power of two. Enough that one that is lost does not hold up
- * those after it, at one every few milliseconds. */
+/* Pings of a run that may be in flight; a power of two. Large enough that a lost ping does not
+ * delay those after it, at one every few milliseconds. */
 #define WINDOW     256
-#define AGAIN_NSEC 1000000 /* until an answer that was not taken is offered again */
+#define AGAIN_NSEC 1000000 /* until an answer that was not read is offered again */
 
 struct ping_sent {
     int64_t at;
-    uint8_t error; /* it could not be sent */
+    uint8_t error; /* errno if it could not be sent */
     bool waiting;
 };
 
 struct ping_run {
     bool active;
     bool armed;        /* a timer is set for `timer_at` */
-    uint32_t identity; /* of its packets: its place here, and a number that no earlier run had */
-    uint64_t client;   /* who is answered; a listener is told instead */
+    uint32_t identity; /* of its packets: its index here, and a number that no earlier run had */
+    uint64_t client;   /* receives the answers; unused if there is a listener */
     struct ping_listener listener;
     struct ping_request request;
     uint32_t oldest; /* all before it are settled */
     uint32_t next;   /* to be sent */
-    int64_t next_at; /* where there is an interval */
+    int64_t next_at; /* if there is an interval */
     int64_t timer_at;
     struct ping_answer end;  /* the sums */
-    struct ping_answer held; /* its program did not take it yet, if `holds` */
+    struct ping_answer held; /* an answer that its program has not read yet, if `holds` */
     bool holds;
     struct ping_sent sent[WINDOW];
 };
 
 struct ping {
-    uint32_t run_count; /* that there ever were */
+    uint32_t run_count; /* since the start */
     uint64_t turned, touched, strange, sent, received, lost, untold;
     struct ping_run runs[RUNS];
 };
@@ -53,7 +53,7 @@ static void run_arm(struct weft_self *self, struct ping_run *run, int64_t at)
     if (run->armed && run->timer_at <= at)
         return;
     struct ping *ping = weft_memory(self);
-    /* -ENOSPC: 64 are set, so one of this run's or another's fires soon and looks at all. */
+    /* -ENOSPC: 64 timers are set, so one of this run or another fires soon and steps all runs. */
     if (!weft_timer(self, at, (uint64_t)(run - ping->runs))) {
         run->armed = true;
         run->timer_at = at;
@@ -62,7 +62,7 @@ static void run_arm(struct weft_self *self, struct ping_run *run, int64_t at)
 
 /* ---- answers ---- */
 
-/* False: its program does not take it now. */
+/* False: its program does not accept it now. */
 static bool run_offer(struct weft_self *self, const struct ping_run *run,
                       const struct ping_answer *answer)
 {
@@ -90,7 +90,8 @@ static void run_tell(struct weft_self *self, struct ping_run *run, struct ping_a
     run_arm(self, run, weft_now(self) + AGAIN_NSEC);
 }
 
-/* Of a program's run it is over when that knows; a listener may begin the next one in its place. */
+/* A program's run is over when the program has the end; a listener may start its next run in the
+ * same slot. */
 static void run_end(struct weft_self *self, struct ping_run *run)
 {
     bool is_programs = !run->listener.told;
@@ -148,7 +149,7 @@ static void run_send_next(struct weft_self *self, struct ping_run *run, int64_t 
     struct ping_sent *sent = &run->sent[sequence % WINDOW];
     *sent = (struct ping_sent){.at = now, .waiting = true};
     run->next_at += run->request.interval_nsec;
-    if (run->next_at < now) /* it was held up: what it missed is not made up for */
+    if (run->next_at < now) /* it was delayed: missed pings are not sent later */
         run->next_at = now;
     run->end.sent++;
     ping->sent++;
@@ -157,7 +158,7 @@ static void run_send_next(struct weft_self *self, struct ping_run *run, int64_t 
 
 /* ---- what is due ---- */
 
-/* False: it still waits. */
+/* False: the answer still waits. */
 static bool run_catch_up(struct weft_self *self, struct ping_run *run, int64_t now)
 {
     if (!run_offer(self, run, &run->held)) {
@@ -169,7 +170,7 @@ static bool run_catch_up(struct weft_self *self, struct ping_run *run, int64_t n
     return run->active;
 }
 
-/* Gives up what is overdue, sends what is due, and ends if that was all. */
+/* Gives up overdue pings, sends due ones, and ends the run if all are settled. */
 static void run_step(struct weft_self *self, struct ping_run *run)
 {
     int64_t now = weft_now(self);
@@ -192,13 +193,13 @@ static void run_step(struct weft_self *self, struct ping_run *run)
         }
     }
     if (!run->active || run->identity != identity || run->holds)
-        return; /* its listener stopped it, or its program does not listen */
+        return; /* its listener stopped it, or its program does not read */
     if (run->oldest == run->request.count) {
         run_end(self, run);
         return;
     }
-    /* One timer for whichever is first: a second one for each ping's end would soon be one too many
-     * for the node, and the run would pause until the first of them fires. */
+    /* One timer for whichever comes first: a second one for each ping's timeout would soon exceed
+     * the node's limit, and the run would pause until the first of them fires. */
     int64_t at = INT64_MAX;
     if (run->oldest != run->next)
         at = run->sent[run->oldest % WINDOW].at + run->request.timeout_nsec;
@@ -287,7 +288,7 @@ static void ping_deliver(struct weft_self *self, struct weft_packet *packet)
     } else {
         ping_packet_turn(payload, weft_size(packet), weft_here(self), weft_hops(packet));
         ping->turned++;
-        weft_reply(self, packet); /* if it cannot go back, its source finds it lost */
+        weft_reply(self, packet); /* if it cannot go back, its source counts it as lost */
     }
 }
 
@@ -385,7 +386,7 @@ static void ping_request(struct weft_self *self, uint64_t client, const void *by
         run_step(self, &ping->runs[error]);
 }
 
-/* Nobody is there any more who could read the answers. */
+/* The program that would read the answers has disconnected. */
 static void ping_gone(struct weft_self *self, uint64_t client)
 {
     struct ping *ping = weft_memory(self);

@@ -1,4 +1,4 @@
-/* Pings in a small world of whole nodes. */
+/* Tests pings on a few whole nodes. */
 
 #include "services/ping/ping.h"
 
@@ -9,7 +9,7 @@
 #define MSEC   INT64_C(1000000)
 #define CLIENT 5
 
-/* ---- another service that pings by the local way ---- */
+/* ---- another service that pings through weft_local ---- */
 
 struct caller {
     uint32_t replies, ends;
@@ -105,7 +105,7 @@ static struct ping_answer last_answer(const struct world *world)
 
 /* ---- tests ---- */
 
-/* In a ring of eight, server 3 is three hops away, by 1 and 2. */
+/* In a ring of eight, server 3 is three hops away, through 1 and 2. */
 static void every_hop_touches_the_packet(void **state)
 {
     struct world *world = world_open_settled("torus:8", services, 1000000000);
@@ -126,7 +126,7 @@ static void every_hop_touches_the_packet(void **state)
         assert_int_equal(answer.path_count, 5);
         assert_memory_equal(answer.path, path, sizeof path);
         assert_int_equal(answer.path_turn, 2);
-        /* Six times the delay and the length of 88 bytes at 1 Gb/s. */
+        /* Six times the delay and the transmission time of 88 bytes at 1 Gb/s. */
         assert_int_equal(answer.round_nsec, 6 * (WORLD_DELAY + 88 * 8));
     }
     struct ping_answer end = last_answer(world);
@@ -140,7 +140,7 @@ static void every_hop_touches_the_packet(void **state)
     world_close(world);
 }
 
-static void a_jumbo_ping_to_itself_and_to_a_key(void **state)
+static void jumbo_pings_to_itself_and_to_a_key_return(void **state)
 {
     struct world *world = world_open_settled("torus:2x2x2", services, 0);
     struct ping_request request = order(5, 3, PING_SIZE_MAX);
@@ -158,14 +158,14 @@ static void a_jumbo_ping_to_itself_and_to_a_key(void **state)
         request.key.bytes[WEFT_KEY_SIZE - 8] = (uint8_t)(i * 13);
         ask(world, i % 8, &request);
         world_run(world, 5 * MSEC);
-        assert_int_equal(world->answer_count, i + 1); /* quiet: the end alone */
+        assert_int_equal(world->answer_count, i + 1); /* quiet: only the end */
         assert_int_equal(last_answer(world).kind, PING_END);
         assert_int_equal(last_answer(world).received, 3);
     }
     world_close(world);
 }
 
-static void by_the_clock_several_are_under_way(void **state)
+static void with_an_interval_several_pings_are_in_flight(void **state)
 {
     struct world *world = world_open_settled("torus:4", services, 1000000);
     struct ping_request request = order(1, 50, 16);
@@ -180,8 +180,8 @@ static void by_the_clock_several_are_under_way(void **state)
     world_close(world);
 }
 
-/* The window is full: it waits instead of forgetting who is under way. */
-static void more_than_the_window_wait(void **state)
+/* When the window is full, the run waits instead of forgetting pings in flight. */
+static void a_full_window_delays_further_pings(void **state)
 {
     struct world *world = world_open_settled("torus:2", services, 0);
     world_cut(world, 0, 1, true);
@@ -198,7 +198,7 @@ static void more_than_the_window_wait(void **state)
     world_close(world);
 }
 
-/* Many more than a service may set timers, and each would be given up long after the last. */
+/* Many more pings than a service may have timers, each with a timeout long after the last. */
 static void a_run_keeps_its_pace(void **state)
 {
     struct world *world = world_open_settled("torus:2", services, 0);
@@ -212,12 +212,12 @@ static void a_run_keeps_its_pace(void **state)
     world_close(world);
 }
 
-static void what_is_lost_is_told(void **state)
+static void lost_pings_are_reported(void **state)
 {
     struct world *world = world_open_settled("torus:2", services, 0);
     struct ping_request request = order(1, 3, 64);
     world_crash(world, 1);
-    ask(world, 0, &request); /* nobody knows yet */
+    ask(world, 0, &request); /* the crash is not noticed yet */
     world_run(world, 160 * MSEC);
     assert_int_equal(world->answer_count, 4);
     for (uint32_t i = 0; i < 3; i++) {
@@ -228,7 +228,7 @@ static void what_is_lost_is_told(void **state)
     assert_int_equal(last_answer(world).lost, 3);
     world_forget(world);
 
-    world_run(world, 2000 * MSEC); /* now they do */
+    world_run(world, 2000 * MSEC); /* now it is */
     ask(world, 0, &request);
     world_run(world, 160 * MSEC);
     assert_int_equal(world->answer_count, 4);
@@ -236,8 +236,8 @@ static void what_is_lost_is_told(void **state)
     world_close(world);
 }
 
-/* The link is slower than the patience: the reply comes, but late. */
-static void what_comes_late_is_counted(void **state)
+/* The link is too slow for the timeout: the reply comes, but late. */
+static void late_replies_are_counted(void **state)
 {
     struct world *world = world_open_settled("torus:2", services, 1000000);
     struct ping_request request = order(1, 2, 1000);
@@ -281,14 +281,14 @@ static void runs_are_bounded_and_can_be_stopped(void **state)
     request.server = 1;
     request.token = 9;
     request.count = 1;
-    ask(world, 0, &request); /* in the place that is free again */
+    ask(world, 0, &request); /* in the slot that is free again */
     world_run(world, 10 * MSEC);
     assert_int_equal(last_answer(world).kind, PING_END);
     assert_int_equal(last_answer(world).token, 9);
     world_close(world);
 }
 
-static void who_hangs_up_is_answered_no_more(void **state)
+static void a_disconnected_program_gets_no_more_answers(void **state)
 {
     struct world *world = world_open_settled("torus:2", services, 0);
     struct ping_request request = order(1, 1000, 64);
@@ -304,8 +304,9 @@ static void who_hangs_up_is_answered_no_more(void **state)
     world_close(world);
 }
 
-/* Who does not take its answers holds up the pings, misses none of them, and learns of the end. */
-static void who_does_not_listen_is_waited_for(void **state)
+/* A program that does not read its answers delays the pings, misses none of them, and gets the
+ * end. */
+static void a_program_that_does_not_read_delays_its_run(void **state)
 {
     struct world *world = world_open_settled("torus:2", services, 0);
     struct ping_request request = order(1, 10, 64);
@@ -324,13 +325,13 @@ static void who_does_not_listen_is_waited_for(void **state)
     world_close(world);
 }
 
-/* By the clock, what comes while one is held is lost on it; the sums are not. */
-static void the_end_is_told_to_whoever_did_not_listen(void **state)
+/* With an interval, answers that come while one is kept are lost; the sums are not. */
+static void the_end_is_reported_to_a_program_that_did_not_read(void **state)
 {
     struct world *world = world_open_settled("torus:2", services, 0);
     struct ping_request request = order(1, 1000, 64);
     struct ping_request stop = {.kind = PING_STOP, .token = request.token};
-    request.interval_nsec = MSEC / 1000; /* so that many are under way when it goes deaf */
+    request.interval_nsec = MSEC / 1000; /* so that many are in flight by then */
     ask(world, 0, &request);
     world->deaf = true;
     world_run(world, 10 * MSEC);
@@ -342,7 +343,7 @@ static void the_end_is_told_to_whoever_did_not_listen(void **state)
     assert_int_equal(world->answer_count, 0);
     world->deaf = false;
     world_run(world, 10 * MSEC);
-    assert_int_equal(world->answer_count, 1); /* the end, and once */
+    assert_int_equal(world->answer_count, 1); /* only the end, once */
     assert_int_equal(last_answer(world).kind, PING_END);
     assert_int_equal(last_answer(world).received, received);
     node_local_gone(world->nodes[0].node, CLIENT);
@@ -361,9 +362,11 @@ static void another_service_may_ping(void **state)
     world_close(world);
 }
 
-TEST_MAIN(TEST(every_hop_touches_the_packet), TEST(a_jumbo_ping_to_itself_and_to_a_key),
-          TEST(by_the_clock_several_are_under_way), TEST(more_than_the_window_wait),
-          TEST(a_run_keeps_its_pace), TEST(what_is_lost_is_told), TEST(what_comes_late_is_counted),
-          TEST(runs_are_bounded_and_can_be_stopped), TEST(who_hangs_up_is_answered_no_more),
-          TEST(who_does_not_listen_is_waited_for), TEST(the_end_is_told_to_whoever_did_not_listen),
-          TEST(another_service_may_ping))
+TEST_MAIN(TEST(every_hop_touches_the_packet), TEST(jumbo_pings_to_itself_and_to_a_key_return),
+          TEST(with_an_interval_several_pings_are_in_flight),
+          TEST(a_full_window_delays_further_pings), TEST(a_run_keeps_its_pace),
+          TEST(lost_pings_are_reported), TEST(late_replies_are_counted),
+          TEST(runs_are_bounded_and_can_be_stopped),
+          TEST(a_disconnected_program_gets_no_more_answers),
+          TEST(a_program_that_does_not_read_delays_its_run),
+          TEST(the_end_is_reported_to_a_program_that_did_not_read), TEST(another_service_may_ping))

@@ -192,7 +192,7 @@ int ping_answer_read(struct ping_answer *answer, const void *bytes, size_t size)
 
 /* ---- the packet ---- */
 
-/* Signatures that a payload has room for. */
+/* How many signatures a payload has room for. */
 static unsigned path_room(uint32_t size)
 {
     uint32_t room = (size - PATH_AT) / 4;

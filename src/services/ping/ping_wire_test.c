@@ -150,11 +150,11 @@ static void impossible_answers_are_refused(void **state)
     bytes[0]++;
     assert_int_equal(ping_answer_read(&one, bytes, size), -EPROTO);
     bytes[0]--;
-    for (unsigned kind = 0; kind < 256; kind++) { /* of a kind that has no body */
+    for (unsigned kind = 0; kind < 256; kind++) { /* all kinds, with an empty body */
         bytes[1] = (uint8_t)kind;
         assert_int_equal(ping_answer_read(&one, bytes, 6), -EPROTO);
     }
-    /* A path longer than any, with all its servers. */
+    /* A path longer than the maximum, with all its servers. */
     uint8_t path[PING_ANSWER_MAX + 8] = {0};
     size = ping_answer_write(&answers[1], path);
     path[size - 1] = PING_PATH_MAX + 1;
@@ -163,7 +163,7 @@ static void impossible_answers_are_refused(void **state)
     assert_int_equal(ping_answer_read(&one, path, size), -EPROTO);
 }
 
-static void packets_that_are_none_are_refused(void **state)
+static void malformed_packets_are_refused(void **state)
 {
     uint8_t payload[PING_SIZE_OF_PATH(2)] = {0};
     struct ping_packet packet;
@@ -189,7 +189,7 @@ static void packets_that_are_none_are_refused(void **state)
     assert_false(ping_packet_read(&packet, payload, PING_SIZE_MIN - 1));
 }
 
-/* Servers sign as long as there is room, and count also when there is none. */
+/* Servers sign as long as there is room, and are counted even without. */
 static void packets_are_touched_in_place(void **state)
 {
     for (unsigned room = 0; room <= PING_PATH_MAX + 4; room++) {
@@ -214,12 +214,12 @@ static void packets_are_touched_in_place(void **state)
         for (unsigned i = 0; i < packet.path_count; i++)
             assert_int_equal(ping_packet_path(payload, i), 100 + i);
         for (uint32_t i = PING_SIZE_OF_PATH(most); i < sizeof payload; i++)
-            assert_int_equal(payload[i], 0); /* nothing behind what is in memory */
+            assert_int_equal(payload[i], 0); /* nothing is written after the bytes in memory */
     }
 }
 
-/* Whatever stands in a payload, a touch stays inside it. */
-static void nonsense_is_left_alone(void **state)
+/* Whatever a payload contains, a touch stays inside it. */
+static void malformed_payloads_are_not_changed(void **state)
 {
     struct rng rng = rng_make(3, 0);
     unsigned taken = 0;
@@ -241,5 +241,5 @@ static void nonsense_is_left_alone(void **state)
 
 TEST_MAIN(TEST(requests_are_read_as_they_were_written), TEST(impossible_requests_are_refused),
           TEST(answers_are_read_as_they_were_written), TEST(impossible_answers_are_refused),
-          TEST(packets_that_are_none_are_refused), TEST(packets_are_touched_in_place),
-          TEST(nonsense_is_left_alone))
+          TEST(malformed_packets_are_refused), TEST(packets_are_touched_in_place),
+          TEST(malformed_payloads_are_not_changed))

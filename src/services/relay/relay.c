@@ -1,15 +1,16 @@
-/* relay: datagrams from programs of this server to programs of others.
+/* relay: datagrams from programs of this server to programs of other servers.
  *
- * A program attaches and gets an address: this server, a number and a life. From then on it sends
- * and receives datagrams (wire/relay.h), which travel as packets to the other's server. Nothing is
- * kept, ordered or repeated here: the programs do that, end to end, so that no server on the way
- * can lose what they rely on.
+ * A program attaches and gets an address: this server, a program number and a random life number.
+ * From then on it sends and receives datagrams (wire/relay.h), which travel as packets to the
+ * server of the other program. The relay does not store, order or repeat datagrams: the programs do
+ * so, end to end, so that no server on the way can lose what they rely on.
  *
- * What only a server can know it tells: that nobody is at an address (any longer), and that a
- * server can or cannot be reached. When a program goes, the servers are told of it that it had
- * lines with.
+ * The relay reports what only a server can know: that no program is at an address (any longer), and
+ * that a server became reachable or unreachable. When a program disconnects, the relay notifies the
+ * servers with which the program had lines.
  *
- * Invariant: a program's number is its index in the table plus one; life 0 is nobody's. */
+ * Invariant: a program's number is its index in the table plus one; life 0 is never given to a
+ * program. */
 #include "services/relay/relay.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ enum { PROGRAMS_MAX = 64 };
 struct program {
     uint64_t client;
     uint64_t life;   /* 0: a free entry */
-    uint64_t *peers; /* servers that it has lines with, a bit each */
+    uint64_t *peers; /* servers with which it has lines, a bit each */
 };
 
 struct relay {
@@ -84,9 +85,9 @@ static void peer_note(const struct relay *relay, struct program *program, uint32
     bitset_add(program->peers, server);
 }
 
-/* ---- telling ---- */
+/* ---- notifying ---- */
 
-/* A message without a body, to a program here. */
+/* Sends a message without a body to a program here. */
 static void program_tell(struct weft_self *self, const struct program *program,
                          enum relay_operation operation, const struct relay_address *about)
 {
@@ -107,13 +108,13 @@ static void programs_tell(struct weft_self *self, enum relay_operation operation
             program_tell(self, &relay->programs[i], operation, about);
 }
 
-/* To that server: nobody is at `absent`. `to` with program 0: whoever wants to know. */
+/* Tells that server that no program is at `absent`. `to` with program 0: for all programs there. */
 static void absence_send(struct weft_self *self, const struct relay_address *absent,
                          const struct relay_address *to)
 {
     struct weft_packet *packet = weft_packet(self, RELAY_HEAD_SIZE);
     if (!packet)
-        return; /* they ask again, or wait in vain for a while */
+        return; /* the other end asks again, or runs into its timeout */
     relay_write(&(struct relay_message){.operation = RELAY_ABSENT, .from = *absent, .to = *to},
                 weft_payload(packet));
     (void)weft_send_server(self, packet, to->server);
@@ -128,9 +129,9 @@ static void absence_heard(struct weft_self *self, const struct relay_message *me
         program_tell(self, program, RELAY_ABSENT, &message->from);
 }
 
-/* ---- carrying ---- */
+/* ---- carrying datagrams ---- */
 
-/* For a program here; the bytes are the whole message. */
+/* Hands a datagram to a program here; the bytes are the whole message. */
 static void data_hand_over(struct weft_self *self, const struct relay_message *message,
                            const void *bytes, uint32_t size)
 {
@@ -150,7 +151,7 @@ static void data_hand_over(struct weft_self *self, const struct relay_message *m
     weft_answer(self, program->client, bytes, size);
 }
 
-/* From a program here. Whose it is we say ourselves. */
+/* Carries a datagram of a program here. We set its source address ourselves. */
 static void data_carry(struct weft_self *self, struct program *program,
                        struct relay_message *message)
 {
@@ -182,7 +183,7 @@ static void data_carry(struct weft_self *self, struct program *program,
     }
 }
 
-/* ---- what the node calls ---- */
+/* ---- functions that the node calls ---- */
 
 static void relay_deliver(struct weft_self *self, struct weft_packet *packet)
 {
@@ -209,7 +210,7 @@ static void program_attach(struct weft_self *self, uint64_t client)
     if (!program) {
         program = program_free(relay);
         if (!program) {
-            uint8_t bytes[RELAY_HEAD_SIZE]; /* an address with program 0: none is left */
+            uint8_t bytes[RELAY_HEAD_SIZE]; /* an address with program 0: none is free */
             relay_write(&(struct relay_message){.operation = RELAY_ATTACHED}, bytes);
             weft_answer(self, client, bytes, sizeof bytes);
             return;

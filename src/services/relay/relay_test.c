@@ -1,4 +1,4 @@
-/* relay: programs of several servers, in a small world. */
+/* Tests programs of several servers, in a small world. */
 #include "services/relay/relay.h"
 
 #include "node/node_world.h"
@@ -12,7 +12,7 @@ static const struct weft_service *const services[] = {&service_relay, NULL};
 static struct relay_message answer_read(const struct world *world, uint32_t index)
 {
     struct relay_message message;
-    assert(index < world->answer_count); /* ours: the analyzer looks through it */
+    assert(index < world->answer_count); /* our own assert: the static analyser understands it */
     assert_int_equal(relay_read(&message, world->answers[index].bytes, world->answers[index].size),
                      0);
     return message;
@@ -96,11 +96,11 @@ static void programs_of_one_server_reach_each_other(void **state)
     world_close(world);
 }
 
-static void who_is_not_there_is_said_to_be_absent(void **state)
+static void a_missing_program_is_reported_as_absent(void **state)
 {
     struct world *world = world_open_settled(SPEC, services, 0);
     struct relay_address one = attach(world, 0, 1), two = attach(world, 13, 2);
-    two.life++; /* another life of that number */
+    two.life++; /* the address of an earlier program with that number */
     send(world, 0, 1, &two, RELAY_KIND_FRAME, "x", 1);
     world_run(world, RTT);
     assert_int_equal(world->answer_count, 1);
@@ -115,7 +115,7 @@ static void who_is_not_there_is_said_to_be_absent(void **state)
     world_close(world);
 }
 
-static void the_death_of_a_program_is_told_to_those_with_lines(void **state)
+static void servers_with_lines_to_a_program_learn_of_its_end(void **state)
 {
     struct world *world = world_open_settled(SPEC, services, 0);
     struct relay_address one = attach(world, 0, 1), two = attach(world, 13, 2);
@@ -125,19 +125,19 @@ static void the_death_of_a_program_is_told_to_those_with_lines(void **state)
     world_forget(world);
     hang_up(world, 0, 1);
     world_run(world, RTT);
-    assert_int_equal(world->answer_count, 1); /* and not to the third, who has none */
+    assert_int_equal(world->answer_count, 1); /* and not to the third, which has no line */
     assert_int_equal(world->answers[0].client, 2);
     struct relay_message told = answer_read(world, 0);
     assert_int_equal(told.operation, RELAY_ABSENT);
     assert_true(relay_address_equal(&told.from, &one));
-    /* Its number is given again, with another life. */
+    /* The number is reused, with another life. */
     struct relay_address next = attach(world, 0, 4);
     assert_int_equal(next.program, one.program);
     assert_true(next.life != one.life);
     world_close(world);
 }
 
-static void servers_that_go_and_come_are_told(void **state)
+static void programs_learn_of_lost_and_returning_servers(void **state)
 {
     struct world *world = world_open_settled(SPEC, services, 0);
     attach(world, 0, 1);
@@ -154,7 +154,7 @@ static void servers_that_go_and_come_are_told(void **state)
     world_close(world);
 }
 
-static void the_table_is_bounded_and_nonsense_counted(void **state)
+static void the_table_is_bounded_and_malformed_requests_are_counted(void **state)
 {
     struct world *world = world_open_settled(SPEC, services, 0);
     for (uint64_t client = 1; client <= 64; client++)
@@ -170,8 +170,8 @@ static void the_table_is_bounded_and_nonsense_counted(void **state)
     world_close(world);
 }
 
-/* Numbers that no program has, and the life of a place that is free. */
-static void addresses_that_cannot_be_are_strays(void **state)
+/* Numbers that no program has, and the life of a free entry. */
+static void datagrams_to_impossible_addresses_are_strays(void **state)
 {
     static const struct relay_address nobody[] = {
         {.server = 13, .program = 0, .life = 1},
@@ -189,7 +189,7 @@ static void addresses_that_cannot_be_are_strays(void **state)
     world_close(world);
 }
 
-static void a_message_from_no_server_is_garbage(void **state)
+static void a_message_from_an_unknown_server_is_garbage(void **state)
 {
     struct world *world = world_open_settled(SPEC, services, 0);
     struct relay_address one = attach(world, 0, 1);
@@ -210,7 +210,9 @@ static void a_message_from_no_server_is_garbage(void **state)
 
 TEST_MAIN(TEST(datagrams_reach_programs_of_other_servers),
           TEST(programs_of_one_server_reach_each_other),
-          TEST(who_is_not_there_is_said_to_be_absent),
-          TEST(the_death_of_a_program_is_told_to_those_with_lines),
-          TEST(servers_that_go_and_come_are_told), TEST(the_table_is_bounded_and_nonsense_counted),
-          TEST(addresses_that_cannot_be_are_strays), TEST(a_message_from_no_server_is_garbage))
+          TEST(a_missing_program_is_reported_as_absent),
+          TEST(servers_with_lines_to_a_program_learn_of_its_end),
+          TEST(programs_learn_of_lost_and_returning_servers),
+          TEST(the_table_is_bounded_and_malformed_requests_are_counted),
+          TEST(datagrams_to_impossible_addresses_are_strays),
+          TEST(a_message_from_an_unknown_server_is_garbage))
