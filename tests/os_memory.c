@@ -1,8 +1,8 @@
-/* A host that carries packets allocates nothing: the program's own malloc counts.
+/* Checks that a host that carries packets allocates nothing, by counting calls of malloc.
  *
- * Linked with --wrap for every function that hands out memory, so that all calls of ours are seen.
- * Both ends and the middle of a chain are hosts of this thread; packets go through the middle,
- * small and large, more than it can send at once, and requests are answered. */
+ * The program is linked with --wrap for every function that allocates memory, so that all our calls
+ * are seen. Both ends and the middle of a chain are hosts of this thread; small and large packets
+ * pass through the middle, more than it can send at once, and requests are answered. */
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -48,7 +48,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
 
 static unsigned delivered;
 
-/* A burst of packets to the server that the request names. */
+/* Sends a burst of packets to the server that the request names. */
 static void burst_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
 {
     const uint8_t *to = bytes;
@@ -93,13 +93,13 @@ static void packets_are_carried_without_allocation(void **state)
     scene.hosts[1] = scene_host(&scene, 1 << 4 | 1 << 7 | 1 << 8);
     scene.hosts[2] = scene_host(&scene, 0x1ff & ~(1 << 0 | 1 << 4 | 1 << 7 | 1 << 8));
     scene_until(&scene, scene_reaches(&scene, 0, 0, 9) && scene_reaches(&scene, 1, 4, 9));
-    bursts(&scene, 20); /* what is allocated once */
+    bursts(&scene, 20); /* first, all one-time allocations */
     unsigned long before = allocations;
-    assert_true(before > 0); /* it counts */
+    assert_true(before > 0); /* the counter works */
     unsigned carried = delivered;
     bursts(&scene, 100);
     assert_true(delivered - carried > 20000);
-    /* An idle second's worth of hellos, too. */
+    /* Also the hellos of an idle second. */
     for (nsec end = clock_after(NSEC_PER_SEC); clock_now() < end;)
         scene_step(&scene);
     assert_int_equal(allocations - before, 0);

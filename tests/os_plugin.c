@@ -1,4 +1,4 @@
-/* A service for tests/os_weftd.py, made with what makes it good or bad. */
+/* A service for tests/os_weftd.py; macros make it valid or invalid. */
 #include <weft/service.h>
 
 static void done(struct weft_self *self, struct weft_packet *packet)

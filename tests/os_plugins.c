@@ -1,13 +1,13 @@
-/* What a shared object says of its service, and must not. The object that is loaded is this
- * program itself, whose weft_service each test fills as it likes. */
+/* Checks which services of shared objects are refused. The loaded object is this program itself,
+ * whose weft_service each test fills in. */
 #include <string.h>
 
 #include "base/test.h"
 #include "os/plugin.h"
 
-#define ITSELF "" /* the loader's name of it */
+#define ITSELF "" /* the loader's name for it */
 
-/* Not constant, as it is in an object that is loaded. */
+/* Not constant, unlike in a loaded object. */
 extern WEFT_API struct weft_service weft_service;
 struct weft_service weft_service;
 
@@ -24,11 +24,11 @@ static void refused(const char *reason)
     assert_int_equal(plugins.count, 0);
 }
 
-static void services_that_cannot_be_are_refused(void **state)
+static void invalid_services_are_refused(void **state)
 {
     weft_service = good;
     weft_service.version++;
-    refused("made for version");
+    refused("built for version");
     weft_service = good;
     weft_service.name = NULL;
     refused("has no name or no functions");
@@ -39,10 +39,10 @@ static void services_that_cannot_be_are_refused(void **state)
     refused("has no name or no functions");
     weft_service = good;
     weft_service.id--;
-    refused("those below 256 are weft's own");
+    refused("ids below 256 are reserved for weft");
 }
 
-static void what_is_no_object_is_refused(void **state)
+static void a_missing_object_is_refused(void **state)
 {
     struct plugins plugins = {0};
     struct why why = {0};
@@ -50,7 +50,7 @@ static void what_is_no_object_is_refused(void **state)
     assert_non_null(strstr(why.text, "/nowhere/at/all.so"));
 }
 
-static void there_is_an_end_of_what_is_loaded(void **state)
+static void at_most_a_fixed_number_of_services_is_loaded(void **state)
 {
     struct plugins plugins = {0};
     struct why why = {0};
@@ -63,5 +63,5 @@ static void there_is_an_end_of_what_is_loaded(void **state)
     assert_int_equal(plugins.count, 0);
 }
 
-TEST_MAIN(TEST(services_that_cannot_be_are_refused), TEST(what_is_no_object_is_refused),
-          TEST(there_is_an_end_of_what_is_loaded))
+TEST_MAIN(TEST(invalid_services_are_refused), TEST(a_missing_object_is_refused),
+          TEST(at_most_a_fixed_number_of_services_is_loaded))

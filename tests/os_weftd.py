@@ -1,5 +1,5 @@
-"""weftd by itself: what it refuses and how, what it leaves behind, how it ends and comes back.
-Every test has a run directory of its own. Whole clusters are the business of the commands."""
+"""Tests weftd alone: what it refuses, what it leaves behind, how it ends and restarts.
+Every test has its own run directory. tests/cli/cluster*.py test whole clusters."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, sys.path[0])
 from tap import main, weft
 
-PATIENCE = 30  # seconds; nothing takes that long
+PATIENCE = 30  # seconds; longer than any step takes
 
 
 class Daemon(unittest.TestCase):
@@ -47,7 +47,7 @@ class Daemon(unittest.TestCase):
         return [os.environ["WEFTD"], "--dir", str(self.folder), "--node", nodes, *more]
 
     def refuse(self, words, code, *said):
-        """One line that says so, and the code."""
+        """Asserts the exit code, and that stderr is one line with these texts."""
         done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
@@ -79,25 +79,25 @@ class Daemon(unittest.TestCase):
         pid, incarnation = (self.folder / f"node-{node}.lock").read_text().split()
         return int(pid), int(incarnation)
 
-    def test_bad_words_are_refused(self):
+    def test_invalid_options_are_refused(self):
         self.make()
         weftd = os.environ["WEFTD"]
         self.refuse([weftd], 2, "--dir and one of --node and --serial are needed")
         self.refuse([weftd, "--dir", str(self.folder)], 2, "--dir and one of --node and --serial are needed")
         self.refuse([weftd, "--moon"], 2, "--moon")
-        self.refuse([weftd, "--moon", "1"], 2, "no such word")
+        self.refuse([weftd, "--moon", "1"], 2, "unknown option")
         for nodes in ("", "x", "1,", ",1", "1x", "-1", "1,,2", "99999999999"):
             with self.subTest(nodes=nodes):
                 self.refuse(self.words(nodes), 2, "--node")
         self.refuse(self.words("4"), 2, "the servers 0 to 3")
-        self.refuse(self.words("1,1"), 2, "server 1 stands twice")
+        self.refuse(self.words("1,1"), 2, "server 1 is listed twice")
         self.refuse(self.words("0", "--pin", "x"), 2, "--pin x")
         self.refuse(self.words("0", "--pin", "1000"), 1, "--pin 1000")
         shown = subprocess.run([weftd, "--help"], capture_output=True, text=True)
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
         self.assertIn("usage: weftd", shown.stdout)
 
-    def test_a_directory_that_is_none_is_refused(self):
+    def test_an_invalid_run_directory_is_refused(self):
         self.refuse(self.words("0"), 1, "cluster.json")
         self.make()
         (self.folder / "topology.json").unlink()
@@ -110,7 +110,7 @@ class Daemon(unittest.TestCase):
         self.refuse(self.words("0"), 1, "cluster.json")
         self.refuse([os.environ["WEFTD"], "--dir", "/tmp/" + "x" * 100, "--node", "0"], 2, "too long")
 
-    def test_plug_ins_that_are_none_are_refused(self):
+    def test_invalid_plug_ins_are_refused(self):
         self.make()
         plug = pathlib.Path(os.environ["PLUGINS"])
         self.refuse(self.words("0", "--service", "/nowhere.so"), 1, "/nowhere.so")
@@ -128,7 +128,7 @@ class Daemon(unittest.TestCase):
         process.terminate()
         self.assertEqual(process.wait(PATIENCE), 0, self.said(process))
 
-    def test_a_second_one_for_a_node_is_refused(self):
+    def test_a_second_process_for_a_node_is_refused(self):
         self.make()
         process = self.start("0,1")
         self.until(lambda: (self.folder / "node-1.socket").exists(), "socket")
@@ -137,10 +137,10 @@ class Daemon(unittest.TestCase):
         self.assertIsNone(process.poll())
         self.assertEqual(self.incarnation(0)[0], process.pid)
 
-    def test_it_ends_and_leaves_nothing_but_its_lock(self):
+    def test_weftd_ends_and_leaves_only_its_lock(self):
         self.make()
         one, other = self.start("0,1"), self.start("2,3")
-        for process in (one, other):  # two links between the two, both ways
+        for process in (one, other):  # two links between the processes, in both directions
             self.until_said(process, ": up", 4)
         lives = [self.incarnation(node)[1] for node in range(4)]
         one.send_signal(signal.SIGTERM)
@@ -148,7 +148,7 @@ class Daemon(unittest.TestCase):
         self.until_said(other, "carrier off", 2)
         self.assertFalse((self.folder / "node-0.socket").exists())
         self.assertTrue((self.folder / "node-2.socket").exists())
-        self.assertEqual(len(list((self.folder / "links").iterdir())), 4)  # of the other
+        self.assertEqual(len(list((self.folder / "links").iterdir())), 4)  # those of the other process
         again = self.start("0,1", "--pin", "0")
         self.until_said(again, ": up", 4)
         self.assertGreater(self.incarnation(0)[1], lives[0])
@@ -169,7 +169,7 @@ class Daemon(unittest.TestCase):
         nodes[3].wait()
         self.until_said(nodes[1], "carrier off")
         self.until_said(nodes[2], "carrier off")
-        # A clock that went back must not make it younger.
+        # A clock that went back must not lead to an earlier incarnation.
         (self.folder / "node-3.lock").write_text(f"1 {life + 10**18}\n")
         back = self.start("3")
         self.until_said(back, ": up", 2)
@@ -179,10 +179,10 @@ class Daemon(unittest.TestCase):
             process.terminate()
             self.assertEqual(process.wait(PATIENCE), 0, self.said(process))
 
-    def test_killed_it_comes_back_younger_than_before_over_shm(self):
+    def test_a_killed_server_restarts_with_a_later_incarnation_over_shm(self):
         self.killed_and_back("shm")
 
-    def test_killed_it_comes_back_younger_than_before_over_udp(self):
+    def test_a_killed_server_restarts_with_a_later_incarnation_over_udp(self):
         self.killed_and_back("udp")
 
 

@@ -7,25 +7,26 @@
 
 #include "base/check.h"
 
-#define SERVICE_ID_MIN 256 /* below are weft's own */
+#define SERVICE_ID_MIN 256 /* ids below are reserved for weft */
 
 static enum err service_check(const struct weft_service *service, const char *path, struct why *why)
 {
     if (service->version != WEFT_SERVICE_VERSION)
-        return why_fail(why, ERR_INPUT,
-                        "%s: made for version %u of weft/service.h, this is version %d; compile it "
-                        "again",
-                        path, service->version, WEFT_SERVICE_VERSION);
+        return why_fail(
+            why, ERR_INPUT,
+            "%s: built for version %u of weft/service.h, but this is version %d; compile it "
+            "again",
+            path, service->version, WEFT_SERVICE_VERSION);
     if (!service->name || !service->name[0] || !service->ops)
         return why_fail(why, ERR_INPUT, "%s: its weft_service has no name or no functions", path);
     if (service->id < SERVICE_ID_MIN)
         return why_fail(why, ERR_INPUT,
-                        "%s: service %s has the id %u; those below %d are weft's own", path,
+                        "%s: service %s has the id %u; ids below %d are reserved for weft", path,
                         service->name, service->id, SERVICE_ID_MIN);
     return OK;
 }
 
-/* The loader searches for a name without a slash; a file here must have one. */
+/* The loader searches for a name without a slash, so a file in this folder needs one. */
 static void *object_open(const char *path)
 {
     char here[PATH_MAX];
@@ -37,7 +38,8 @@ static void *object_open(const char *path)
 enum err plugins_add(struct plugins *plugins, const char *path, struct why *why)
 {
     if (plugins->count == PLUGINS_MAX)
-        return why_fail(why, ERR_USAGE, "%s: more than %d services to load", path, PLUGINS_MAX);
+        return why_fail(why, ERR_USAGE, "%s: too many services to load; at most %d", path,
+                        PLUGINS_MAX);
     void *handle = object_open(path);
     if (!handle)
         return why_fail(why, ERR_INPUT, "%s", dlerror());

@@ -1,7 +1,7 @@
 #pragma once
-/* plugin: services from shared objects. Each exports one `const struct weft_service weft_service`;
- * what is not one, is made for another version of the header or takes an id of weft's own is
- * refused with a line that says so. */
+/* plugin: services from shared objects. Each exports one `const struct weft_service weft_service`.
+ * A file that is not such an object, is built for another version of the header or uses an id
+ * reserved for weft is refused, with the reason. */
 
 #include <weft/service.h>
 
@@ -15,6 +15,6 @@ struct plugins {
     const struct weft_service *services[PLUGINS_MAX];
 };
 
-/* The path is taken as it is: no search. */
+/* The path is used as it is, without a search. */
 MUST_CHECK enum err plugins_add(struct plugins *plugins, const char *path, struct why *why);
-void plugins_fini(struct plugins *plugins); /* after the nodes that run them */
+void plugins_fini(struct plugins *plugins); /* call it after the nodes that run them are closed */

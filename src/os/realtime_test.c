@@ -12,7 +12,7 @@
 
 #include "os/host/host_scene.h"
 
-/* In a process of its own, for what it is afterwards is not what the next test wants. */
+/* Runs in a process of its own, because the next test needs an ordinary one. */
 static int status_of(int (*run)(void))
 {
     int status;
@@ -39,18 +39,18 @@ static int begin(void)
     int status;
     if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
         return 3;
-    return WEXITSTATUS(status) == SCHED_OTHER ? 0 : 4; /* what it starts is ordinary */
+    return WEXITSTATUS(status) == SCHED_OTHER ? 0 : 4; /* processes that it starts are ordinary */
 }
 
-static void whoever_may_is_before_others(void **state)
+static void a_permitted_process_becomes_real_time(void **state)
 {
     struct why why = {0};
     if (realtime_check(&why)) {
         assert_non_null(strstr(why.text, "CAP_SYS_NICE"));
-        print_message("this user may not: %s\n", why.text);
+        print_message("not permitted for this user: %s\n", why.text);
         skip();
     }
-    assert_int_equal(sched_getscheduler(0), SCHED_OTHER); /* it only asked */
+    assert_int_equal(sched_getscheduler(0), SCHED_OTHER); /* the check changed nothing */
     assert_int_equal(status_of(begin), 0);
 }
 
@@ -70,14 +70,14 @@ static int begin_without_right(void)
     return sched_getscheduler(0) == SCHED_OTHER ? 0 : 4;
 }
 
-static void whoever_may_not_is_told_what_is_missing(void **state)
+static void an_unpermitted_process_learns_what_is_missing(void **state)
 {
     assert_int_equal(status_of(begin_without_right), 0);
 }
 
-/* ---- who is always busy ---- */
+/* ---- a host that is always busy ---- */
 
-static _Atomic uint64_t *turns; /* how often each had one; written by it alone, relaxed */
+static _Atomic uint64_t *turns; /* turns of each process, written only by that process, relaxed */
 
 static void busy_timer(struct weft_self *self, uint64_t cookie)
 {
@@ -91,8 +91,8 @@ static int busy_start(struct weft_self *self)
     return 0;
 }
 
-/* The same real-time class as the other on the same processor, without slices: who does not give
- * way keeps it. */
+/* Same real-time class as the other process on the same processor, without time slices: a process
+ * that does not yield keeps the processor. */
 static pid_t turn_taker(void (*run)(struct scene *scene), struct scene *scene)
 {
     const struct sched_param lowest = {.sched_priority = 1};
@@ -107,7 +107,7 @@ static pid_t turn_taker(void (*run)(struct scene *scene), struct scene *scene)
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         last = CPU_ISSET(cpu, &all) ? cpu : last;
     CPU_SET((size_t)last, &one);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that failed leaves nobody behind */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves no process behind */
     if (sched_setaffinity(0, sizeof one, &one) || sched_setscheduler(0, SCHED_FIFO, &lowest))
         _exit(1);
     run(scene);
@@ -138,7 +138,7 @@ static void turns_wait(unsigned who)
     }
 }
 
-static void who_is_busy_gives_way(void **state)
+static void a_busy_host_yields(void **state)
 {
     static const struct weft_service_ops ops = {.start = busy_start, .timer = busy_timer};
     static const struct weft_service busy = {
@@ -165,10 +165,10 @@ static void who_is_busy_gives_way(void **state)
         kill(pids[i], SIGKILL);
         assert_int_equal(waitpid(pids[i], NULL, 0), pids[i]);
     }
-    scene.hosts[0] = scene_host(&scene, 1 << 0); /* cleans up what the dead left */
+    scene.hosts[0] = scene_host(&scene, 1 << 0); /* cleans up after the killed process */
     scene_close(&scene);
     munmap(turns, sizeof *turns * 2);
 }
 
-TEST_MAIN(TEST(whoever_may_is_before_others), TEST(whoever_may_not_is_told_what_is_missing),
-          TEST(who_is_busy_gives_way))
+TEST_MAIN(TEST(a_permitted_process_becomes_real_time),
+          TEST(an_unpermitted_process_learns_what_is_missing), TEST(a_busy_host_yields))

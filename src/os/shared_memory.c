@@ -7,7 +7,8 @@
 
 #define LIMITS "end other programs, or raise the limits (ulimit -v, or the container's memory)"
 
-/* A positive errno. As servers take it: a link's pages must be there, a doorbell's comes alone. */
+/* Returns a positive errno. Allocates as servers do: a link's pages must be present, a doorbell's
+ * page comes when it is touched. */
 static int shared_memory_try(size_t size)
 {
     struct memfile file;
@@ -34,7 +35,7 @@ enum err shared_memory_check(size_t size, struct why *why)
         return why_fail(why, ERR_MEMORY, "not enough shared memory: %s; " LIMITS, text);
     if (error == EMFILE || error == ENFILE)
         return why_fail(why, ERR_SYSTEM, "no shared memory: %s; raise the limit (ulimit -n)", text);
-    /* ENOSYS, EPERM: a filter of system calls, or another kernel; no option helps. */
+    /* ENOSYS, EPERM: a system call filter, or another kernel; no option helps. */
     return why_fail(why, ERR_SYSTEM,
                     "no shared memory here: memfd_create: %s; every server needs it, so run where "
                     "it is allowed (a container's seccomp profile may forbid it)",

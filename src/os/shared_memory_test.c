@@ -7,7 +7,7 @@
 
 #define LINK_SIZE ((size_t)1 << 20)
 
-static void what_is_there_is_not_refused(void **state)
+static void available_memory_is_not_refused(void **state)
 {
     struct why why = {0};
     assert_int_equal(shared_memory_check(SHARED_MEMORY_PAGE, &why), OK);
@@ -15,15 +15,15 @@ static void what_is_there_is_not_refused(void **state)
     assert_string_equal(why.text, "");
 }
 
-/* A page can still be had, so links that are not made of memory help. */
-static void links_that_are_too_large_could_be_datagrams(void **state)
+/* A page is still available, so links that do not use memory help. */
+static void too_large_links_are_advised_to_use_udp(void **state)
 {
     struct why why = {0};
     assert_int_equal(shared_memory_check((size_t)1 << 60, &why), ERR_SYSTEM);
     assert_non_null(strstr(why.text, "--wire udp"));
 }
 
-static void a_limit_that_was_met_is_named(void **state)
+static void an_exceeded_limit_is_named(void **state)
 {
     struct why why = {0};
     struct rlimit limit, none;
@@ -38,5 +38,5 @@ static void a_limit_that_was_met_is_named(void **state)
     assert_null(strstr(why.text, "udp")); /* every server has a doorbell */
 }
 
-TEST_MAIN(TEST(what_is_there_is_not_refused), TEST(links_that_are_too_large_could_be_datagrams),
-          TEST(a_limit_that_was_met_is_named))
+TEST_MAIN(TEST(available_memory_is_not_refused), TEST(too_large_links_are_advised_to_use_udp),
+          TEST(an_exceeded_limit_is_named))

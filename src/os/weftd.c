@@ -1,14 +1,15 @@
-/* weftd: runs nodes of a cluster on this machine, as its run directory says.
+/* weftd: runs nodes of a cluster on this machine, as described by its run directory.
  *
  *   weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU]
  *   weftd --dir D --serial S ...
  *
- * With --serial it does not know which server of the plan it is: D/wiring.json says what is plugged
- * into its ports, it finds its place together with the others and keeps it in D/serial-S.place.
+ * With --serial it does not know which server of the plan it is: D/wiring.json says which cables
+ * are in its ports. It finds its place together with the other machines and saves it in
+ * D/serial-S.place.
  *
- * It stays in the foreground and prints a line for each event; `weft up` sends that to
- * D/node-ID.log and lets it run apart. SIGTERM and SIGINT end it, and its neighbours notice at
- * once. So does the removal of D: nobody could find it any more, nor end it. */
+ * It stays in the foreground and prints a line for each event; `weft up` redirects the output to
+ * D/node-ID.log and detaches it. SIGTERM and SIGINT end it, and its neighbours notice at once. The
+ * removal of D ends it, too, because then no command could find or end it any more. */
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -37,26 +38,26 @@
 #include "transport/wake/thread.h"
 
 #define FOLDER_MAX  CLUSTER_PATH_SIZE
-#define FOLDER_NSEC NSEC_PER_SEC    /* between two looks whether it is still there */
-#define TURN_NSEC   (1000 * 1000LL) /* about what others have of a processor */
+#define FOLDER_NSEC NSEC_PER_SEC    /* between two checks that the folder still exists */
+#define TURN_NSEC   (1000 * 1000LL) /* about the time slice of other processes */
 
 static const char usage[] =
     "usage: weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU]\n"
     "       weftd --dir D --serial S [--service FILE.so]... [--pin CPU]\n"
     "\n"
-    "Runs servers of the cluster in the run directory D, which `weft up` makes. Several in one\n"
-    "process are joined by links inside of it. With --serial it runs the machine of that serial\n"
-    "number in D/wiring.json, which finds by its cables which server it is, and keeps that for\n"
-    "life. --service loads a service from a shared object\n"
+    "Runs servers of the cluster in the run directory D, which `weft up` makes. Servers in one\n"
+    "process are connected by links within the process. With --serial it runs the machine with\n"
+    "that serial number in D/wiring.json; the machine finds out by its cables which server it\n"
+    "is, and keeps that place permanently. --service loads a service from a shared object\n"
     "(docs/guide/service.md); --pin binds the process to one processor. It stays in the\n"
     "foreground; SIGTERM ends it.\n";
 
 struct daemon {
     const char *folder;
-    const char *nodes; /* as given; NULL: it is a machine that has a serial number */
+    const char *nodes; /* as given; NULL: it is a machine with a serial number */
     struct host_machine machine;
-    bool refused;   /* its place cannot be; was said */
-    bool deserted;  /* its folder is gone; was said */
+    bool refused;   /* it cannot have a place; reported */
+    bool deserted;  /* its folder is gone; reported */
     long processor; /* -1: any */
     struct cluster_file cluster;
     struct topology topology;
@@ -73,7 +74,7 @@ struct daemon {
 };
 
 static volatile sig_atomic_t stopping; /* written by the handler, read by the loop; one thread */
-static struct host *stopping_host;     /* set before the handler is, and not changed while it is */
+static struct host *stopping_host;     /* set before the handler is installed, then constant */
 
 static void on_signal(int number)
 {
@@ -81,7 +82,7 @@ static void on_signal(int number)
     host_wake(stopping_host);
 }
 
-/* Whoever is told to end while it begins does so as soon as it can leave nothing behind. */
+/* Signals are blocked while the daemon starts: it ends as soon as it can do so cleanly. */
 static void signals_mask(int how)
 {
     sigset_t set;
@@ -115,7 +116,7 @@ static void on_said(void *owner, node_id server, const char *text)
     daemon_log(line);
 }
 
-/* ---- the words ---- */
+/* ---- options ---- */
 
 static bool number_read(const char *text, uint64_t most, uint64_t *value, const char **end)
 {
@@ -134,7 +135,8 @@ static enum err word_read(struct daemon *daemon, const char *word, const char *v
     const char *end;
     uint64_t number;
     if (!value)
-        return why_fail(why, ERR_USAGE, "%s: a value is missing, or no such word", word);
+        return why_fail(why, ERR_USAGE,
+                        "%s: unknown option, or its value is missing; see weftd --help", word);
     if (!strcmp(word, "--dir"))
         daemon->folder = value;
     else if (!strcmp(word, "--node"))
@@ -147,9 +149,9 @@ static enum err word_read(struct daemon *daemon, const char *word, const char *v
     } else if (!strcmp(word, "--service"))
         return plugins_add(&daemon->plugins, value, why);
     else if (strcmp(word, "--pin") != 0)
-        return why_fail(why, ERR_USAGE, "%s: no such word; see weftd --help", word);
+        return why_fail(why, ERR_USAGE, "%s: unknown option; see weftd --help", word);
     else if (!number_read(value, CPU_SETSIZE - 1, &number, &end) || *end)
-        return why_fail(why, ERR_USAGE, "--pin %s: not a processor's number", value);
+        return why_fail(why, ERR_USAGE, "--pin %s: not the number of a processor", value);
     else
         daemon->processor = (long)number;
     return OK;
@@ -199,7 +201,7 @@ static enum err servers_read(struct daemon *daemon, struct why *why)
     }
 }
 
-/* Its cables, and its place if it has one. */
+/* Reads its cables, and its place if it has one. */
 static enum err machine_read(struct daemon *daemon, struct why *why)
 {
     enum err err = servers_make(daemon, 1, why);
@@ -243,10 +245,11 @@ static enum err daemon_lock(struct daemon *daemon, struct why *why)
     for (uint32_t i = 0; i < daemon->server_count; i++) {
         node_id server = daemon->servers[i];
         if (server == NODE_NONE)
-            continue; /* once it is found */
+            continue; /* locked once the place is found */
         int lock = cluster_lock_take(daemon->folder, server, &daemon->lives[i]);
         if (lock == -EBUSY)
-            return why_fail(why, ERR_SYSTEM, "node %u: runs already, in process %d", server,
+            return why_fail(why, ERR_SYSTEM,
+                            "node %u: runs already, in process %d; end that process first", server,
                             (int)cluster_lock_holder(daemon->folder, server));
         if (lock < 0)
             return why_fail(why, ERR_SYSTEM, "node %u: cannot lock %s/node-%u.lock: %s", server,
@@ -258,7 +261,7 @@ static enum err daemon_lock(struct daemon *daemon, struct why *why)
 
 /* ---- the place of a machine ---- */
 
-/* The first time it takes the place for life. */
+/* Takes the place permanently, the first time. */
 static enum err place_take(struct daemon *daemon, node_id vertex, struct why *why)
 {
     if (vertex >= daemon->plan.server_count)
@@ -271,7 +274,7 @@ static enum err place_take(struct daemon *daemon, node_id vertex, struct why *wh
     return err;
 }
 
-/* It has no place, or no node there: the loop ends. */
+/* It has no place, or its node cannot be opened: the loop ends. */
 static void on_failed(void *owner, const char *why)
 {
     struct daemon *daemon = owner;
@@ -287,9 +290,9 @@ static bool on_placed(void *owner, node_id vertex, const struct placement *place
     struct why why = {0};
     char line[120];
     bool first = daemon->servers[0] == NODE_NONE;
-    /* Two parts that do not know of each other must not both begin to count. */
+    /* Two parts that are not connected must not both start to number the servers. */
     if (first && 2 * (uint64_t)placement->count <= daemon->plan.server_count) {
-        snprintf(line, sizeof line, "is joined to %u of %u servers; waits for more than half",
+        snprintf(line, sizeof line, "is connected to %u of %u servers; waits for more than half",
                  placement->count, daemon->plan.server_count);
         on_said(daemon, NODE_NONE, line);
         return false;
@@ -297,7 +300,7 @@ static bool on_placed(void *owner, node_id vertex, const struct placement *place
     for (uint32_t i = 0; i < placement->finding_count; i++)
         daemon_log(placement->findings[i].line);
     if (serial_findings_write(daemon->folder, daemon->machine.serial, placement, &why))
-        on_said(daemon, daemon->servers[0], why.text); /* they are in the log, too */
+        on_said(daemon, daemon->servers[0], why.text); /* the findings are also in the log */
     if (first && place_take(daemon, vertex, &why)) {
         on_failed(daemon, why.text);
         return false;
@@ -309,7 +312,7 @@ static bool on_placed(void *owner, node_id vertex, const struct placement *place
     return true;
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 /* A machine without a place has no lock yet. */
 static bool folder_stands(const struct daemon *daemon)
@@ -333,7 +336,8 @@ static enum err daemon_pin(const struct daemon *daemon, struct why *why)
     return OK;
 }
 
-/* Does the scheduler treat each session as one? `weft up` makes one of each process. */
+/* Does the scheduler treat each session as a group? `weft up` starts each process in its own
+ * session. */
 static bool groups_are_on(void)
 {
     FILE *file = fopen("/proc/sys/kernel/sched_autogroup_enabled", "re");
@@ -352,7 +356,8 @@ static enum err daemon_services(struct daemon *daemon, struct why *why)
             return err;
     }
     if (services_count + daemon->plugins.count > NODE_SERVICES_MAX)
-        return why_fail(why, ERR_USAGE, "more than %d services", NODE_SERVICES_MAX);
+        return why_fail(why, ERR_USAGE, "too many services: a server runs at most %d",
+                        NODE_SERVICES_MAX);
     for (unsigned i = 0; i < services_count; i++)
         daemon->services[count++] = services_all[i];
     for (unsigned i = 0; i < daemon->plugins.count; i++)
@@ -360,7 +365,8 @@ static enum err daemon_services(struct daemon *daemon, struct why *why)
     return OK;
 }
 
-/* The most likely cause has a line that says what to do; the host knows only what was refused. */
+/* Replaces the host's reason, which names only the refused call, if the most likely cause is found:
+ * that has advice. */
 static enum err failure_explain(enum err err, struct why *why)
 {
     struct why cause = {0};
@@ -403,9 +409,9 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .hello_nsec = daemon->cluster.hello_ms * 1000000LL,
         .silence_nsec = daemon->cluster.silence_ms * 1000000LL,
         .services = daemon->services,
-        .spin = crowded ? -1 : 0, /* who spins keeps a processor from who it waits for */
+        .spin = crowded ? -1 : 0, /* spinning starves the peer that we wait for */
         .yield_is_partial = crowded && (daemon->cluster.realtime || groups_are_on()),
-        .turn = daemon->cluster.realtime ? TURN_NSEC : 0, /* nobody's slice ends so soon */
+        .turn = daemon->cluster.realtime ? TURN_NSEC : 0, /* real-time slices are much longer */
         .said = on_said,
         .owner = daemon,
     };
@@ -437,15 +443,15 @@ static void daemon_run(struct daemon *daemon)
         daemon->deserted = !stopping && !folder_stands(daemon);
     }
     if (daemon->deserted)
-        daemon_log("the run directory was removed, or is another cluster's by now; ends");
+        daemon_log("the run directory was removed, or now belongs to another cluster; ending");
     else if (!daemon->refused)
-        daemon_log("told to end");
+        daemon_log("ended by a signal");
     action.sa_handler = SIG_IGN;
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
 }
 
-/* Locks end with the process: who sees them free may rely on its being gone. */
+/* Locks are released when the process ends: a process that finds one free may rely on our end. */
 static void daemon_close(struct daemon *daemon)
 {
     host_close(daemon->host);

@@ -1,4 +1,4 @@
-/* cable: the life of one cable: its loans, its carrier, and how it ends. */
+/* cable: one cable: its loans, its carrier, and how it closes. */
 #include "os/cable/cable.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #define RETRY_NSEC NSEC_PER_SEC
 
-/* ---- what it tells ---- */
+/* ---- reporting ---- */
 
 static void cable_say(struct cable_port *cable, const char *text)
 {
@@ -82,9 +82,9 @@ void cable_forget(struct cable_port *cable)
     cable->staged_next = cable->staged_count = 0;
 }
 
-/* ---- the end ---- */
+/* ---- closing ---- */
 
-/* Lets go of the line, if there is one; nothing that it says from here on is heard. */
+/* Drops the line, if there is one; its further messages are ignored. */
 static void cable_hang_up(struct cable_port *cable, int reason)
 {
     struct lifeline *line = cable->line;
@@ -100,7 +100,7 @@ static void cable_hang_up(struct cable_port *cable, int reason)
 void cable_call_at(struct cable_port *cable, nsec at)
 {
     int result = poller_set(cable->cables->config.poller, &cable->retry, at);
-    assert(result == 0); /* its place was taken when the cable was made */
+    assert(result == 0); /* its slot was reserved when the cable was made */
 }
 
 void cable_reset(struct cable_port *cable)
@@ -127,7 +127,7 @@ void cable_condemn(struct cable_port *cable)
 {
     if (!cable->line)
         return;
-    cable_say(cable, "the other end says nonsense; cut");
+    cable_say(cable, "the neighbour sent malformed data; link cut");
     cable_hang_up(cable, -EPROTO);
     cable->ending = true;
     if (!cable->carrier)
@@ -136,7 +136,7 @@ void cable_condemn(struct cable_port *cable)
 
 void cable_remove(struct cable_port *cable)
 {
-    cable->carrier = false; /* nobody is told */
+    cable->carrier = false; /* no event for this one */
     cable_reset(cable);
     poller_unset(cable->cables->config.poller, &cable->retry);
     list_remove(&cable->node);

@@ -1,9 +1,9 @@
 /* cable_port: packets through a pair of pipes.
  *
- * A frame that was pulled is staged; receive() turns it into packets on loan from it. The frame
- * goes back to its ring when the node is done with all of them, or when settle() copies those that
- * it still holds. Invariant: a loan is in the free list iff no packet of its frame is out and it
- * is not being read. */
+ * A pulled frame is staged; receive() splits it into packets on loan. The frame returns to its ring
+ * when the node has released all of them, or when settle() copies those that the node still holds.
+ * Invariant: a loan is in the free list iff no packet of its frame is out and it is not being
+ * read. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,11 +11,11 @@
 #include "node/core/egress.h"
 #include "os/cable/cable_impl.h"
 
-#define CABLE_KIND 1 /* of our frames: packets */
+#define CABLE_KIND 1 /* kind of our frames: packets */
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
-/* Stages more frames. False: none came. */
+/* Stages more frames. False: none arrived. */
 static bool cable_pull(struct cable_port *cable)
 {
     if (cable->staged_next == cable->staged_count) {
@@ -32,7 +32,7 @@ static bool cable_pull(struct cable_port *cable)
     return count > 0;
 }
 
-/* Lazy frames may stay staged for long: what comes behind them may not. */
+/* Lazy frames may stay staged for long; frames after them may not. */
 static bool cable_is_pressing(const struct cable_port *cable)
 {
     bool empty = cable->staged_next == cable->staged_count;
@@ -63,7 +63,7 @@ static bool cable_waiting(const struct port *port)
                      inlet->ops->waiting(inlet));
 }
 
-/* The next staged frame becomes the one that is read. */
+/* Makes the next staged frame the one that is read. */
 static bool cable_begin(struct cable_port *cable)
 {
     if (cable->staged_next == cable->staged_count && !cable_pull(cable))
@@ -109,7 +109,7 @@ static unsigned cable_receive(struct port *port, struct packet **out, unsigned m
     return count;
 }
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
 static uint32_t cable_room(struct port *port)
 {
@@ -119,7 +119,7 @@ static uint32_t cable_room(struct port *port)
     return cable->outlet->ops->room(cable->outlet, FRAME_BODY_MAX) ? PACKET_SIZE_MAX : 0;
 }
 
-/* At least one. Whatever is not in memory travels as zeroes. */
+/* Collects at least one packet. Bytes that are not in memory travel as zeroes. */
 static unsigned frame_gather(struct iovec *pieces, struct packet **packets, unsigned count)
 {
     static const uint8_t zeroes[PACKET_SIZE_MAX];
@@ -151,7 +151,7 @@ static bool cable_transmit(struct port *port, struct packet **packets, unsigned 
     return !result;
 }
 
-/* ---- the end ---- */
+/* ---- closing ---- */
 
 static void cable_close(struct port *port)
 {

@@ -1,6 +1,6 @@
 #pragma once
-/* cable_scene: what tests of cables begin with: a folder of their own in shared memory, so that
- * they can run beside each other. */
+/* cable_scene: how tests of cables begin: with a folder of their own in shared memory, so that they
+ * can run side by side. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Both ends of a cable, in one process and in two. Raw packets: nobody reads their headers. */
+/* Tests both ends of a cable, in one process and in two. The packets are raw: their headers are not
+ * read. */
 #include "os/cable/cable.h"
 
 #include <signal.h>
@@ -15,7 +16,8 @@
 #include "os/cable/cable_scene.h"
 #include "transport/transport.h"
 
-#define PATIENCE_NSEC (120 * NSEC_PER_SEC) /* of a test that would fail, on a busy machine, too */
+/* The timeout of a failing test, long enough for a busy machine. */
+#define PATIENCE_NSEC (120 * NSEC_PER_SEC)
 
 /* One end: server 3 port 1, or server 8 port 5. */
 struct end {
@@ -77,7 +79,8 @@ static enum port_news end_step(struct end *end)
     return end->port->ops->poll(end->port);
 }
 
-/* The same at an end that nobody writes to meanwhile: a glance tells all that a look would. */
+/* The same at an end to which no process writes meanwhile: waiting() must not miss what poll()
+ * finds. */
 static enum port_news end_glance_and_step(struct end *end)
 {
     bool waiting = end->port->ops->waiting(end->port);
@@ -97,7 +100,7 @@ static void wait_carrier(struct end *end, struct end *other, bool on)
     }
 }
 
-/* A packet whose bytes follow from its number. */
+/* A packet whose bytes are derived from its number. */
 static struct packet *packet_make(struct end *end, uint32_t number, uint32_t payload)
 {
     struct packet *packet = packet_take(packets_pool(end->packets), PACKET_HEADER_SIZE + payload);
@@ -131,7 +134,7 @@ static uint32_t payload_of(uint32_t number)
                               : (uint32_t)rng_below(&rng, PACKET_PAYLOAD_MAX + 1);
 }
 
-/* Sends from *sent on, as many packets as one frame takes. */
+/* Sends packets from *sent on, as many as one frame takes. */
 static void frame_send(struct end *end, uint32_t *sent, uint32_t limit)
 {
     struct packet *frame[EGRESS_FRAME_MAX];
@@ -147,7 +150,7 @@ static void frame_send(struct end *end, uint32_t *sent, uint32_t limit)
         assert_true(end->port->ops->transmit(end->port, frame, count, false));
 }
 
-/* Everything arrives, once, in order, unharmed; while some is kept for long, so that rings fill up
+/* All packets arrive once, in order and intact, while some are kept for long, so that rings fill up
  * and loans have to be settled. */
 static void stream(const struct transport_ops *transport)
 {
@@ -201,8 +204,8 @@ static void packets_arrive_in_order_over_udp(void **state)
     stream(&transport_udp);
 }
 
-/* What is on loan when the other end goes is still there. */
-static void what_is_held_survives_the_link(void **state)
+/* Packets on loan stay valid when the other end goes. */
+static void held_packets_survive_the_link(void **state)
 {
     struct end lower, upper;
     struct packet *got[8];
@@ -217,7 +220,7 @@ static void what_is_held_survives_the_link(void **state)
     end_close(&upper);
     nsec until = clock_after(PATIENCE_NSEC);
     unsigned count = 0;
-    while (lower.carrier || count < 4) { /* what came before the end is received, too */
+    while (lower.carrier || count < 4) { /* packets sent before the end are received, too */
         assert_true(clock_now() < until);
         end_step(&lower);
         count += lower.port->ops->receive(lower.port, got + count, 8 - count);
@@ -228,7 +231,7 @@ static void what_is_held_survives_the_link(void **state)
     }
     assert_int_equal(lower.port->ops->room(lower.port), PACKET_SIZE_MAX);
     struct packet *packet = packet_make(&lower, sent, payload_of(sent));
-    assert_false(lower.port->ops->transmit(lower.port, &packet, 1, false)); /* to nobody */
+    assert_false(lower.port->ops->transmit(lower.port, &packet, 1, false)); /* no neighbour */
     packet_done(packet);
     end_close(&lower);
 }
@@ -254,7 +257,7 @@ static void hollow_packets_travel_as_zeroes(void **state)
     end_close(&lower);
 }
 
-/* A hello may wait until its receiver has one to send; what comes behind it may not. */
+/* A hello may wait until its receiver has one to send; frames after it may not. */
 static void lazy_frames_do_not_hide_others(void **state)
 {
     struct end lower, upper;
@@ -282,7 +285,7 @@ static void lazy_frames_do_not_hide_others(void **state)
     end_close(&upper);
 }
 
-static void a_glance_sees_what_was_left(void **state)
+static void waiting_reports_unread_packets(void **state)
 {
     struct end lower, upper;
     struct packet *got;
@@ -309,7 +312,7 @@ static void a_glance_sees_what_was_left(void **state)
     end_close(&upper);
 }
 
-/* Until it is killed: says what it hears. */
+/* Sends all packets back, until it is killed. */
 static _Noreturn void echo_run(const struct transport_ops *transport, bool lower)
 {
     struct end end;
@@ -326,7 +329,8 @@ static _Noreturn void echo_run(const struct transport_ops *transport, bool lower
     }
 }
 
-/* Killed in the middle of it, and back, in both roles: the carrier tells, and the link works. */
+/* Killed while it works, and restarted, in both roles: the carrier shows it, and the link works
+ * again. */
 static void kill_and_revive(const struct transport_ops *transport)
 {
     for (unsigned round = 0; round < 6; round++) {
@@ -365,7 +369,7 @@ static void kill_and_revive(const struct transport_ops *transport)
         }
         assert_int_equal(end.changes, 6);
         end_close(&end);
-        /* What the killed left is removed by the next life: here nobody comes. */
+        /* The next start would remove the files of the killed process: here none follows. */
         char path[128];
         snprintf(path, sizeof path, "%s/socket.%016x", folder, lower ? 9 : 4);
         unlink(path);
@@ -384,8 +388,8 @@ static void a_killed_peer_is_noticed_and_comes_back_over_udp(void **state)
     kill_and_revive(&transport_udp);
 }
 
-/* A frame of nonsense is one packet that its reader refuses, never a read beyond the frame. */
-static void nonsense_stays_within_its_frame(void **state)
+/* A malformed frame is one packet that its reader refuses, never a read beyond the frame. */
+static void malformed_packets_stay_within_their_frame(void **state)
 {
     struct end lower, upper;
     end_open(&lower, &transport_shm, true);
@@ -394,7 +398,7 @@ static void nonsense_stays_within_its_frame(void **state)
     wait_carrier(&lower, &upper, true);
     for (uint32_t size = PACKET_HEADER_SIZE; size < PACKET_HEADER_SIZE + 90; size++) {
         struct packet *packet = packet_make(&lower, 1, size - PACKET_HEADER_SIZE), *got[8];
-        packet->bytes[6] = 0x7f; /* says that it is longer than its frame */
+        packet->bytes[6] = 0x7f; /* claims to be longer than its frame */
         assert_true(lower.port->ops->transmit(lower.port, &packet, 1, false));
         end_step(&upper);
         assert_int_equal(upper.port->ops->receive(upper.port, got, 8), 1);
@@ -421,9 +425,9 @@ static void nonsense_stays_within_its_frame(void **state)
 #define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, scene_begin, scene_end)
 
 TEST_MAIN(SCENE_TEST(packets_arrive_in_order_over_shm),
-          SCENE_TEST(packets_arrive_in_order_over_udp), SCENE_TEST(what_is_held_survives_the_link),
+          SCENE_TEST(packets_arrive_in_order_over_udp), SCENE_TEST(held_packets_survive_the_link),
           SCENE_TEST(hollow_packets_travel_as_zeroes),
           SCENE_TEST(a_killed_peer_is_noticed_and_comes_back_over_shm),
           SCENE_TEST(a_killed_peer_is_noticed_and_comes_back_over_udp),
-          SCENE_TEST(lazy_frames_do_not_hide_others), SCENE_TEST(a_glance_sees_what_was_left),
-          SCENE_TEST(nonsense_stays_within_its_frame))
+          SCENE_TEST(lazy_frames_do_not_hide_others), SCENE_TEST(waiting_reports_unread_packets),
+          SCENE_TEST(malformed_packets_stay_within_their_frame))

@@ -1,4 +1,4 @@
-/* cables: who is at the other end.
+/* cables: connects cables to their other ends.
  *
  *      caller                                        callee
  *      lifeline up
@@ -8,12 +8,13 @@
  *      ANSWER (answer)                  --------->
  *      carrier                                       carrier
  *
- * Both may call at once. Whoever hears an OPEN on another line than the one it has takes the new
- * one, unless its own call came through and it is the lower of the two: then the new one is cut.
- * The lower's call comes through only after it has not accepted the other's, so one always stays.
+ * Both may call at once. A server that receives an OPEN on a second line switches to the new line,
+ * unless its own call is connected and it has the lower number: then it cuts the new line. The
+ * lower server's call connects only if it has not accepted the other's call before, so one line
+ * always stays.
  *
- * A line that breaks is not repaired: whoever comes back calls. For all that can go wrong besides,
- * the lower end calls again after a while. */
+ * A broken line is not repaired: a server that restarts calls again. For all other failures the
+ * lower server calls again after a while. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +26,13 @@
 
 enum cable_control { CABLE_OPEN = 1, CABLE_ANSWER };
 
-/* A server's number as its lifelines' context, which is never 0. */
+/* A server's number as the context of its lifelines, which is never 0. */
 static uint64_t context_of(uint32_t server)
 {
     return (uint64_t)server + 1;
 }
 
-/* ---- what is said ---- */
+/* ---- writing messages ---- */
 
 static void parcel_write(struct writer *out, struct control *control, const struct parcel *parcel)
 {
@@ -41,7 +42,7 @@ static void parcel_write(struct writer *out, struct control *control, const stru
     memcpy(control->fds, parcel->fds, sizeof control->fds);
 }
 
-/* The parcel's descriptors are ours from here on. */
+/* Takes ownership of the parcel's descriptors. */
 static bool parcel_read(struct reader *in, struct control *control, struct parcel *parcel)
 {
     *parcel = (struct parcel){.size = read_u16(in)};
@@ -105,12 +106,12 @@ static void cable_rise(struct cable_port *cable)
 static void cable_call(struct cable_port *cable)
 {
     struct context_address address = {.context = context_of(cable->plan.peer_server)};
-    if (cable->line || cable->ending) /* not before what had arrived was received */
+    if (cable->line || cable->ending) /* not before the packets that had arrived are received */
         return;
     context_address_host(address.host);
     int result = lifeline_connect(cable->home->lines, &address, &cable->line);
     if (result) {
-        cable_reset(cable); /* tries again later */
+        cable_reset(cable); /* retries later */
         return;
     }
     cable->outgoing = true;
@@ -133,10 +134,10 @@ static int link_open(struct cable_port *cable, const uint8_t *description, size_
                                      &cable->link);
 }
 
-/* ---- what is heard ---- */
+/* ---- receiving messages ---- */
 
 struct open_words {
-    struct cable_plan plan; /* as the other end sees it */
+    struct cable_plan plan; /* as the other end describes it */
     const uint8_t *description;
     size_t description_size;
     struct parcel offer;
@@ -169,13 +170,13 @@ static struct cable_port *cable_find(const struct cable_home *home, const struct
     return NULL;
 }
 
-/* A line that called us: which cable is it, and do we want it? NULL: no. */
+/* A call to us: finds its cable, and decides whether to accept it. NULL: no. */
 static struct cable_port *cable_answer_call(struct cable_home *home, struct lifeline *line,
                                             const struct open_words *words)
 {
     struct cable_port *cable = cable_find(home, &words->plan);
     if (!cable)
-        return NULL; /* another plan than ours */
+        return NULL; /* its plan differs from ours */
     bool mine_stays = cable->line && cable->outgoing && lifeline_alive(cable->line) &&
                       cable->plan.server < cable->plan.peer_server;
     if (mine_stays)
@@ -186,7 +187,7 @@ static struct cable_port *cable_answer_call(struct cable_home *home, struct life
     return cable;
 }
 
-/* The other end's pipe to us. */
+/* Opens the other end's pipe to us. */
 static int pipe_take(struct cable_port *cable, struct open_words *words)
 {
     struct parcel answer = {0};
@@ -245,7 +246,7 @@ static void on_up(void *owner, struct lifeline *line, const struct context_addre
 {
     struct cable_port *cable = lifeline_data(line);
     if (!cable)
-        return; /* it called us, and says which port next */
+        return; /* it called us, and names its port next */
     int result = link_open(cable, card, card_size);
     if (!result)
         result = open_send(cable);
@@ -286,7 +287,7 @@ static const struct lifeline_events cable_events = {
     .down = on_down,
 };
 
-/* ---- all of them ---- */
+/* ---- all cables ---- */
 
 const struct transport_ops *cables_transport(const char *name)
 {

@@ -1,5 +1,5 @@
-/* What a cable does not believe: a stranger who knows how lifelines and pipes work, and speaks to
- * server 3, whose port 1 is planned to be wired to port 5 of server 8. */
+/* Checks what a cable refuses: a stranger that knows how lifelines and pipes work connects to
+ * server 3, whose port 1 is planned to be connected to port 5 of server 8. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void on_up(void *owner, struct lifeline *line, const struct context_addre
         0);
 }
 
-/* What the cable offers is taken, and what is to be answered is kept. */
+/* Accepts the cable's offer, and keeps the answer to send. */
 static void offer_take(struct control *control)
 {
     struct parcel offer = {.fd_count = control->fd_count};
@@ -169,7 +169,7 @@ static void stage_close(void)
     poller_close(scene.poller);
 }
 
-/* The stranger calls, and is heard. */
+/* The stranger calls, and the call is accepted. */
 static void call(void)
 {
     struct context_address to = {.context = 3 + 1};
@@ -184,7 +184,7 @@ static void say(const struct control *control)
     assert_int_equal(lifeline_send(scene.line, control), 0);
 }
 
-/* OPEN as server 8 would say it, with `more` bytes behind it. */
+/* OPEN as server 8 would send it, followed by `more` bytes. */
 static struct control open_make(const struct cable_plan *plan, unsigned more)
 {
     struct control control = {.kind = OPEN};
@@ -205,7 +205,7 @@ static struct control open_make(const struct cable_plan *plan, unsigned more)
 
 static const struct cable_plan right = {8, 5, 3, 1};
 
-/* It is cut off, and was not answered. */
+/* The line is cut without an answer. */
 static void assert_cut(void)
 {
     UNTIL(scene.downs == 1);
@@ -213,7 +213,7 @@ static void assert_cut(void)
     assert_false(scene.carrier);
 }
 
-static void open_of_another_plan_is_refused(void **state)
+static void an_open_with_another_plan_is_refused(void **state)
 {
     for (unsigned field = 0; field < 4; field++) {
         struct cable_plan wrong = right;
@@ -228,11 +228,11 @@ static void open_of_another_plan_is_refused(void **state)
     }
 }
 
-static void open_that_is_no_message_is_refused(void **state)
+static void a_malformed_open_is_refused(void **state)
 {
     stage_open();
     call();
-    struct control control = open_make(&right, 1); /* a byte too many */
+    struct control control = open_make(&right, 1); /* one byte too many */
     say(&control);
     assert_cut();
     stage_close();
@@ -248,14 +248,14 @@ static void open_that_is_no_message_is_refused(void **state)
     stage_open();
     call();
     control = open_make(&right, 0);
-    memset(control.body + 21, 0xff, 2); /* the offer is larger than any, and than its message */
+    memset(control.body + 21, 0xff, 2); /* exceeds the maximum, and its message */
     control.size = sizeof control.body;
     say(&control);
     assert_cut();
     stage_close();
 }
 
-static void answer_before_open_is_refused(void **state)
+static void an_answer_before_open_is_refused(void **state)
 {
     stage_open();
     call();
@@ -264,8 +264,8 @@ static void answer_before_open_is_refused(void **state)
     stage_close();
 }
 
-/* A good OPEN is answered; the same again is one too many, and so is what is not understood. */
-static void whoever_was_answered_is_cut_for_nonsense(void **state)
+/* A valid OPEN is answered; a second one is refused, and so is an unknown message. */
+static void malformed_messages_cut_an_answered_line(void **state)
 {
     for (unsigned i = 0; i < 3; i++) {
         stage_open();
@@ -286,7 +286,7 @@ static void whoever_was_answered_is_cut_for_nonsense(void **state)
     }
 }
 
-static void an_answer_counts_once(void **state)
+static void a_second_answer_is_refused(void **state)
 {
     stage_open();
     call();
@@ -300,20 +300,20 @@ static void an_answer_counts_once(void **state)
     answer.size = (uint16_t)(sizeof answer.body - out.left);
     memcpy(answer.fds, scene.answer.fds, sizeof answer.fds);
     say(&answer);
-    UNTIL(scene.carrier); /* so the stranger can be believed */
+    UNTIL(scene.carrier); /* so the stranger's messages are valid */
     say(&answer);
     UNTIL(scene.downs == 1);
     stage_close();
 }
 
-/* Both call at once: the call of the lower server stays, if it came through. */
-static void the_lower_servers_call_stays(void **state)
+/* Both call at once: the call of the lower server stays if it is connected. */
+static void the_call_of_the_lower_server_stays(void **state)
 {
     stage_open();
     cables_call(scene.cables);
     UNTIL(scene.called);
     for (unsigned i = 0; i < 100; i++)
-        step(); /* it is up at its own end, too */
+        step(); /* so that it is connected at its own end, too */
     call();
     struct control control = open_make(&right, 0);
     say(&control);
@@ -324,7 +324,7 @@ static void the_lower_servers_call_stays(void **state)
 
 #define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, scene_begin, scene_end)
 
-TEST_MAIN(SCENE_TEST(open_of_another_plan_is_refused),
-          SCENE_TEST(open_that_is_no_message_is_refused), SCENE_TEST(answer_before_open_is_refused),
-          SCENE_TEST(whoever_was_answered_is_cut_for_nonsense), SCENE_TEST(an_answer_counts_once),
-          SCENE_TEST(the_lower_servers_call_stays))
+TEST_MAIN(SCENE_TEST(an_open_with_another_plan_is_refused), SCENE_TEST(a_malformed_open_is_refused),
+          SCENE_TEST(an_answer_before_open_is_refused),
+          SCENE_TEST(malformed_messages_cut_an_answered_line),
+          SCENE_TEST(a_second_answer_is_refused), SCENE_TEST(the_call_of_the_lower_server_stays))

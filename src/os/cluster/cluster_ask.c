@@ -15,7 +15,7 @@
 
 #define AT_ONCE     256 /* connections; a process may have 1,024 descriptors */
 #define RETRY_NSEC  2000000LL
-#define SERVICE_LEN 2 /* before every request: the service's id */
+#define SERVICE_LEN 2 /* bytes before every request: the service's id */
 
 int cluster_connect(const char *folder, node_id server)
 {
@@ -31,7 +31,7 @@ int cluster_connect(const char *folder, node_id server)
     if (connect(handle, (struct sockaddr *)&address, sizeof address)) {
         int error = errno;
         close(handle);
-        return -error; /* -EAGAIN: many connect at this moment */
+        return -error; /* -EAGAIN: too many connections are pending */
     }
     return handle;
 }
@@ -48,7 +48,7 @@ int cluster_tell(int handle, uint16_t service, const void *bytes, size_t size)
     return sent < 0 ? -errno : 0;
 }
 
-/* What is there: its size, -EAGAIN, or another negative errno. */
+/* Receives what has arrived: returns its size, -EAGAIN, or another negative errno. */
 static int hear_now(int handle, void *bytes, size_t size)
 {
     ssize_t got;
@@ -82,13 +82,13 @@ int cluster_hear(int handle, void *bytes, size_t size, int64_t deadline)
         if (ready == 0)
             return -ETIMEDOUT;
         if (ready < 0)
-            return -errno; /* EINTR: the caller looks whether it is to stop */
+            return -errno; /* EINTR: the caller checks whether to stop */
     }
 }
 
-/* ---- many at once ---- */
+/* ---- many requests at once ---- */
 
-/* Connects and asks; then the descriptor is in polls, or the result says why not. */
+/* Connects and sends the request; then polls has the descriptor, or the result has the error. */
 static void ask_begin(const char *folder, struct cluster_ask *ask, struct pollfd *poll)
 {
     int handle = cluster_connect(folder, ask->server);
@@ -115,7 +115,8 @@ static void ask_hear(struct cluster_ask *ask, struct pollfd *poll)
     poll->fd = -1;
 }
 
-/* Those whose server had too many callers knock again. Returns how many are still open. */
+/* Reconnects to servers that had too many pending connections. Returns how many requests are
+ * open. */
 static uint32_t asks_retry(const char *folder, struct cluster_ask *asks, struct pollfd *polls,
                            uint32_t count, bool *knocking)
 {

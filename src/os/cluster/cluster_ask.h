@@ -1,6 +1,6 @@
 #pragma once
-/* cluster_ask: requests to services of servers on this machine, over their sockets. Nothing here
- * waits longer than it is told. */
+/* cluster_ask: requests to services of servers on this machine, over their sockets. No call waits
+ * past its deadline. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,10 +10,10 @@
 
 #define CLUSTER_MESSAGE_MAX 65536
 
-/* A connection to a server's socket. -ECONNREFUSED or -ENOENT: nobody listens. */
+/* Connects to a server's socket. -ECONNREFUSED or -ENOENT: no process listens. */
 MUST_CHECK int cluster_connect(const char *folder, node_id server);
 MUST_CHECK int cluster_tell(int handle, uint16_t service, const void *bytes, size_t size);
-/* The size of the next answer; -ETIMEDOUT; -ECONNRESET: the server is gone. */
+/* Returns the size of the next answer; -ETIMEDOUT; -ECONNRESET: the server is gone. */
 MUST_CHECK int cluster_hear(int handle, void *bytes, size_t size, int64_t deadline);
 
 /* One request to one server and its answer. */
@@ -22,16 +22,17 @@ struct cluster_ask {
     uint16_t service;
     const void *request;
     size_t request_size;
-    void *answer; /* the caller's, of answer_size bytes */
+    void *answer; /* the caller's buffer of answer_size bytes */
     size_t answer_size;
-    int result; /* bytes of the answer, or a negative errno as above */
+    int result; /* size of the answer, or a negative errno as above */
 };
 
-/* All at once. */
+/* Sends all requests at once, and waits for the answers. */
 void cluster_ask(const char *folder, struct cluster_ask *asks, uint32_t count, int64_t deadline);
 
-/* A request to control, and the rest of its answer, to be read as its kind says. Negative errno;
- * -EPROTO: it speaks another language. The bytes are the caller's, of CONTROL_ANSWER_MAX. */
+/* Sends a request to control; `in` is then at the rest of the answer, to be read by its kind.
+ * Returns a negative errno; -EPROTO: the server has another version. The buffer is the caller's, of
+ * CONTROL_ANSWER_MAX bytes. */
 MUST_CHECK int cluster_control(const char *folder, node_id server,
                                const struct control_request *request, uint8_t *bytes,
                                struct reader *in, int64_t deadline);

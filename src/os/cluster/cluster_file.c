@@ -16,13 +16,13 @@
 #include "transport/clock.h"
 
 #define FILE_VERSION  1
-#define FILE_SIZE_MAX (1 << 20) /* 4,096 ids of at most six letters, and some names */
+#define FILE_SIZE_MAX (1 << 20) /* 4,096 ids of at most six characters, and some names */
 #define LOCK_TEXT_MAX 64
 
-/* "/node-4095.socket" and its end. */
+/* "/node-4095.socket" and its terminating zero. */
 static_assert(CLUSTER_FOLDER_MAX + 18 < sizeof((struct sockaddr_un *)0)->sun_path,
-              "every socket in a folder that was checked has a path that fits");
-static_assert(CLUSTER_FOLDER_MAX + 32 < CLUSTER_PATH_SIZE, "and so has every file");
+              "every socket path in a checked folder fits");
+static_assert(CLUSTER_FOLDER_MAX + 32 < CLUSTER_PATH_SIZE, "every file path fits");
 
 const char *const cluster_transport_words[] = {"shm", "udp", NULL};
 
@@ -66,7 +66,7 @@ static void processes_write(const struct cluster_file *file, struct json *json)
     json_array(json);
     for (uint32_t process = 0; process < file->process_count; process++) {
         json_array(json);
-        json->indent = false; /* a process is one line */
+        json->indent = false; /* each process is one line */
         for (uint32_t v = 0; v < file->server_count; v++)
             if (file->process_of[v] == process)
                 json_uint(json, v);
@@ -113,7 +113,7 @@ struct parse {
     bool has_processes;
 };
 
-/* The number after a key. */
+/* Reads the number after a key. */
 static enum err parse_uint(struct parse *parse, const char *what, uint64_t most, uint64_t *value)
 {
     enum err err = json_reader_expect(&parse->reader, JSON_NUMBER, what);
@@ -192,7 +192,7 @@ static enum err parse_services(struct parse *parse)
     return err;
 }
 
-/* One process' ids; the array's beginning was read. */
+/* Reads one process' ids; the beginning of the array was read. */
 static enum err parse_process(struct parse *parse, uint32_t *dealt)
 {
     struct cluster_file *file = parse->file;
@@ -208,12 +208,12 @@ static enum err parse_process(struct parse *parse, uint32_t *dealt)
             return json_reader_fail(&parse->reader, "processes: no server %s",
                                     parse->reader.text.data);
         if (file->process_of[id] != UINT32_MAX)
-            return json_reader_fail(&parse->reader, "processes: server %lu twice", id);
+            return json_reader_fail(&parse->reader, "processes: server %lu is listed twice", id);
         file->process_of[id] = file->process_count;
         ++*dealt;
     }
     if (!err && *dealt == before)
-        return json_reader_fail(&parse->reader, "processes: one without servers");
+        return json_reader_fail(&parse->reader, "processes: a process has no servers");
     file->process_count++;
     return err;
 }
@@ -236,8 +236,8 @@ static enum err parse_processes(struct parse *parse)
         err = parse_process(parse, &dealt);
     }
     if (!err && dealt != file->server_count)
-        return json_reader_fail(&parse->reader, "processes: %u servers of %u", dealt,
-                                file->server_count);
+        return json_reader_fail(&parse->reader, "processes: only %u of %u servers are listed",
+                                dealt, file->server_count);
     return err;
 }
 
@@ -275,7 +275,7 @@ static enum err parse_field(struct parse *parse)
         return parse_services(parse);
     if (json_reader_is(reader, "processes"))
         return parse_processes(parse);
-    enum err err = json_reader_next(reader); /* a later version's */
+    enum err err = json_reader_next(reader); /* a field of a later version */
     return err ? err : json_reader_skip(reader);
 }
 
@@ -286,11 +286,11 @@ static enum err parse_all(struct parse *parse)
     while (json_reader_more(reader, &err))
         err = parse_field(parse);
     if (!err)
-        err = json_reader_next(reader); /* the end */
+        err = json_reader_next(reader); /* expect the end */
     if (!err && parse->version != FILE_VERSION)
-        return json_reader_fail(reader, "of another version of weft");
+        return json_reader_fail(reader, "written by another version of weft");
     if (!err && !parse->has_processes)
-        return json_reader_fail(reader, "no servers and processes");
+        return json_reader_fail(reader, "servers and processes are missing");
     return err;
 }
 
@@ -329,7 +329,7 @@ enum err cluster_file_read(struct cluster_file *file, const char *folder, struct
     else if (got < 0)
         err = why_fail(why, ERR_SYSTEM, "%s: %s", path, strerror(errno));
     else if (size == FILE_SIZE_MAX)
-        err = why_fail(why, ERR_INPUT, "%s: larger than any cluster's", path);
+        err = why_fail(why, ERR_INPUT, "%s: too large for a cluster file", path);
     else
         err = cluster_file_parse(file, path, data, size, why);
     close(handle);
@@ -366,7 +366,7 @@ static struct flock whole_file(void)
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
 }
 
-/* The incarnation that the last life wrote; 0: none, or no whole line. */
+/* The incarnation of the last start; 0: none, or not a complete line. */
 static uint64_t lock_last(int handle)
 {
     char text[LOCK_TEXT_MAX];
@@ -413,7 +413,7 @@ bool cluster_lock_stands(int lock, const char *folder, node_id server)
     struct stat held, named;
     cluster_path(path, folder, server, "lock");
     if (fstat(lock, &held))
-        return true; /* what cannot be told is no reason to end */
+        return true; /* an unknown state is no reason to stop */
     if (held.st_nlink == 0)
         return false;
     return stat(path, &named) || (named.st_dev == held.st_dev && named.st_ino == held.st_ino);

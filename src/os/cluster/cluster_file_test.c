@@ -55,7 +55,7 @@ static void a_cluster_is_written_and_read_again(void **state)
     cluster_file_fini(&other);
 }
 
-static void servers_are_dealt_in_blocks_of_nearly_equal_size(void **state)
+static void servers_are_distributed_in_blocks_of_nearly_equal_size(void **state)
 {
     struct why why;
     for (uint32_t processes = 1; processes <= 27; processes++) {
@@ -73,7 +73,7 @@ static void servers_are_dealt_in_blocks_of_nearly_equal_size(void **state)
     }
 }
 
-static void what_is_no_cluster_is_refused_in_one_line(void **state)
+static void invalid_clusters_are_refused_in_one_line(void **state)
 {
     static const char *const bad[] = {
         "",
@@ -101,7 +101,7 @@ static void what_is_no_cluster_is_refused_in_one_line(void **state)
     }
 }
 
-/* The line names the field: it was refused for that, and for nothing else. */
+/* The reason names the field: it was refused for that, and for nothing else. */
 static void refused_for(const char *fields, const char *reason)
 {
     char text[4096];
@@ -115,7 +115,7 @@ static void refused_for(const char *fields, const char *reason)
         fail_msg("%s: %s", fields, why.text);
 }
 
-static void a_field_that_cannot_be_is_named(void **state)
+static void an_invalid_field_is_named(void **state)
 {
     static const char *const numbers[] = {"-1", "1.5", "1e3", "18446744073709551616", "4294967296"};
     char text[2048];
@@ -147,8 +147,8 @@ static void a_field_that_cannot_be_is_named(void **state)
     refused_for("\"servers\": 2, \"processes\": [[0, 99999999]]", "processes: no server 99999999");
 }
 
-/* Later it is passed over, like any field that is not known there. */
-static void servers_are_counted_before_they_are_dealt(void **state)
+/* A later count is skipped, like any unknown field. */
+static void the_server_count_comes_before_the_processes(void **state)
 {
     static const char text[] =
         "{\"version\": 1, \"servers\": 2, \"processes\": [[0, 1]], \"servers\": 4}";
@@ -159,7 +159,7 @@ static void servers_are_counted_before_they_are_dealt(void **state)
     cluster_file_fini(&file);
 }
 
-static void a_field_of_a_later_version_is_passed_over(void **state)
+static void unknown_fields_are_skipped(void **state)
 {
     const char *text = "{\"version\": 1, \"later\": {\"a\": [1, 2]}, \"servers\": 1, "
                        "\"processes\": [[0]]}";
@@ -170,7 +170,7 @@ static void a_field_of_a_later_version_is_passed_over(void **state)
     cluster_file_fini(&file);
 }
 
-static void a_folder_whose_sockets_find_no_room_is_refused(void **state)
+static void a_folder_path_too_long_for_sockets_is_refused(void **state)
 {
     char folder[CLUSTER_FOLDER_MAX + 2], path[CLUSTER_PATH_SIZE];
     struct why why = {""};
@@ -184,7 +184,7 @@ static void a_folder_whose_sockets_find_no_room_is_refused(void **state)
     assert_int_equal(cluster_folder_check("", &why), ERR_USAGE);
 }
 
-/* A child that holds the lock until it is killed; returns once it does. */
+/* Starts a child that holds the lock until it is killed; returns once the lock is held. */
 static pid_t holder_start(const char *folder, uint64_t *incarnation)
 {
     int told[2];
@@ -204,7 +204,7 @@ static pid_t holder_start(const char *folder, uint64_t *incarnation)
     return child;
 }
 
-static void a_lock_tells_who_lives_and_ends_with_its_process(void **state)
+static void a_lock_names_its_holder_and_ends_with_it(void **state)
 {
     char folder[] = "/tmp/weft-test-XXXXXX", path[CLUSTER_PATH_SIZE];
     uint64_t first, second, none;
@@ -225,7 +225,7 @@ static void a_lock_tells_who_lives_and_ends_with_its_process(void **state)
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
 
-    /* The wall's clock may have been set back since. */
+    /* The wall clock may have been set back since. */
     cluster_path(path, folder, 5, "lock");
     FILE *file = fopen(path, "w");
     fprintf(file, "1 18000000000000000000\n");
@@ -238,7 +238,7 @@ static void a_lock_tells_who_lives_and_ends_with_its_process(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void a_lock_stands_until_its_file_is_removed_or_another(void **state)
+static void a_lock_is_valid_until_its_file_is_removed_or_replaced(void **state)
 {
     char folder[] = "/tmp/weft-test-XXXXXX", moved[sizeof folder + 2], path[CLUSTER_PATH_SIZE];
     uint64_t life;
@@ -249,12 +249,12 @@ static void a_lock_stands_until_its_file_is_removed_or_another(void **state)
     assert_true(cluster_lock_stands(lock, folder, 5));
 
     assert_int_equal(rename(folder, moved), 0);
-    assert_true(cluster_lock_stands(lock, folder, 5)); /* it is whole, elsewhere */
+    assert_true(cluster_lock_stands(lock, folder, 5)); /* the folder is complete, elsewhere */
     assert_int_equal(mkdir(folder, 0700), 0);
     assert_true(cluster_lock_stands(lock, folder, 5));
     int other = cluster_lock_take(folder, 5, &life);
     assert_true(other >= 0);
-    assert_false(cluster_lock_stands(lock, folder, 5)); /* but its place is taken */
+    assert_false(cluster_lock_stands(lock, folder, 5)); /* but its name is taken */
     assert_true(cluster_lock_stands(other, folder, 5));
 
     cluster_path(path, folder, 5, "lock");
@@ -270,10 +270,9 @@ static void a_lock_stands_until_its_file_is_removed_or_another(void **state)
 }
 
 TEST_MAIN(TEST(a_cluster_is_written_and_read_again),
-          TEST(servers_are_dealt_in_blocks_of_nearly_equal_size),
-          TEST(what_is_no_cluster_is_refused_in_one_line), TEST(a_field_that_cannot_be_is_named),
-          TEST(servers_are_counted_before_they_are_dealt),
-          TEST(a_field_of_a_later_version_is_passed_over),
-          TEST(a_folder_whose_sockets_find_no_room_is_refused),
-          TEST(a_lock_tells_who_lives_and_ends_with_its_process),
-          TEST(a_lock_stands_until_its_file_is_removed_or_another))
+          TEST(servers_are_distributed_in_blocks_of_nearly_equal_size),
+          TEST(invalid_clusters_are_refused_in_one_line), TEST(an_invalid_field_is_named),
+          TEST(the_server_count_comes_before_the_processes), TEST(unknown_fields_are_skipped),
+          TEST(a_folder_path_too_long_for_sockets_is_refused),
+          TEST(a_lock_names_its_holder_and_ends_with_it),
+          TEST(a_lock_is_valid_until_its_file_is_removed_or_replaced))

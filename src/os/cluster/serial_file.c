@@ -49,7 +49,7 @@ static enum err file_take(struct text *text, const char *path, struct why *why)
     return text_ok(text) ? OK : why_memory(why);
 }
 
-/* Written beside, then renamed. */
+/* Writes a new file beside the old one, then renames it. */
 static enum err file_replace(const char *folder, uint32_t serial, const char *ending,
                              const char *data, size_t size, struct why *why)
 {
@@ -88,7 +88,7 @@ enum err serial_topology_read(struct topology *topology, const char *folder, con
     return err;
 }
 
-/* A name is a serial number; 0: it is none. */
+/* The serial number that is the node's name; 0: the name is none. */
 static uint32_t node_serial(const struct topology *wiring, uint32_t node)
 {
     char buffer[NODE_NAME_SIZE], *end;
@@ -104,7 +104,9 @@ static enum err cable_plug(struct host_machine *machine, const struct topology *
     uint32_t to_port = from_b ? link->a_port : link->b_port;
     uint32_t to = node_serial(wiring, from_b ? link->a : link->b);
     if (from_port >= PORT_MAX || to_port >= PORT_MAX || !to || to == machine->serial)
-        return why_fail(why, ERR_INPUT, "%s: serial %u port %u: no cable can lie like that",
+        return why_fail(why, ERR_INPUT,
+                        "%s: serial %u port %u: invalid cable: a port or the serial number at its "
+                        "other end is impossible",
                         CLUSTER_WIRING_NAME, machine->serial, from_port);
     machine->cables[from_port].serial = to;
     machine->cables[from_port].port = to_port;

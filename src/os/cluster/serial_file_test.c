@@ -17,7 +17,7 @@ static int folder_open(void **state)
 
 static int folder_close(void **state)
 {
-    return rmdir(folder); /* nothing is left */
+    return rmdir(folder); /* fails if anything is left */
 }
 
 static void text_keep(const char *path, const char *text)
@@ -28,7 +28,7 @@ static void text_keep(const char *path, const char *text)
     fclose(file);
 }
 
-static void names_tell_the_serial_number(void **state)
+static void file_names_contain_the_serial_number(void **state)
 {
     assert_int_equal(serial_of_name("serial-17.place", "place"), 17);
     assert_int_equal(serial_of_name("serial-17.log", "place"), 0);
@@ -45,7 +45,7 @@ static void names_tell_the_serial_number(void **state)
     assert_int_equal(serial_of_name("serial-017.log", NULL), 0);
 }
 
-static void a_place_is_kept_and_a_damaged_one_refused(void **state)
+static void a_place_is_saved_and_a_damaged_one_refused(void **state)
 {
     char path[CLUSTER_PATH_SIZE];
     struct why why = {0};
@@ -54,14 +54,15 @@ static void a_place_is_kept_and_a_damaged_one_refused(void **state)
     assert_int_equal(serial_place_read(&place, folder, 17, 9, &why), OK);
     assert_int_equal(place, NODE_NONE); /* none yet */
     assert_int_equal(serial_place_write(folder, 17, 4, &why), OK);
-    assert_int_equal(serial_place_write(folder, 17, 5, &why), OK); /* over the old one */
+    assert_int_equal(serial_place_write(folder, 17, 5, &why), OK); /* replaces the old one */
     assert_int_equal(serial_place_write(folder, 23, 0, &why), OK);
     assert_int_equal(serial_place_read(&place, folder, 17, 9, &why), OK);
     assert_int_equal(place, 5);
     assert_int_equal(serial_places_find(serials, folder, 9, &why), OK);
     for (node_id v = 0; v < 9; v++)
         assert_int_equal(serials[v], v == 5 ? 17 : v == 0 ? 23 : 0);
-    assert_int_equal(serial_place_read(&place, folder, 17, 5, &why), ERR_INPUT); /* too few */
+    assert_int_equal(serial_place_read(&place, folder, 17, 5, &why),
+                     ERR_INPUT); /* the plan is too small */
 
     serial_path(path, folder, 17, "place");
     text_keep(path, "weft coordinate 1\nserial 17\nserver 6\ncheck 0\n");
@@ -73,7 +74,7 @@ static void a_place_is_kept_and_a_damaged_one_refused(void **state)
     unlink(path);
 }
 
-static void a_machine_finds_what_is_plugged_into_its_own_ports(void **state)
+static void a_machine_reads_the_cables_of_its_own_ports(void **state)
 {
     char path[CLUSTER_PATH_SIZE];
     struct why why = {0};
@@ -119,7 +120,7 @@ static void cable_refused(const char *to, unsigned from_port, unsigned to_port)
     unlink(path);
 }
 
-static void cables_that_cannot_be_are_refused(void **state)
+static void impossible_cables_are_refused(void **state)
 {
     cable_refused("7", PORT_MAX, 0);
     cable_refused("7", 0, PORT_MAX);
@@ -131,10 +132,9 @@ static void cables_that_cannot_be_are_refused(void **state)
     cable_refused("4294967296", 0, 0);
 }
 
-TEST_MAIN(TEST(names_tell_the_serial_number),
-          cmocka_unit_test_setup_teardown(a_place_is_kept_and_a_damaged_one_refused, folder_open,
+TEST_MAIN(TEST(file_names_contain_the_serial_number),
+          cmocka_unit_test_setup_teardown(a_place_is_saved_and_a_damaged_one_refused, folder_open,
                                           folder_close),
-          cmocka_unit_test_setup_teardown(a_machine_finds_what_is_plugged_into_its_own_ports,
-                                          folder_open, folder_close),
-          cmocka_unit_test_setup_teardown(cables_that_cannot_be_are_refused, folder_open,
-                                          folder_close))
+          cmocka_unit_test_setup_teardown(a_machine_reads_the_cables_of_its_own_ports, folder_open,
+                                          folder_close),
+          cmocka_unit_test_setup_teardown(impossible_cables_are_refused, folder_open, folder_close))

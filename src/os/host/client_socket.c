@@ -1,5 +1,5 @@
-/* client_socket: clients stand in a fixed table. A client's number is its index there and how often
- * that was taken, so an answer that comes late does not go to a stranger. */
+/* client_socket: clients are in a fixed table. A client's number is its index there and a count of
+ * how often the entry was used, so that a late answer does not go to another client. */
 #include "os/host/client_socket.h"
 
 #include <errno.h>
@@ -21,9 +21,9 @@
 enum {
     BACKLOG = 64,
     ACCEPT_MAX = 16,
-    REQUESTS_MAX = 16,              /* of one poll, so that one program cannot starve the rest */
-    POLLS_MAX = 64,                 /* at the channel of a program that is gone: it holds no more */
-    SEND_BUFFER_BYTES = 1024 * 1024 /* asked for: answers wait there until they are taken */
+    REQUESTS_MAX = 16,              /* per poll, so that one program cannot starve the rest */
+    POLLS_MAX = 64,                 /* of the channel of a program that is gone: it holds no more */
+    SEND_BUFFER_BYTES = 1024 * 1024 /* requested: answers wait there until they are read */
 };
 
 struct socket_client {
@@ -31,7 +31,7 @@ struct socket_client {
     struct poller_watch *watch;
     int fd; /* -1: free */
     uint32_t turn;
-    bool broken;             /* its channel holds nonsense */
+    bool broken;             /* its channel holds malformed data */
     struct channel *channel; /* NULL: it uses the socket */
     struct list node;        /* in client_sockets.channels if it has one */
 };
@@ -69,9 +69,9 @@ static void client_end(struct socket_client *client)
     events->gone(events->owner, number);
 }
 
-/* ---- by memory ---- */
+/* ---- through memory ---- */
 
-/* The answer goes by the socket, and says where the next one goes. */
+/* The answer goes through the socket, and says where the next one goes. */
 static int client_share(struct socket_client *client, size_t size, int file)
 {
     struct client_socket *listener = client->listener;
@@ -79,9 +79,9 @@ static int client_share(struct socket_client *client, size_t size, int file)
     uint8_t answer[ATTACH_ANSWER_SIZE];
     int result = attach_ask_read(&ask, listener->bytes, size);
     if (client->channel)
-        result = -EPROTO; /* again */
+        result = -EPROTO; /* it has one already */
     if (!result && file < 0)
-        result = -EOPNOTSUPP; /* descriptors do not pass here */
+        result = -EOPNOTSUPP; /* descriptors cannot be passed here */
     if (!result)
         result = channel_map(&client->channel, file, &ask, client->fd); /* takes the file */
     else if (file >= 0)
@@ -96,7 +96,7 @@ static int client_share(struct socket_client *client, size_t size, int file)
     return send(client->fd, answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 1;
 }
 
-/* 1: another may follow; 0: none now; negative: the end. */
+/* 1: more may follow; 0: none now; negative: disconnect. */
 static int channel_request(struct socket_client *client)
 {
     struct client_socket *listener = client->listener;
@@ -156,9 +156,10 @@ void client_sockets_disarm(struct client_sockets *all)
         channel_disarm(container_of(node, struct socket_client, node)->channel);
 }
 
-/* ---- by the socket ---- */
+/* ---- through the socket ---- */
 
-/* As channel_request. A ring of its bell says only that we are awake, and shall look. */
+/* Returns the same as channel_request. A ring of the channel's bell only says that we are awake and
+ * shall poll. */
 static int client_take(struct socket_client *client)
 {
     struct client_socket *listener = client->listener;
@@ -191,7 +192,7 @@ static void client_ready(void *owner, uint32_t events)
         result = client_take(client);
     if (result >= 0)
         return;
-    /* What it said before it went is heard. */
+    /* Requests that it sent before it disconnected are still handled. */
     for (unsigned i = 0; client->channel && result != -EPROTO && i < POLLS_MAX; i++)
         if (client_poll(client) <= 0)
             break;
@@ -213,7 +214,7 @@ static void client_begin(struct client_socket *listener, int fd)
         client->broken = false;
         return;
     }
-    close(fd); /* too many */
+    close(fd); /* too many clients */
 }
 
 static void listener_ready(void *owner, uint32_t events)
@@ -238,7 +239,7 @@ int client_socket_answer(struct client_socket *listener, uint64_t number, const 
         return -EPIPE;
     const struct iovec piece = {(void *)(uintptr_t)bytes, size};
     int result = client->channel ? channel_say(client->channel, 0, &piece, 1) : -EMSGSIZE;
-    client->broken |= result == -EPROTO; /* and it ends when it is looked at */
+    client->broken |= result == -EPROTO; /* it is disconnected at the next poll */
     if (result == -EMSGSIZE)
         result = send(client->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
     if (!result)
@@ -288,8 +289,8 @@ int client_socket_open(struct client_socket **out, struct client_sockets *all,
     return 0;
 }
 
-/* Not the socket of another who took our name after the folder was removed. Ours is still open, so
- * that nobody has its number. */
+/* Does not remove the socket of another process that took our name after the folder was removed.
+ * Our own socket is still open, so no other has its inode number. */
 static void name_remove(const struct client_socket *listener)
 {
     struct stat named;

@@ -1,4 +1,4 @@
-/* Client sockets alone: whose answers go to whom. */
+/* Tests client sockets alone: which answer goes to which client. */
 #include "os/host/client_socket.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static struct {
     struct poller *poller;
     struct client_sockets all;
     struct client_socket *listener;
-    uint64_t asked, gone; /* the client of the last request, and that which hung up last */
+    uint64_t asked, gone; /* client of the last request, and the last one that disconnected */
     unsigned requests, ends;
 } stage;
 
@@ -55,7 +55,7 @@ static void stage_close(void)
     scratch_close(&stage.scratch);
 }
 
-/* A program attaches, and asks that service something. */
+/* A program connects, and sends a request to that service. */
 static int program_open(uint8_t service)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -79,8 +79,8 @@ static void program_close(int fd)
         poller_step(stage.poller, NSEC_NEVER);
 }
 
-/* The next program has its place, but not its number. */
-static void a_late_answer_goes_to_nobody_else(void **state)
+/* The next program has the same entry, but another number. */
+static void a_late_answer_does_not_go_to_another_client(void **state)
 {
     char answer[8];
     stage_open();
@@ -102,7 +102,7 @@ static void a_late_answer_goes_to_nobody_else(void **state)
     stage_close();
 }
 
-static void numbers_of_nobody_are_refused(void **state)
+static void answers_to_unknown_clients_are_refused(void **state)
 {
     stage_open();
     int fd = program_open(SERVICE);
@@ -114,7 +114,7 @@ static void numbers_of_nobody_are_refused(void **state)
     stage_close();
 }
 
-static void who_asks_for_what_is_not_there_is_hung_up_on(void **state)
+static void a_client_that_names_a_missing_service_is_disconnected(void **state)
 {
     char answer[8];
     stage_open();
@@ -125,5 +125,6 @@ static void who_asks_for_what_is_not_there_is_hung_up_on(void **state)
     stage_close();
 }
 
-TEST_MAIN(TEST(a_late_answer_goes_to_nobody_else), TEST(numbers_of_nobody_are_refused),
-          TEST(who_asks_for_what_is_not_there_is_hung_up_on))
+TEST_MAIN(TEST(a_late_answer_does_not_go_to_another_client),
+          TEST(answers_to_unknown_clients_are_refused),
+          TEST(a_client_that_names_a_missing_service_is_disconnected))

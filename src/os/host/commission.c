@@ -8,21 +8,21 @@
 
 #define BURST        32
 #define HELLO_NSEC   (100 * 1000000LL)
-#define SILENCE_NSEC (5 * NSEC_PER_SEC) /* a busy machine leaves processes waiting for seconds */
-/* Cables that nobody has heard of after so long are missing. All that are planned were heard: it
- * does not wait. Too short, and servers that start late find others at their places. */
+#define SILENCE_NSEC (5 * NSEC_PER_SEC) /* on a busy machine processes wait for seconds */
+/* Cables without a hello for this long count as missing. If all planned cables were found, there is
+ * no wait. If this is too short, servers that start late find their places taken. */
 #define QUIET_NSEC (10 * NSEC_PER_SEC)
-/* Before we tell all that our place is for life, which is news that everybody has to agree to
- * anew: so that the others are done, too. */
+/* How long we wait before we announce that our place is permanent. The announcement changes our
+ * row, on which all servers have to agree again: so let the other servers finish first. */
 #define KEEP_NSEC (2 * NSEC_PER_SEC)
 
 struct commission {
     struct commission_config config;
     struct bootstrap *bootstrap;
-    node_id place; /* for life; NODE_NONE: not yet */
+    node_id place; /* permanent; NODE_NONE: not yet */
     nsec keep_at;
     bool told;
-    uint64_t digest; /* of what was told last */
+    uint64_t digest; /* of the last result reported */
 };
 
 enum err commission_open(struct commission **out, const struct commission_config *config,
@@ -60,7 +60,7 @@ void commission_close(struct commission *commission)
     free(commission);
 }
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
 unsigned commission_filter(struct commission *commission, unsigned port, struct packet **packets,
                            unsigned count, nsec now)
@@ -87,12 +87,12 @@ void commission_drain(struct commission *commission, unsigned port, nsec now)
     unsigned count;
     while ((count = at->ops->receive(at, packets, BURST)) > 0) {
         unsigned left = commission_filter(commission, port, packets, count, now);
-        for (unsigned i = 0; i < left; i++) /* a node's that runs already: it will say it again */
+        for (unsigned i = 0; i < left; i++) /* from a node that runs already: it repeats them */
             packet_done(packets[i]);
     }
 }
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
 static bool port_send(void *context, unsigned number, const void *bytes, size_t size)
 {
@@ -111,9 +111,10 @@ static bool port_send(void *context, unsigned number, const void *bytes, size_t 
     packet->size = packet->stored = PACKET_HEADER_SIZE + (uint32_t)size;
     memcpy(packet_payload(packet), bytes, size);
     packet_seal(packet);
-    /* Who has its place wakes nobody: whoever looks for one looks at every hello of its own. */
+    /* A server that has its place does not wake others: a server that looks for one polls at every
+     * hello of its own. */
     if (!port->ops->transmit(port, &packet, 1, commission->place != NODE_NONE))
-        packet_done(packet); /* it is said again */
+        packet_done(packet); /* it is sent again */
     return true;
 }
 

@@ -1,5 +1,4 @@
-/* host: the nodes of one process and their ports: how they begin, what happens to them, how they
- * end. */
+/* host: the nodes of one process and their ports: opening, events, closing. */
 #include "os/host/host.h"
 
 #include <errno.h>
@@ -30,7 +29,7 @@ static void host_say(struct host *host, node_id server, const char *text)
         host->config.said(host->config.owner, server, text);
 }
 
-/* ---- what happens to it ---- */
+/* ---- events ---- */
 
 static void on_carrier(void *owner, uint32_t server, uint32_t number, bool on)
 {
@@ -109,26 +108,26 @@ static void on_bell(void *owner, uint32_t events)
 {
     struct host *host = owner;
     uint8_t byte;
-    /* One ring, one byte; if there are more we are called again. */
+    /* One ring is one byte; if there are more, we are called again. */
     (void)!recv(host->bell.event_fd, &byte, sizeof byte, MSG_DONTWAIT);
 }
 
-/* ---- beginning ---- */
+/* ---- opening ---- */
 
-/* Every holder of a packet is a term: with one too few, all packets could sit in queues with none
+/* Every holder of a packet is a term: with one too few, all packets could be in queues, with none
  * left to receive into. */
 static uint32_t packets_most(const struct host_config *config)
 {
     uint32_t per_node =
-        NODE_QUEUE_PACKETS + NODE_LIMBO_PACKETS; /* rows and hellos; keys between two roots */
+        NODE_QUEUE_PACKETS + NODE_LIMBO_PACKETS; /* rows and hellos; keys without a settled root */
     for (unsigned i = 0; config->services && config->services[i]; i++) {
         uint32_t queue = config->services[i]->queue_packets;
         per_node += queue ? queue : NODE_QUEUE_PACKETS; /* waiting for a link */
-        per_node += EGRESS_FRAME_MAX;                   /* in the service's own hands */
+        per_node += EGRESS_FRAME_MAX;                   /* held by the service itself */
     }
     per_node +=
-        config->plan->port_count * LOCAL_LINK_PACKETS_MAX;  /* handed to a node of this process */
-    per_node += EGRESS_FRAME_MAX;                           /* being gathered into a frame */
+        config->plan->port_count * LOCAL_LINK_PACKETS_MAX;  /* passed to a node of this process */
+    per_node += EGRESS_FRAME_MAX;                           /* being collected into a frame */
     return config->server_count * per_node + SPARE_PACKETS; /* being received */
 }
 
@@ -148,7 +147,8 @@ static enum err host_open_parts(struct host *host, struct why *why)
         result = poller_add(host->poller, host->bell.event_fd, EPOLLIN, on_bell, host,
                             &host->bell_watch);
     if (result)
-        return why_fail(why, err_of(result), "cannot begin to wait: %s", strerror(-result));
+        return why_fail(why, err_of(result), "cannot set up waiting for events: %s",
+                        strerror(-result));
     host->nodes = array_new(config->server_count, sizeof *host->nodes);
     host->queue = array_new(config->server_count, sizeof *host->queue);
     host->index_of = array_new(config->plan->server_count, sizeof *host->index_of);
@@ -164,7 +164,7 @@ static enum err host_open_parts(struct host *host, struct why *why)
         if (config->machine)
             continue;
         if (host->index_of[node->server] != UINT32_MAX)
-            return why_fail(why, ERR_USAGE, "server %u stands twice in the list", node->server);
+            return why_fail(why, ERR_USAGE, "server %u is listed twice", node->server);
         host->index_of[node->server] = i;
     }
     return packets_open(&host->packets, packets_most(config), why);
@@ -200,8 +200,8 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
     return result ? err_of(result) : OK;
 }
 
-/* Its place is found. A node at a place that it cannot have is not opened: whoever was told ends
- * the host. */
+/* The place is found. If the callback rejects it, no node is opened, and the callback's owner
+ * closes the host. */
 void host_placed(struct host *host, struct host_node *node, node_id vertex,
                  const struct placement *placement)
 {
@@ -245,7 +245,7 @@ static enum err cables_begin(struct host *host, struct why *why)
     return result ? err_of(result) : OK;
 }
 
-/* A link to another process begins without a carrier; the node thinks otherwise until told. */
+/* A link to another process begins without a carrier; the node assumes one until it is told. */
 static enum err port_cable(struct host *host, struct host_node *node,
                            const struct cable_plan *cable, struct why *why)
 {
@@ -271,7 +271,7 @@ static enum err port_local(struct host *host, struct host_node *node, unsigned n
     struct host_node *other = host_find(host, end->server);
     struct port *ports[2];
     if (node->ports[number])
-        return OK; /* made from its other end */
+        return OK; /* already made from its other end */
     enum err err = local_link_open(ends, on_local, host, ports, why);
     if (err)
         return err;
@@ -355,7 +355,7 @@ enum err host_open(struct host **out, const struct host_config *config, struct w
     return OK;
 }
 
-/* ---- end ---- */
+/* ---- closing ---- */
 
 static void nodes_close(struct host *host)
 {
@@ -392,7 +392,7 @@ void host_close(struct host *host)
     free(host);
 }
 
-/* ---- looking ---- */
+/* ---- inspection ---- */
 
 struct node *host_node(struct host *host, node_id server)
 {

@@ -1,4 +1,4 @@
-/* host_env: the world as a node sees it while it is stepped. */
+/* host_env: the environment of a node while it is stepped. */
 #include "base/list.h"
 #include "os/host/commission.h"
 #include "os/host/host_impl.h"
@@ -23,7 +23,7 @@ static uint32_t env_room(struct env *env, unsigned number)
     struct port *port = node->ports[number];
     uint32_t room = 0;
     if (!port)
-        return PACKET_SIZE_MAX; /* planned, and not plugged in */
+        return PACKET_SIZE_MAX; /* planned, but not plugged in */
     if (!shaper_busy_until(&port->shaper, env->now))
         room = port->ops->room(port);
     if (!room) {
@@ -54,7 +54,7 @@ static int env_local(struct env *env, uint64_t client, const void *bytes, uint32
     return client_socket_answer(host_node_of(env)->client_socket, client, bytes, size);
 }
 
-/* No service asks for a disk yet. */
+/* No service uses a disk yet. */
 const struct env_ops host_ops = {
     .receive = env_receive,
     .room = env_room,

@@ -1,9 +1,9 @@
-/* host_pass: the nodes that have something to do are stepped. */
+/* host_pass: steps the nodes that have work. */
 #include "os/host/commission.h"
 #include "os/host/host_impl.h"
 
 enum {
-    STEPS_PER_NODE = 4, /* in one pass, on average: then the links are looked at again */
+    STEPS_PER_NODE = 4, /* in one pass, on average: then the links are polled again */
 };
 
 static void pass_links(struct host *host)
@@ -17,7 +17,7 @@ static void pass_links(struct host *host)
         if (node_has(node, port->number))
             node_input(node->node, port->number);
         if (news == PORT_LAZY)
-            continue; /* until it has its own to send */
+            continue; /* wait until the node has its own hello to send */
         host->eager = true;
         node_ready(node);
     }
@@ -55,7 +55,7 @@ static void pass_timers(struct host *host)
     host->due = next;
 }
 
-/* Listens at the cables of a machine; beside its node, where that reads the ports. */
+/* Runs the commissioning of a machine; where its node reads the ports, beside the node. */
 static nsec pass_commission(struct host *host, struct host_node *node)
 {
     node_id vertex;
@@ -100,7 +100,7 @@ bool host_poll(struct host *host)
     uint32_t count = host->config.server_count, most = STEPS_PER_NODE * count;
     for (uint32_t steps = 0; host->queue_head != host->queue_tail && steps < most; steps++) {
         if (steps)
-            host->now = clock_now(); /* what one did took time, as the next shall see */
+            host->now = clock_now(); /* the step took time, which the next node must see */
         pass_step(host, &host->nodes[host->queue[host->queue_head++ % count]]);
     }
     for (uint32_t i = 0; i < host->outside_count; i++)

@@ -1,5 +1,5 @@
 #pragma once
-/* host_scene: what tests of hosts begin with: a folder of their own in shared memory, a plan, and
+/* host_scene: how tests of hosts begin: with a folder of their own in shared memory, a plan, and
  * hosts of some of its servers, all stepped by the test's one thread. */
 
 #include <stdio.h>
@@ -12,14 +12,14 @@
 
 #define SCENE_HOSTS   4
 #define SCENE_SERVERS 32
-#define SCENE_NSEC    (120 * NSEC_PER_SEC) /* a test that waits for so long has failed */
+#define SCENE_NSEC    (120 * NSEC_PER_SEC) /* a test that waits for this long has failed */
 
 struct scene {
     char folder[64];
     struct topology topology;
     struct plan plan;
     struct host *hosts[SCENE_HOSTS]; /* NULL: none */
-    struct host_config config;       /* of all, but for what is each one's own */
+    struct host_config config;       /* of all hosts, without the fields of each */
 };
 
 static inline void scene_open(struct scene *scene, const char *spec,
@@ -43,7 +43,7 @@ static inline void scene_open(struct scene *scene, const char *spec,
     };
 }
 
-/* A host of those servers, a bit each. */
+/* Opens a host of those servers, a bit each. */
 static inline struct host *scene_host(struct scene *scene, uint32_t servers)
 {
     node_id ids[SCENE_SERVERS];
@@ -70,7 +70,8 @@ static inline void scene_step(struct scene *scene)
             host_run(scene->hosts[i], &never, clock_after(50 * 1000));
 }
 
-/* Does that server, which is here, know of so many others that can be reached, and itself? */
+/* Is that server, which is in this host, settled, and does it reach that many servers, itself
+ * included? */
 static inline bool scene_reaches(struct scene *scene, unsigned host, node_id server, uint32_t count)
 {
     struct node_snapshot snapshot;
@@ -93,7 +94,7 @@ static inline void scene_close_host(struct scene *scene, unsigned host)
     scene->hosts[host] = NULL;
 }
 
-/* Whatever is left in the folder is in the way of this. */
+/* Fails if anything is left in the folder. */
 static inline void scene_close(struct scene *scene)
 {
     for (unsigned i = 0; i < SCENE_HOSTS; i++)

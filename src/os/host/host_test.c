@@ -1,4 +1,4 @@
-/* Hosts in one process, and one that is killed: over shm, udp and inside. */
+/* Tests hosts in one process, and one that is killed: over shm, udp and local links. */
 #include "os/host/host.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@
 #define ECHO_ID 300
 
 static struct {
-    unsigned echoes; /* that came back, to servers of this process */
+    unsigned echoes; /* that came back to servers of this process */
     unsigned gone;
     unsigned requests;
 } seen;
@@ -87,8 +87,8 @@ static void servers_of_one_process_reach_each_other(void **state)
     scene_close(&scene);
 }
 
-/* Two and two, and two of them end and come back, while the others go on. */
-static void hosts_meet_part_and_meet_again(const char *transport)
+/* Two processes of two servers each; one of them ends and comes back while the other continues. */
+static void hosts_connect_separate_and_connect_again(const char *transport)
 {
     struct scene scene;
     scene_open(&scene, "torus:2x2", echo_services);
@@ -99,7 +99,7 @@ static void hosts_meet_part_and_meet_again(const char *transport)
         scene_until(&scene, scene_reaches(&scene, 0, 0, 4) && scene_reaches(&scene, 0, 3, 4));
         scene_until(&scene, scene_reaches(&scene, 1, 1, 4) && scene_reaches(&scene, 1, 2, 4));
         ping(&scene, 0, 0, 1);
-        ping(&scene, 0, 0, 3); /* through the others */
+        ping(&scene, 0, 0, 3); /* through the other process */
         ping(&scene, 1, 2, 3);
         scene_close_host(&scene, 1);
         scene_until(&scene, scene_reaches(&scene, 0, 0, 1));
@@ -108,17 +108,17 @@ static void hosts_meet_part_and_meet_again(const char *transport)
     scene_close(&scene);
 }
 
-static void hosts_meet_again_over_shm(void **state)
+static void hosts_connect_again_over_shm(void **state)
 {
-    hosts_meet_part_and_meet_again("shm");
+    hosts_connect_separate_and_connect_again("shm");
 }
 
-static void hosts_meet_again_over_udp(void **state)
+static void hosts_connect_again_over_udp(void **state)
 {
-    hosts_meet_part_and_meet_again("udp");
+    hosts_connect_separate_and_connect_again("udp");
 }
 
-/* A process of its own for two servers, until it is killed. */
+/* Starts a process of its own for two servers, until it is killed. */
 static pid_t scene_child(struct scene *scene, uint32_t servers)
 {
     pid_t pid = fork();
@@ -126,18 +126,18 @@ static pid_t scene_child(struct scene *scene, uint32_t servers)
     if (pid > 0)
         return pid;
     static const volatile sig_atomic_t never = 0;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that failed leaves nobody behind */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves no process behind */
     host_run(scene_host(scene, servers), &never, NSEC_NEVER);
     _exit(1);
 }
 
-/* Killed while it has something to do: its servers are gone at once, and come back as new. */
-static void the_killed_are_missed_and_return(const char *transport)
+/* Killed while it has work: its servers are gone at once, and come back as new ones. */
+static void killed_servers_are_noticed_and_return(const char *transport)
 {
     struct scene scene;
     scene_open(&scene, "torus:2x2", echo_services);
     scene.config.transport = cables_transport(transport);
-    scene.config.silence_nsec = 1000 * NSEC_PER_SEC; /* so that only the carrier can tell */
+    scene.config.silence_nsec = 1000 * NSEC_PER_SEC; /* so that only the carrier shows it */
     pid_t pid = scene_child(&scene, 1 << 1 | 1 << 2);
     scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 3);
     for (unsigned life = 0; life < 3; life++) {
@@ -155,18 +155,18 @@ static void the_killed_are_missed_and_return(const char *transport)
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     scene_until(&scene, scene_reaches(&scene, 0, 3, 1));
-    scene.hosts[1] = scene_host(&scene, 1 << 1 | 1 << 2); /* cleans up what the dead left */
+    scene.hosts[1] = scene_host(&scene, 1 << 1 | 1 << 2); /* cleans up after the killed process */
     scene_close(&scene);
 }
 
-static void the_killed_return_over_shm(void **state)
+static void killed_servers_return_over_shm(void **state)
 {
-    the_killed_are_missed_and_return("shm");
+    killed_servers_are_noticed_and_return("shm");
 }
 
-static void the_killed_return_over_udp(void **state)
+static void killed_servers_return_over_udp(void **state)
 {
-    the_killed_are_missed_and_return("udp");
+    killed_servers_are_noticed_and_return("udp");
 }
 
 /* ---- requests ---- */
@@ -176,7 +176,7 @@ static int client_open(const struct scene *scene, node_id server)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s/node-%u.socket", scene->folder, server);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
-    nsec end = clock_after(SCENE_NSEC); /* its process may have just begun */
+    nsec end = clock_after(SCENE_NSEC); /* its process may have just started */
     while (connect(fd, (struct sockaddr *)&address, sizeof address))
         assert_true((errno == ENOENT || errno == ECONNREFUSED) && clock_now() < end);
     return fd;
@@ -196,8 +196,8 @@ static void folder_empty(const struct scene *scene)
     closedir(entries);
 }
 
-/* Somebody removed the files of living hosts, and others came who have the same names. */
-static void a_host_removes_no_names_but_its_own(void **state)
+/* The files of running hosts were removed, and other hosts with the same names started. */
+static void a_host_removes_only_its_own_sockets(void **state)
 {
     struct scene first, scene;
     scene_open(&first, "torus:2x2", echo_services);
@@ -213,7 +213,7 @@ static void a_host_removes_no_names_but_its_own(void **state)
     scene_close(&scene);
 }
 
-static void programs_ask_and_hang_up(void **state)
+static void programs_send_requests_and_disconnect(void **state)
 {
     struct scene scene;
     static uint8_t bytes[9000], back[9001];
@@ -232,7 +232,7 @@ static void programs_ask_and_hang_up(void **state)
     bytes[0] = 0x7f; /* no such service */
     assert_int_equal(send(fds[1], bytes, 10, 0), 10);
     scene_until(&scene, recv(fds[1], back, sizeof back, 0) == 0);
-    assert_int_equal(send(fds[2], bytes, 1, 0), 1); /* not even a number */
+    assert_int_equal(send(fds[2], bytes, 1, 0), 1); /* shorter than a service's number */
     scene_until(&scene, recv(fds[2], back, sizeof back, 0) == 0);
     for (unsigned i = 0; i < 3; i++)
         close(fds[i]);
@@ -240,7 +240,8 @@ static void programs_ask_and_hang_up(void **state)
     scene_close(&scene);
 }
 
-/* More programs than there is room for: the surplus is hung up on, and the others are served. */
+/* More programs than there is room for: the excess ones are disconnected, and the others are
+ * served. */
 static void too_many_programs_are_refused(void **state)
 {
     enum { CLIENTS = 80 };
@@ -297,7 +298,7 @@ static void memory_echo(struct scene *scene, struct channel *channel, uint8_t va
     assert_memory_equal(back, bytes, size);
 }
 
-static void programs_ask_through_memory(void **state)
+static void programs_send_requests_through_memory(void **state)
 {
     struct scene scene;
     unsigned gone = seen.gone;
@@ -308,14 +309,14 @@ static void programs_ask_through_memory(void **state)
     struct channel *channel = memory_open(&scene, fd);
     for (unsigned i = 0; i < 500; i++)
         memory_echo(&scene, channel, (uint8_t)i, i % 7 ? 2 + i : CHANNEL_MESSAGE_MAX);
-    /* What comes by the socket still is a request; the answer comes through memory. */
+    /* A request through the socket is still handled; its answer comes through memory. */
     uint8_t back[CHANNEL_MESSAGE_MAX];
     struct channel_message message;
     assert_int_equal(send(fd, request, sizeof request, 0), sizeof request);
     scene_until(&scene, channel_take(channel, &message, back) == 1);
     assert_int_equal(message.size, 2);
     assert_memory_equal(back, request + 2, 2);
-    /* There is one memory to a program. */
+    /* A program can have only one channel. */
     struct channel *second;
     assert_int_equal(channel_open(&second, fd), 0);
     assert_int_equal(channel_offer(second), 0);
@@ -326,7 +327,7 @@ static void programs_ask_through_memory(void **state)
     scene_close(&scene);
 }
 
-/* Nothing but its bell wakes the host: its servers have nobody but each other, and are in no hurry.
+/* Only its bell wakes the host: its servers have no other neighbours, and their hellos are rare.
  */
 static void a_sleeping_host_is_woken_through_memory(void **state)
 {
@@ -353,7 +354,7 @@ static void a_sleeping_host_is_woken_through_memory(void **state)
                 continue;
             if (poll(&ready, 1, (int)(SLEEPER_PATIENCE_NSEC / (1000 * 1000))) != 1) {
                 kill(pid, SIGKILL);
-                fail_msg("round %u: nobody rang", i);
+                fail_msg("round %u: the bell was not rung", i);
             }
             assert_int_equal(recv(fd, ring, sizeof ring, 0), 1);
         }
@@ -365,7 +366,7 @@ static void a_sleeping_host_is_woken_through_memory(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     channel_close(channel);
     close(fd);
-    scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 1); /* cleans up what the dead left */
+    scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 1); /* cleans up after the killed process */
     scene_close(&scene);
 }
 
@@ -384,7 +385,8 @@ static void a_sleeping_host_is_woken_to_stop(void **state)
     scene.config.hello_nsec = 1000 * NSEC_PER_SEC;
     scene.config.silence_nsec = 4000 * NSEC_PER_SEC;
     scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 1);
-    scene_until(&scene, scene.hosts[0]->due > clock_after(100 * NSEC_PER_SEC)); /* no timer helps */
+    scene_until(&scene,
+                scene.hosts[0]->due > clock_after(100 * NSEC_PER_SEC)); /* no timer wakes it */
     sleeper_start(&sleeper, run_host, scene.hosts[0]);
     stopping = 1;
     host_wake(scene.hosts[0]);
@@ -404,7 +406,7 @@ static void a_killed_program_is_noticed(void **state)
     struct channel *channel = memory_open(&scene, fd);
     pid_t pid = fork();
     assert_true(pid >= 0);
-    if (!pid) { /* it says something, and is gone before anybody looks */
+    if (!pid) { /* it sends requests, and ends before the host polls */
         for (unsigned i = 0; i < WORDS; i++)
             if (channel_say(channel, ECHO_ID, &piece, 1))
                 _exit(1);
@@ -416,11 +418,11 @@ static void a_killed_program_is_noticed(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     scene_until(&scene, seen.gone == gone + 1);
-    assert_int_equal(seen.requests - requests, WORDS); /* its last words were heard */
+    assert_int_equal(seen.requests - requests, WORDS); /* all its requests were handled */
     scene_close(&scene);
 }
 
-/* A file of two small rings in which the test writes what it likes. */
+/* Offers a file of two small rings into which the test writes what it likes. */
 static void memory_offer(int fd, const struct memfile *file)
 {
     uint8_t ask[ATTACH_ASK_SIZE];
@@ -438,12 +440,12 @@ static void memory_offer(int fd, const struct memfile *file)
     assert_int_equal(sendmsg(fd, &message, 0), sizeof ask);
 }
 
-/* Whoever writes nonsense is hung up on, and the others do not notice. */
-static void nonsense_ends_one_program(void **state)
+/* A client that writes malformed data is disconnected, and the others do not notice. */
+static void malformed_data_disconnects_only_its_program(void **state)
 {
     enum { ANSWERS = 16 * 32, SLOTS = 8 * 128, BELLS = 256 };
     enum { RING = 128 + ANSWERS + SLOTS + (32 << 10), SLOT = BELLS + 128 + ANSWERS };
-    /* A stamp of a message that is too large, a head behind the tail, a service nobody has. */
+    /* A stamp of a message that is too large, a head after the tail, an unknown service. */
     const struct {
         size_t at;
         uint64_t value;
@@ -463,7 +465,7 @@ static void nonsense_ends_one_program(void **state)
         memory_offer(fd, &file);
         scene_until(&scene, recv(fd, bytes, sizeof bytes, 0) == ATTACH_ANSWER_SIZE);
         memcpy((uint8_t *)file.base + nonsense[i].at, &nonsense[i].value, sizeof(uint64_t));
-        /* The answers fill a ring of which the head is looked at when it is full. */
+        /* The answers fill a ring; its head is checked when the ring is full. */
         for (unsigned k = 0; k < 12; k++)
             (void)!send(fd, request, sizeof request, MSG_NOSIGNAL);
         scene_until(&scene, recv(fd, bytes, sizeof bytes, 0) == 0 || seen.gone == gone + 1 + i);
@@ -478,8 +480,8 @@ static void nonsense_ends_one_program(void **state)
     scene_close(&scene);
 }
 
-/* A service's number cut in half, and more bytes than a request may have. */
-static void requests_that_are_none_end_their_program(void **state)
+/* Half of a service's number, and more bytes than a request may have. */
+static void malformed_requests_disconnect_their_program(void **state)
 {
     static const uint8_t bytes[CLIENT_SOCKET_REQUEST_MAX + 1] = {ECHO_ID >> 8, ECHO_ID & 0xff, 1};
     static const size_t sizes[] = {1, sizeof bytes};
@@ -498,7 +500,7 @@ static void requests_that_are_none_end_their_program(void **state)
     scene_close(&scene);
 }
 
-/* Memory that the node cannot use: it says so, and the socket serves. */
+/* Memory that the node cannot use: it reports that, and the socket is used. */
 static void without_memory_the_socket_serves(void **state)
 {
     struct scene scene;
@@ -510,7 +512,7 @@ static void without_memory_the_socket_serves(void **state)
     scene.hosts[0] = scene_host(&scene, 0xf);
     int fd = client_open(&scene, 1);
     attach_ask_write(&(struct attach_ask){512, 1 << 19}, ask);
-    assert_int_equal(send(fd, ask, sizeof ask, 0), sizeof ask); /* with no descriptor */
+    assert_int_equal(send(fd, ask, sizeof ask, 0), sizeof ask); /* without a descriptor */
     scene_until(&scene, (size = recv(fd, bytes, sizeof bytes, 0)) >= 0);
     assert_int_equal(attach_answer_read(&status, bytes, (size_t)size), 0);
     assert_int_equal(status, EOPNOTSUPP);
@@ -524,7 +526,7 @@ static void without_memory_the_socket_serves(void **state)
 
 /* ---- shaping ---- */
 
-/* Services that always have something for their neighbour. */
+/* Services that always have packets for their neighbour. */
 static struct weft_packet *flood_poll(struct weft_self *self, unsigned port, uint32_t room)
 {
     struct weft_packet *packet = room < 1000 ? NULL : weft_packet_hollow(self, 960, 8);
@@ -565,7 +567,7 @@ static const struct weft_service floods[] = {FLOOD(301, 1), FLOOD(302, 2), FLOOD
 static const struct weft_service *const flood_services[] = {&floods[0], &floods[1], &floods[2],
                                                             NULL};
 
-/* A shaped link is never faster than it is said to be, and is shared by the weights. */
+/* A shaped link is never faster than its rate, and services share it by their weights. */
 static void a_shaped_link_is_shared_by_weights(void **state)
 {
     enum { BYTES = 4 * 1000 * 1000 };
@@ -588,7 +590,7 @@ static void a_shaped_link_is_shared_by_weights(void **state)
     node_snapshot_port(host_node(scene.hosts[0], 0), port, &after);
     uint64_t line = after.bytes_out - before.bytes_out +
                     SHAPER_FRAME_BYTES * (after.frames_out - before.frames_out);
-    /* At least so long, whatever else runs here; a frame may be on its way. */
+    /* At least this long, whatever else runs here; one frame may be in flight. */
     nsec least = (nsec)(line - PACKET_SIZE_MAX - SHAPER_FRAME_BYTES) * 80 - SHAPER_DEPTH_NSEC;
     assert_true(spent >= least);
     double total = (double)(flooded[0] + flooded[1] + flooded[2]);
@@ -598,11 +600,12 @@ static void a_shaped_link_is_shared_by_weights(void **state)
     scene_close(&scene);
 }
 
-TEST_MAIN(TEST(servers_of_one_process_reach_each_other), TEST(hosts_meet_again_over_shm),
-          TEST(hosts_meet_again_over_udp), TEST(a_host_removes_no_names_but_its_own),
-          TEST(the_killed_return_over_shm), TEST(the_killed_return_over_udp),
-          TEST(programs_ask_and_hang_up), TEST(too_many_programs_are_refused),
-          TEST(programs_ask_through_memory), TEST(a_sleeping_host_is_woken_through_memory),
-          TEST(a_sleeping_host_is_woken_to_stop), TEST(a_killed_program_is_noticed),
-          TEST(nonsense_ends_one_program), TEST(requests_that_are_none_end_their_program),
-          TEST(without_memory_the_socket_serves), TEST(a_shaped_link_is_shared_by_weights))
+TEST_MAIN(TEST(servers_of_one_process_reach_each_other), TEST(hosts_connect_again_over_shm),
+          TEST(hosts_connect_again_over_udp), TEST(a_host_removes_only_its_own_sockets),
+          TEST(killed_servers_return_over_shm), TEST(killed_servers_return_over_udp),
+          TEST(programs_send_requests_and_disconnect), TEST(too_many_programs_are_refused),
+          TEST(programs_send_requests_through_memory),
+          TEST(a_sleeping_host_is_woken_through_memory), TEST(a_sleeping_host_is_woken_to_stop),
+          TEST(a_killed_program_is_noticed), TEST(malformed_data_disconnects_only_its_program),
+          TEST(malformed_requests_disconnect_their_program), TEST(without_memory_the_socket_serves),
+          TEST(a_shaped_link_is_shared_by_weights))

@@ -5,17 +5,17 @@
 #include "os/host/host_impl.h"
 #include "transport/wake/wait.h"
 
-#define POLL_NSEC           (500 * 1000LL) /* between two looks at sockets when busy */
+#define POLL_NSEC           (500 * 1000LL) /* between two polls of the sockets when busy */
 #define GLANCES_NSEC        (50 * 1000LL)  /* between two passes while it yields */
 #define YIELD_VAIN_NSEC     1000           /* less than a switch to another process and back */
-#define YIELD_LONG_NSEC     (200 * 1000LL) /* a yield that takes so long was a mistake */
-#define YIELD_REST_NSEC_MAX (640 * 1000 * 1000LL) /* each rest is twice the last, up to this */
+#define YIELD_LONG_NSEC     (200 * 1000LL) /* a yield that takes this long was a mistake */
+#define YIELD_REST_NSEC_MAX (640 * 1000 * 1000LL) /* each pause is twice the last, up to this */
 
 enum {
     YIELDS_VAIN_MAX = 8,
 };
 
-/* When something is due if nothing comes: a timer, or a shaped link's next byte. */
+/* The moment when work is due if nothing arrives: a timer, or a shaped link's next frame. */
 static nsec host_due(const struct host *host)
 {
     nsec due = host->due;
@@ -30,8 +30,8 @@ static nsec host_due(const struct host *host)
     return due;
 }
 
-/* Says that it sleeps, looks once more, and does. The transport is left to the poller from here on:
- * one more poll would take it back. */
+/* Announces that it sleeps, polls once more, then sleeps. From here on the transport is left to the
+ * poller: a call of cables_progress would take it back. */
 static void host_sleep(struct host *host, nsec until)
 {
     client_sockets_arm(&host->client_sockets);
@@ -45,14 +45,14 @@ static void host_sleep(struct host *host, nsec until)
     client_sockets_disarm(&host->client_sockets);
 }
 
-/* How host_run waits: polls, yields, sleeps. */
+/* How host_run waits: it polls, yields, sleeps. */
 struct patience {
     bool waiting; /* before it sleeps */
-    bool polls;   /* still */
+    bool polls;   /* still polling */
     struct wait poll;
     nsec yields_from; /* 0: not yet */
     nsec yields_for;  /* negative: not at all */
-    unsigned vain;    /* yields in a row that nobody took */
+    unsigned vain;    /* consecutive yields that no process used */
 };
 
 static void patience_begin(struct patience *patience, const struct host *host)
@@ -64,10 +64,10 @@ static void patience_begin(struct patience *patience, const struct host *host)
 }
 
 /* Yielding is the fastest way to wait for a process that shares our processor. It is the slowest if
- * somebody else does who computes: he keeps it for milliseconds, and nobody can wake who is not
- * asleep; whoever finds that out sleeps instead, for a while. And it is no way at all where the
- * scheduler keeps the processes of a cluster apart: there it only spins, and whoever we wait for
- * may wait for our processor. */
+ * a process that computes shares it: that process keeps the processor for milliseconds, and a
+ * yielding process cannot be woken. A host that notices this sleeps instead for a while. And
+ * yielding is futile where the scheduler keeps the processes of a cluster in separate groups: then
+ * it only spins, and the process that we wait for may be waiting for our processor. */
 static void patience_judge(struct patience *patience, struct host *host, nsec now, nsec took)
 {
     patience->vain = took < YIELD_VAIN_NSEC ? patience->vain + 1 : 0;
@@ -80,8 +80,8 @@ static void patience_judge(struct patience *patience, struct host *host, nsec no
         host->yield_rest *= 2;
 }
 
-/* Has something come? A glance at the rings: of all who take turns on a processor most find
- * nothing, and a pass by each would cost the packet under way a fifth of its time. */
+/* Has anything arrived? Only the rings are checked: of all processes that take turns on a processor
+ * most find nothing, and a full pass of each would cost a packet a fifth of its travel time. */
 static bool host_glance(const struct host *host)
 {
     for (uint32_t i = 0; i < host->outside_count; i++)
@@ -90,7 +90,7 @@ static bool host_glance(const struct host *host)
     return client_sockets_waiting(&host->client_sockets);
 }
 
-/* Yields until something came or it is time for a pass anyway; false: for sleep. */
+/* Yields until something arrives or a pass is due anyway; false: it is time to sleep. */
 static bool patience_yields(struct patience *patience, struct host *host)
 {
     nsec now = host->now, pass = host->starved_count ? now : now + GLANCES_NSEC;
@@ -117,7 +117,7 @@ static bool patience_ends(struct patience *patience, struct host *host)
     return !patience->waiting;
 }
 
-/* Beside the loop, which has it inlined. */
+/* For callers outside the loop, which inlines it. */
 bool host_pass(struct host *host)
 {
     if (host->cables)
@@ -125,7 +125,7 @@ bool host_pass(struct host *host)
     return host_poll(host);
 }
 
-/* Who always has something to do neither yields nor sleeps by itself. */
+/* A host that always has work neither yields nor sleeps otherwise. */
 static void turn_end(const struct host *host, bool happened, nsec *began)
 {
     if (!happened) {
@@ -142,7 +142,8 @@ void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until)
     nsec turn_began = clock_now();
     host->poll_at = 0;
     while (!*stop) {
-        /* Polled only while a peer may answer soon; else the poller has the transport. */
+        /* The transport is polled only while a peer may answer soon; otherwise the poller watches
+         * it. */
         bool happened = patience.waiting ? host_pass(host) : host_poll(host);
         if (host->now >= until)
             return;

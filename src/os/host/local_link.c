@@ -8,15 +8,16 @@
 #include "node/core/egress.h"
 
 #define INBOX_MASK (LOCAL_LINK_PACKETS_MAX - 1)
-static_assert((LOCAL_LINK_PACKETS_MAX & INBOX_MASK) == 0, "positions are masked");
-static_assert(LOCAL_LINK_PACKETS_MAX >= 2 * EGRESS_FRAME_MAX, "one frame goes while one is taken");
+static_assert((LOCAL_LINK_PACKETS_MAX & INBOX_MASK) == 0, "positions can be masked");
+static_assert(LOCAL_LINK_PACKETS_MAX >= 2 * EGRESS_FRAME_MAX,
+              "one frame can be sent while another is received");
 
 struct local_link {
     struct port port;
-    struct local_link *other; /* NULL: closed */
+    struct local_link *other; /* NULL: the other end is closed */
     local_link_arrived *arrived;
     void *owner;
-    bool lazy; /* all that waits may wait */
+    bool lazy; /* all waiting packets are lazy */
     uint32_t head, tail;
     struct packet *inbox[LOCAL_LINK_PACKETS_MAX];
 };

@@ -8,14 +8,16 @@
 #include "base/check.h"
 #include "base/list.h"
 
-/* An odd number of cache lines, so that the headers of neighbours fall into different sets. */
+/* An odd number of cache lines, so that the headers of adjacent packets fall into different
+ * sets. */
 #define LINE   64
 #define STRIDE (((PACKET_SIZE_MAX + LINE - 1) / LINE | 1) * LINE)
-static_assert(STRIDE / LINE % 2 == 1 && STRIDE >= PACKET_SIZE_MAX, "all of a packet, and odd");
+static_assert(STRIDE / LINE % 2 == 1 && STRIDE >= PACKET_SIZE_MAX,
+              "a whole packet, and an odd number of lines");
 
 struct packets {
     struct packet_pool pool;
-    struct packet *free; /* by packet.next */
+    struct packet *free; /* linked by packet.next */
     uint32_t count;
     struct owned_packet *all;
     uint8_t *buffers;
@@ -26,7 +28,7 @@ static struct owned_packet *owned(struct packet *packet)
     return container_of(packet, struct owned_packet, packet);
 }
 
-/* The next free one, its fields as a new packet's. */
+/* The next free packet, with the fields of a new one. */
 static inline struct owned_packet *packets_next(struct packets *packets)
 {
     struct packet *packet = packets->free;
@@ -151,7 +153,7 @@ void loan_close(struct loan *loan)
         loan->released(loan);
 }
 
-/* A packet may have been given back and lent again of the same frame, so it may stand here twice.
+/* A packet may have been released and lent again from the same frame, so it may be listed twice.
  */
 void loan_settle(struct loan *loan)
 {

@@ -31,7 +31,7 @@ static struct packets *open_some(uint32_t count)
     return packets;
 }
 
-static void all_are_lent_and_none_more(void **state)
+static void all_packets_can_be_taken_and_no_more(void **state)
 {
     struct packets *packets = open_some(5);
     struct packet *taken[5];
@@ -45,14 +45,14 @@ static void all_are_lent_and_none_more(void **state)
     assert_int_equal(packets_free(packets), 0);
     for (unsigned i = 0; i < 5; i++) {
         for (uint32_t k = 0; k < taken[i]->stored; k++)
-            assert_int_equal(taken[i]->bytes[k], i); /* no two overlap */
+            assert_int_equal(taken[i]->bytes[k], i); /* no two buffers overlap */
         packet_done(taken[i]);
     }
     assert_int_equal(packets_free(packets), 5);
     packets_close(packets);
 }
 
-static void the_last_to_be_done_releases_the_frame(void **state)
+static void the_last_released_packet_releases_the_frame(void **state)
 {
     struct packets *packets = open_some(8);
     struct frame_loan frame;
@@ -65,7 +65,7 @@ static void the_last_to_be_done_releases_the_frame(void **state)
     packet_done(lent[1]);
     packet_done(lent[0]);
     packet_done(lent[2]);
-    assert_int_equal(frame.releases, 0); /* more may come of it */
+    assert_int_equal(frame.releases, 0); /* more packets may be made from it */
     loan_close(&frame.loan);
     assert_int_equal(frame.releases, 1);
     frame_start(&frame, 1);
@@ -77,7 +77,7 @@ static void the_last_to_be_done_releases_the_frame(void **state)
     packets_close(packets);
 }
 
-static void what_is_held_is_copied_once(void **state)
+static void held_packets_are_copied_once(void **state)
 {
     struct packets *packets = open_some(8);
     struct frame_loan frame;
@@ -86,22 +86,22 @@ static void what_is_held_is_copied_once(void **state)
     struct packet *held = packets_lend(packets, &frame.loan, frame.bytes + 100, 200);
     packet_done(done);
     struct packet *again = packets_lend(packets, &frame.loan, frame.bytes + 300, 50);
-    assert_ptr_equal(again, done); /* the last given back is the first taken: it stands twice */
+    assert_ptr_equal(again, done); /* last released, first taken: it is listed twice */
     loan_settle(&frame.loan);
     assert_int_equal(frame.releases, 0);
     loan_close(&frame.loan);
     assert_int_equal(frame.releases, 1);
-    memset(frame.bytes, 9, sizeof frame.bytes); /* the ring goes on */
+    memset(frame.bytes, 9, sizeof frame.bytes); /* the ring is reused */
     for (unsigned i = 0; i < 200; i++)
         assert_int_equal(held->bytes[i], 3);
     for (unsigned i = 0; i < 50; i++)
         assert_int_equal(again->bytes[i], 3);
-    loan_settle(&frame.loan); /* nothing is out */
+    loan_settle(&frame.loan); /* nothing is on loan */
     packet_done(held);
     packet_done(again);
     assert_int_equal(frame.releases, 1);
     packets_close(packets);
 }
 
-TEST_MAIN(TEST(all_are_lent_and_none_more), TEST(the_last_to_be_done_releases_the_frame),
-          TEST(what_is_held_is_copied_once))
+TEST_MAIN(TEST(all_packets_can_be_taken_and_no_more),
+          TEST(the_last_released_packet_releases_the_frame), TEST(held_packets_are_copied_once))

@@ -1,12 +1,12 @@
 #pragma once
-/* port: a node's end of a link in a real process. One interface: cables to other processes (shm and
- * udp, cable_port.c) and links within one (local_link.c) implement it; later raw Ethernet and
- * libfabric will.
+/* port: a node's end of a link in a real process. Cables to other processes (shm and udp,
+ * cable_port.c) and links within one process (local_link.c) implement this interface; later raw
+ * Ethernet and libfabric will.
  *
- * Called by the one thread that steps the nodes. Nothing waits.
+ * Only the thread that steps the nodes calls it. No function waits.
  *
- * Packets that arrived in place are on loan from a ring (packets.h): settle() ends that for those
- * that the node still holds, so that a full node cannot stop its neighbours. */
+ * Packets that arrived in place are on loan from a ring (packets.h): settle() ends the loans of
+ * packets that the node still holds, so that a full node cannot stop its neighbours. */
 
 #include "node/packet.h"
 #include "os/host/shaper.h"
@@ -16,36 +16,36 @@ struct port;
 
 enum port_news {
     PORT_SILENT, /* nothing to receive */
-    PORT_LAZY,   /* only what its sender would not wake anybody for */
+    PORT_LAZY,   /* only frames that do not wake a sleeping receiver */
     PORT_NEWS,
 };
 
 struct port_ops {
-    enum port_news (*poll)(struct port *port); /* is there something to receive? */
-    /* Could poll() find something? Cheap; of cables alone. */
+    enum port_news (*poll)(struct port *port); /* are there packets to receive? */
+    /* Could poll() find packets? Cheap; cables only. */
     bool (*waiting)(const struct port *port);
     unsigned (*receive)(struct port *port, struct packet **out, unsigned most);
-    /* Bytes of the next frame: 0 (busy) or PACKET_SIZE_MAX. A link with nobody at its other end
-     * has room: what is sent there is refused. */
+    /* Bytes of the next frame: 0 (busy) or PACKET_SIZE_MAX. A link without a neighbour has room;
+     * transmit() then refuses the packets. */
     uint32_t (*room)(struct port *port);
-    /* Sends them as one frame, and is done with them. False: there is nobody; they are still the
-     * caller's. */
+    /* Sends the packets as one frame and releases them. False: no neighbour; the caller still owns
+     * them. */
     bool (*transmit)(struct port *port, struct packet **packets, unsigned count, bool lazy);
-    void (*settle)(struct port *port); /* or NULL: nothing is ever on loan */
-    void (*close)(struct port *port);  /* gives back what it holds */
+    void (*settle)(struct port *port); /* or NULL: the port makes no loans */
+    void (*close)(struct port *port);  /* releases all that it holds */
 };
 
 struct port {
     const struct port_ops *ops;
-    uint32_t server; /* whose port it is ... */
-    uint32_t number; /* ... and which */
+    uint32_t server; /* the server of this port ... */
+    uint32_t number; /* ... and its number there */
     struct shaper shaper;
 };
 
-/* What a port tells whoever steps its node. */
+/* Events that a port reports to the code that steps its node. */
 struct port_events {
     void (*carrier)(void *owner, uint32_t server, uint32_t number, bool on);
-    /* Something happened that a person may want to read. */
+    /* Reports an event for the log. */
     void (*said)(void *owner, uint32_t server, const char *text);
     void *owner;
 };

@@ -3,7 +3,7 @@
 #include "base/rng.h"
 #include "base/test.h"
 
-/* Whoever sends as soon as it may gets the rate to the byte, also where a byte takes no whole
+/* A sender that sends as soon as it may gets the rate to the byte, also where a byte takes no whole
  * number of nanoseconds. */
 static void the_rate_is_exact(void **state)
 {
@@ -27,7 +27,7 @@ static void the_rate_is_exact(void **state)
     }
 }
 
-static void who_comes_late_catches_up_but_not_on_everything(void **state)
+static void a_late_sender_catches_up_within_a_limit(void **state)
 {
     struct shaper shaper;
     nsec now = 50 * NSEC_PER_SEC;
@@ -38,7 +38,7 @@ static void who_comes_late_catches_up_but_not_on_everything(void **state)
         frames++;
     }
     assert_in_range(frames, SHAPER_DEPTH_NSEC / 8000, SHAPER_DEPTH_NSEC / 8000 + 1);
-    now += 16000; /* two more, and no third */
+    now += 16000; /* two more, but not a third */
     shaper_take(&shaper, now, 962);
     assert_int_equal(shaper_busy_until(&shaper, now), 0);
     shaper_take(&shaper, now, 962);
@@ -55,5 +55,5 @@ static void without_a_rate_it_is_never_busy(void **state)
     }
 }
 
-TEST_MAIN(TEST(the_rate_is_exact), TEST(who_comes_late_catches_up_but_not_on_everything),
+TEST_MAIN(TEST(the_rate_is_exact), TEST(a_late_sender_catches_up_within_a_limit),
           TEST(without_a_rate_it_is_never_busy))
