@@ -1,4 +1,4 @@
-"""What is installed contains none of the bugs that tests plant; the program of the tests does."""
+"""Checks that installed programs contain none of the planted bugs, and that the test program does."""
 
 import os
 import subprocess
@@ -23,15 +23,15 @@ def contents(program):
 
 
 class Planted(unittest.TestCase):
-    def test_the_program_of_the_tests_has_them(self):
+    def test_the_test_program_contains_the_planted_bugs(self):
         program = os.environ["WEFT_PLANTED"]
         self.assertLessEqual(set(FUNCTIONS), symbols(program))
         for text in TEXTS:
             self.assertIn(text, contents(program))
 
-    def test_what_is_installed_has_none(self):
+    def test_installed_programs_contain_no_planted_bugs(self):
         for program in (os.environ["WEFT"], os.environ["WEFTD"]):
-            self.assertIn("node_step", symbols(program))  # else it has been stripped
+            self.assertIn("node_step", symbols(program))  # otherwise it was stripped
             self.assertEqual(set(FUNCTIONS) & symbols(program), set())
             for text in TEXTS:
                 self.assertNotIn(text, contents(program))

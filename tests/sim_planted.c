@@ -1,12 +1,12 @@
-/* The test of the tester: each bug that can be planted is found by the checker that is there for
- * it, within a few seeds; and the same seeds are clean without it. */
+/* Tests the checkers: each bug that can be planted is found by its checker within a few seeds, and
+ * the same seeds are clean without it. */
 #include <stdio.h>
 
 #include "base/test.h"
 #include "node/test_plan.h"
 #include "sim/chaos/chaos.h"
 
-#define SEEDS 12 /* for each bug, at the most */
+#define SEEDS 12 /* for each bug, at most */
 
 static struct chaos_result run(const struct test_plan *test, uint64_t seed, uint32_t plants)
 {
@@ -35,7 +35,7 @@ static void each_planted_bug_is_found(void **state)
     test_plan_close(&test);
 }
 
-/* A failure is replayed with just the kinds of faults that the seed used. */
+/* A failure is replayed with only the kinds of faults that the seed used. */
 static void a_failure_can_be_replayed(void **state)
 {
     struct test_plan test;

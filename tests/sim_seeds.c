@@ -1,4 +1,4 @@
-/* Seeds of `weft sim chaos`: 200 over three topologies, those that ever failed, a few of large
+/* Seeds of `weft sim chaos`: 200 over three topologies, all seeds that ever failed, a few of large
  * clusters, and the event hashes of some, which are the same in every build, on every machine and
  * for any number of threads. */
 #include <inttypes.h>
@@ -42,20 +42,20 @@ static void storm_is_clean(const struct storm *storm)
     test_plan_close(&test);
 }
 
-/* ---- those that failed once ---- */
+/* ---- seeds that failed once ---- */
 
-/* The kinds that there were: with another the storm would be another. */
+/* The kinds of faults that existed then: with another kind the storm would change. */
 #define ALL_THEN                                                                                   \
     "loss,corruption,duplication,jitter,one_way,flap,plane,cut,crash,restart,quick,pause,clock"
 
 static const struct storm failed_once[] = {
-    /* Two ends outdid each other's sessions for ever. */
+    /* The two ends of a link raised their sessions in turn forever. */
     {"torus:3x3x3", 17, "pause"},
     {"torus:3x3x3", 10, ALL_THEN},
     {"torus:3x3x3", 15, ALL_THEN},
-    /* A server came back with the version that its row had had before. */
+    /* A server restarted with the version that its row had before. */
     {"torus:3x3x3", 56, ALL_THEN},
-    /* Two links came at once, and two roots overlapped. */
+    /* Two links came up at once, and two roots overlapped. */
     {"jellyfish:n=27,degree=6", 59, ALL_THEN},
     {"jellyfish:n=27,degree=6", 61, ALL_THEN},
     {"jellyfish:n=27,degree=6", 68, ALL_THEN},
@@ -69,7 +69,7 @@ static void seeds_that_failed_once_are_clean(void **state)
         storm_is_clean(&failed_once[i]);
 }
 
-/* ---- many ---- */
+/* ---- many seeds ---- */
 
 static void seeds_are_clean(const char *spec, uint64_t count)
 {
@@ -125,7 +125,7 @@ static const struct known {
 #define KNOWN_COUNT (sizeof known / sizeof *known)
 
 struct hashes {
-    uint64_t of[KNOWN_COUNT]; /* written by its one thread, read after it was joined */
+    uint64_t of[KNOWN_COUNT]; /* written by one thread, read after it was joined */
 };
 
 static void *hashes_find(void *context)
@@ -140,9 +140,9 @@ static void *hashes_find(void *context)
     return NULL;
 }
 
-/* Whoever changes what nodes do changes these: this test, or `weft sim chaos SPEC --seed N`, prints
- * the new ones. That two builds or two runs of one source differ is what must not happen. */
-static void hashes_are_those_of_every_build(void **state)
+/* A change of the nodes' behaviour changes these hashes: this test, or `weft sim chaos SPEC --seed
+ * N`, prints the new ones. Two builds or two runs of one source must never differ. */
+static void hashes_are_the_same_in_every_build(void **state)
 {
     struct hashes one = {0}, other = {0};
     pthread_t thread;
@@ -161,4 +161,4 @@ static void hashes_are_those_of_every_build(void **state)
 
 TEST_MAIN(TEST(seeds_that_failed_once_are_clean), TEST(a_torus_survives), TEST(a_novacube_survives),
           TEST(a_jellyfish_survives), TEST(clusters_whose_rows_take_two_messages_survive),
-          TEST(hashes_are_those_of_every_build))
+          TEST(hashes_are_the_same_in_every_build))

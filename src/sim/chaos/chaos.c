@@ -14,43 +14,43 @@
 #define MSEC (PSEC_PER_SECOND / 1000)
 
 enum {
-    STREAM_CHAOS = 0xca05, /* what the driver itself draws */
+    STREAM_CHAOS = 0xca05, /* draws of this file */
     STORM_PRESSES = 4,
 };
 
 #define STORM_MSEC    600
-#define POLL_MSEC     5   /* between two checks whether all are back */
-#define GRACE_MSEC    100 /* for what was under way before they were */
+#define POLL_MSEC     5   /* between two checks whether all servers are back */
+#define GRACE_MSEC    100 /* for packets that were in flight before that */
 #define STEADY_MSEC   60
 #define PRESS_MSEC    20
-#define PRESS_FROM    2 /* until all of them press */
+#define PRESS_FROM    2 /* until all three services send */
 #define PRESS_TO      19
 #define QUIET_MSEC    200
 #define LOAD_INTERVAL 5000000 /* nanoseconds */
 
 #ifdef WEFT_PLANTED_BUGS
 const struct chaos_plant chaos_plants[CHAOS_PLANT_COUNT] = {
-    {"roots", NODE_FAULT_ROOTS_OVERLAP, "roots", "a returning server takes its keys at once"},
-    {"stale", NODE_FAULT_STALE_FLOOD, "routes", "a row that is not newer is taken and flooded on"},
-    {"port", NODE_FAULT_DEAD_PORT, "routes", "packets that wait keep a port that went down"},
-    {"leak", NODE_FAULT_LEAK, "leaks", "a packet taken up on its way is never given back"},
-    {"unfair", NODE_FAULT_UNFAIR, "fair", "the round now and then leaves out a service"},
+    {"roots", NODE_FAULT_ROOTS_OVERLAP, "roots", "a restarted server answers for its keys at once"},
+    {"stale", NODE_FAULT_STALE_FLOOD, "routes", "a stale row is accepted and flooded on"},
+    {"port", NODE_FAULT_DEAD_PORT, "routes", "waiting packets keep a port that went down"},
+    {"leak", NODE_FAULT_LEAK, "leaks", "an intercepted packet is never released"},
+    {"unfair", NODE_FAULT_UNFAIR, "fair", "the round sometimes skips a service"},
 };
 #endif
 
-/* What is wrong with a link now: faults of one kind add up. */
+/* The current faults of a link; faults of one kind add up. */
 struct sim_link_state {
     uint32_t loss, corruption, duplication;
-    uint32_t dead; /* for so many reasons */
+    uint32_t dead; /* number of reasons */
     psec jitter;
 };
 
-/* What is wrong with a server. */
+/* The current faults of a server. */
 struct server_state {
-    uint32_t down, paused, hung; /* for so many reasons */
+    uint32_t down, paused, hung; /* number of reasons */
 };
 
-/* In the list of what a server runs: load, press, then guests. */
+/* The order of a server's services: load, press, then guests. */
 #define GUESTS_FIRST (1 + CHAOS_PRESS_COUNT)
 #define SERVICES_MAX (GUESTS_FIRST + CHAOS_GUESTS_MAX)
 
@@ -61,7 +61,7 @@ struct chaos {
     const struct plan *plan;
     struct chaos_result *result;
     struct world_watcher watcher;
-    struct world_watcher *watchers[2]; /* it, and NULL */
+    struct world_watcher *watchers[2]; /* the watcher, and NULL */
     struct world *world;
     struct checkers checkers;
     struct fault_schedule schedule;
@@ -70,11 +70,11 @@ struct chaos {
     struct server_state *servers;
     struct rng rng;
     psec began;
-    bool failed; /* to run at all */
+    bool failed; /* the run itself */
     struct why why;
 };
 
-/* ---- what checkers are told ---- */
+/* ---- events for the checkers ---- */
 
 static struct chaos *chaos_of(struct world_watcher *watcher)
 {
@@ -169,7 +169,7 @@ static const struct world_watcher_ops watcher_ops = {
     .closed = saw_closed,
 };
 
-/* ---- what checkers see ---- */
+/* ---- the checkers' view ---- */
 
 static psec view_now(void *context)
 {
@@ -219,7 +219,7 @@ static bool has_failed(const struct chaos *chaos)
     return chaos->failed || chaos->checkers.failures;
 }
 
-/* Guests are told, too; who takes no requests is not asked. */
+/* Sends the order to guests, too; a guest without request() ignores it. */
 static void load_set(struct chaos *chaos, node_id server, int64_t interval)
 {
     struct chaos_load_order order = {interval};
@@ -309,9 +309,9 @@ static void fault_apply(struct chaos *chaos, const struct fault *fault)
         link_fault(chaos, fault);
 }
 
-/* ---- pressing ---- */
+/* ---- saturating a port ---- */
 
-/* The port itself or the next of that server that has a cable; false: it has none. */
+/* Finds the port itself, or the next port of that server that has a cable; false: it has none. */
 static bool cable_find(const struct plan *plan, node_id server, unsigned *port)
 {
     for (unsigned i = 0; i < plan->port_count; i++) {
@@ -322,8 +322,8 @@ static bool cable_find(const struct plan *plan, node_id server, unsigned *port)
     return false;
 }
 
-/* Three services fill one port. False: the one drawn has no cable (a server alone has none at
- * all). */
+/* Three services saturate one port. False: the drawn server has no cable (a lone server has
+ * none). */
 static bool press(struct chaos *chaos, struct checker_press *press)
 {
     const struct plan *plan = chaos->plan;
@@ -348,7 +348,7 @@ static bool press(struct chaos *chaos, struct checker_press *press)
 
 /* ---- phases ---- */
 
-/* In short portions: a bug may well send for ever. */
+/* Runs in short portions, because a bug may send forever. */
 static void run_until(struct chaos *chaos, psec until)
 {
     while (world_now(chaos->world) < until && !has_failed(chaos)) {
@@ -394,7 +394,7 @@ static void calm_run(struct chaos *chaos)
             return;
         }
         if (world_now(chaos->world) >= deadline) {
-            checkers_phase(&chaos->checkers, PHASE_STEADY); /* says who is not back */
+            checkers_phase(&chaos->checkers, PHASE_STEADY); /* reports a server that is not back */
             return;
         }
         run_for(chaos, POLL_MSEC);
@@ -441,11 +441,11 @@ static void phases_run(struct chaos *chaos)
         end_run(chaos);
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
-/* Of a seed: how long the cables are (news that travel slowly make more trouble), how often hellos
- * are said, how patient everybody is, and whether the storm finds a cluster that has been up for
- * long or one that is just starting. */
+/* Draws from the seed: the length of the cables (slow news makes more trouble), the interval of
+ * hellos, the silence timeout, and whether the storm hits a cluster that has been up for long or
+ * one that just starts. */
 static void settings_draw(struct chaos *chaos, struct world_settings *world)
 {
     static const unsigned hello_msec[] = {8, 20, 40};
@@ -467,7 +467,7 @@ static void settings_draw(struct chaos *chaos, struct world_settings *world)
     };
 }
 
-/* The load first, then the guests. */
+/* Lists the load first, then the guests. */
 static enum err services_list(struct chaos *chaos, struct why *why)
 {
     unsigned count = 0;
@@ -477,7 +477,8 @@ static enum err services_list(struct chaos *chaos, struct why *why)
     const struct weft_service *const *more = chaos->guests ? chaos->guests->services : NULL;
     for (; more && *more; more++) {
         if (count == SERVICES_MAX)
-            return why_fail(why, ERR_USAGE, "more than %d services", CHAOS_GUESTS_MAX);
+            return why_fail(why, ERR_USAGE, "too many guest services: at most %d",
+                            CHAOS_GUESTS_MAX);
         chaos->services[count++] = *more;
     }
     return OK;
@@ -536,7 +537,7 @@ static void result_fill(struct chaos *chaos)
         result->hash = hash_mix(result->hash ^ result->dropped[reason]);
 }
 
-/* Who is never connected never comes back, and checkers would blame the nodes for it. */
+/* A server that is never connected never comes back, and the checkers would blame the nodes. */
 static enum err plan_is_whole(const struct plan *plan, struct why *why)
 {
     bool connected;
@@ -544,7 +545,7 @@ static enum err plan_is_whole(const struct plan *plan, struct why *why)
     if (err || connected)
         return err;
     return why_fail(why, ERR_USAGE,
-                    "not all servers are connected: after a storm they could never all be back");
+                    "not all servers are connected, so they could never all be back after a storm");
 }
 
 enum err chaos_run_with(const struct chaos_settings *settings, const struct chaos_guests *guests,

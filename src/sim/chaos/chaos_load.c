@@ -10,12 +10,12 @@
 
 enum {
     WANTS_ANSWER = 1,
-    HAS_STOP = 2, /* whoever gets it sends it on to where it says */
-    TO_KEY = 4,   /* where that is */
-    PICK = 8,     /* whoever has it after `pick` hops takes it up ... */
+    HAS_STOP = 2, /* the receiver sends it on to its target */
+    TO_KEY = 4,   /* the target is `key`, else `server` */
+    PICK = 8,     /* the server that has it after `pick` hops intercepts it ... */
     PICK_ANSWER = 16,
-    PICK_KEEP = 32, /* ... for good */
-    PICK_HOLD = 64, /* ... for a while */
+    PICK_KEEP = 32, /* ... and releases it */
+    PICK_HOLD = 64, /* ... and holds it for a while */
 };
 
 #define LETTER_SIZE 42 /* hash 8, number 8, flags, pick, server 4, key 20 */
@@ -99,7 +99,8 @@ static uint8_t any_flags(struct weft_self *self)
     flags |= draw >> 8 & 1 ? TO_KEY : 0;
     flags |= (draw >> 16) % 5 == 0 ? HAS_STOP : 0;
     if ((draw >> 24) % 4 == 0)
-        flags |= PICK | (uint8_t)(PICK_ANSWER << (draw >> 32) % 4); /* the fourth: sends it on */
+        flags |=
+            PICK | (uint8_t)(PICK_ANSWER << (draw >> 32) % 4); /* the fourth case: sends it on */
     return flags;
 }
 
@@ -184,7 +185,7 @@ static void load_deliver(struct weft_self *self, struct weft_packet *packet)
     }
 }
 
-/* True: there is room for one more. */
+/* True: there was room to hold it. */
 static bool hold(struct weft_self *self, struct weft_packet *packet)
 {
     struct load *load = weft_memory(self);

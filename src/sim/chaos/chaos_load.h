@@ -1,11 +1,11 @@
 #pragma once
-/* chaos_load: the services that give a simulated cluster something to do.
+/* chaos_load: the services that load a simulated cluster.
  *
- *   load    sends numbered packets to random keys and servers, some of them by way of a stop;
- *           answers some, takes some up on their way, holds a few back for a while
- *   press   three services of different weights that fill a port for as long as they are told
+ *   load    sends numbered packets to random keys and servers, some through a stop;
+ *           answers some, intercepts some on their way, holds a few back for a while
+ *   press   three services of different weights that saturate a port for a given time
  *
- * They are told by node_local with the orders below. Each is an ordinary service. */
+ * Requests (node_local) with the orders below control them. Each is an ordinary service. */
 
 #include <weft/service.h>
 
@@ -16,7 +16,7 @@
 #define CHAOS_PRESS_COUNT 3
 
 struct chaos_load_order {
-    int64_t interval_nsec; /* between two bursts, on average; 0: no more */
+    int64_t interval_nsec; /* between two bursts, on average; 0: stop */
 };
 
 struct chaos_press_order {
@@ -28,7 +28,7 @@ struct chaos_press_order {
 extern const struct weft_service chaos_load_service;
 extern const struct weft_service chaos_press_services[CHAOS_PRESS_COUNT];
 
-/* What one server's load has seen. */
+/* Counters of one server's load. */
 struct chaos_load_counts {
     uint64_t made, refused, got, answered, relayed, picked, held, damaged;
 };

@@ -1,4 +1,4 @@
-/* chaos: networks at the edge of what a storm can meet, and guests. Whole storms are in
+/* Tests networks that are minimal or not connected, and guests. Whole storms are in
  * tests/sim_seeds.c. */
 #include "sim/chaos/chaos.h"
 
@@ -19,8 +19,8 @@ static enum err run(const struct test_plan *test, uint64_t seed, struct chaos_re
     return chaos_run(&settings, result, why);
 }
 
-/* There is no port to press, and nothing but the server to fail. */
-static void a_server_alone_survives(void **state)
+/* There is no port to saturate, and only the server can fail. */
+static void a_lone_server_survives(void **state)
 {
     struct test_plan test;
     struct chaos_result result;
@@ -46,7 +46,7 @@ static void two_servers_survive(void **state)
     test_plan_close(&test);
 }
 
-static void a_network_in_pieces_is_refused(void **state)
+static void a_network_that_is_not_connected_is_refused(void **state)
 {
     static const char *const graphs[] = {"graph { 0 -- 1; 1 -- 2; 2 -- 0; 3 }",
                                          "graph { 0 -- 1; 2 -- 3 }", "graph { 0; 1 }"};
@@ -66,8 +66,8 @@ static void a_network_in_pieces_is_refused(void **state)
 
 /* ---- guests ---- */
 
-#define BEAT      300 /* a service that sends a packet to the next server, over and over */
-#define BEATS_MAX 40  /* that the checker puts up with */
+#define BEAT      300 /* a service that sends a packet to the next server, again and again */
+#define BEATS_MAX 40  /* above which the checker fails */
 
 struct beat {
     int64_t interval; /* 0: it is silent */
@@ -80,7 +80,7 @@ static void beat_timer(struct weft_self *self, uint64_t cookie)
         return;
     weft_server next = (weft_here(self) + 1) % weft_server_count(self);
     struct weft_packet *packet = weft_packet(self, 8);
-    if (packet) /* with nobody there it is dropped and counted, which is as well */
+    if (packet) /* if the server is down, the packet is dropped and counted, which is fine */
         (void)weft_send_server(self, packet, next);
     (void)weft_timer(self, weft_now(self) + beat->interval, 0);
 }
@@ -115,7 +115,7 @@ struct beats {
     unsigned heard;
 };
 
-static unsigned beats_open_count; /* of checkers: each that was opened is closed */
+static unsigned beats_open_count; /* of checkers: each opened one must be closed */
 
 static enum err beats_open(struct checker *checker, struct why *why)
 {
@@ -132,7 +132,7 @@ static void beats_delivered(struct checker *checker, node_id at, const struct pa
 {
     struct beats *beats = checker->memory;
     if (packet->service == BEAT && ++beats->heard > BEATS_MAX)
-        checker_fail(checker, "server %u hears beat %u", at, beats->heard);
+        checker_fail(checker, "server %u receives beat %u", at, beats->heard);
 }
 
 static const struct checker_ops beats_checker = {
@@ -146,7 +146,7 @@ static const struct checker_ops beats_checker = {
 static const struct weft_service *const beat_services[] = {&beat_service, NULL};
 static const struct checker_ops *const beat_checkers[] = {&beats_checker, NULL};
 
-static void a_guest_finds_what_its_service_does_and_finds_it_again(void **state)
+static void a_guest_checker_finds_the_same_error_in_a_replay(void **state)
 {
     struct test_plan test;
     struct chaos_result first, again;
@@ -155,11 +155,11 @@ static void a_guest_finds_what_its_service_does_and_finds_it_again(void **state)
     struct chaos_settings settings = {.plan = &test.plan, .seed = 3, .kinds = FAULT_ALL};
     assert_int_equal(chaos_run_with(&settings, &guests, &first, NULL), OK);
     assert_string_equal(first.checker, "beats");
-    assert_non_null(strstr(first.text, "hears beat 41"));
+    assert_non_null(strstr(first.text, "receives beat 41"));
     assert_int_equal(beats_open_count, 0);
 
     struct text command = {0}, wanted = {0};
-    settings.plants = NODE_FAULT_LEAK; /* said again as well */
+    settings.plants = NODE_FAULT_LEAK; /* must be in the command, too */
     chaos_replay_write("torus:3x3", &settings, &first, &command);
     settings.plants = 0;
     text_puts(&wanted, "weft sim chaos torus:3x3 --seed 3 --seeds 1 --faults ");
@@ -168,14 +168,14 @@ static void a_guest_finds_what_its_service_does_and_finds_it_again(void **state)
     assert_string_equal(command.data, wanted.data);
     text_fini(&command);
     text_fini(&wanted);
-    settings.kinds = first.kinds; /* as that command says */
+    settings.kinds = first.kinds; /* as the command says */
     assert_int_equal(chaos_run_with(&settings, &guests, &again, NULL), OK);
     assert_string_equal(again.text, first.text);
     assert_true(again.failed_at == first.failed_at && again.hash == first.hash);
     test_plan_close(&test);
 }
 
-static void a_service_that_is_a_guest_survives(void **state)
+static void a_guest_service_survives(void **state)
 {
     struct test_plan test;
     struct chaos_result result;
@@ -190,8 +190,9 @@ static void a_service_that_is_a_guest_survives(void **state)
     test_plan_close(&test);
 }
 
-/* Without the service there is nothing to hear: all hooks are called, and nothing is changed. */
-static void a_guest_that_only_looks_changes_nothing(void **state)
+/* Without the service there is nothing to find: all hooks are called, and the run does not
+ * change. */
+static void a_guest_checker_does_not_change_the_run(void **state)
 {
     struct test_plan test;
     struct chaos_result alone, checked_at;
@@ -230,8 +231,7 @@ static void too_many_guests_are_refused(void **state)
     test_plan_close(&test);
 }
 
-TEST_MAIN(TEST(a_server_alone_survives), TEST(two_servers_survive),
-          TEST(a_network_in_pieces_is_refused),
-          TEST(a_guest_finds_what_its_service_does_and_finds_it_again),
-          TEST(a_service_that_is_a_guest_survives), TEST(a_guest_that_only_looks_changes_nothing),
-          TEST(too_many_guests_are_refused))
+TEST_MAIN(TEST(a_lone_server_survives), TEST(two_servers_survive),
+          TEST(a_network_that_is_not_connected_is_refused),
+          TEST(a_guest_checker_finds_the_same_error_in_a_replay), TEST(a_guest_service_survives),
+          TEST(a_guest_checker_does_not_change_the_run), TEST(too_many_guests_are_refused))

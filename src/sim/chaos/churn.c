@@ -13,11 +13,12 @@
 #include "sim/checkers/checker_oracle.h"
 #include "sim/world/world.h"
 
-#define CHECK_STEP    (PSEC_PER_SECOND / 50) /* between two checks of those that come back */
+#define CHECK_STEP    (PSEC_PER_SECOND / 50) /* between two checks of returning servers */
 #define PROGRESS_STEP PSEC_PER_SECOND
-#define WARM_UP       (2 * PSEC_PER_SECOND) /* until everybody knows who is down */
-#define QUIET         (3 * PSEC_PER_SECOND) /* for what is under way when nobody sends any more */
-#define STREAM        0xc4u
+#define WARM_UP       (2 * PSEC_PER_SECOND) /* until all servers know which are down */
+/* For packets in flight after the load has stopped. */
+#define QUIET  (3 * PSEC_PER_SECOND)
+#define STREAM 0xc4u
 
 static const struct weft_service *const services[] = {&service_bench, NULL};
 
@@ -26,23 +27,23 @@ struct churn {
     struct churn_result *result;
     struct world *world;
     struct world_watcher watcher;
-    struct world_watcher *watchers[2]; /* it, and NULL */
+    struct world_watcher *watchers[2]; /* the watcher, and NULL */
     struct checker_oracle oracle;
     struct rng rng;
     psec down_time; /* of each failure */
-    psec fails_at;  /* the next; PSEC_NEVER */
-    node_id *up;    /* those that live, in no order ... */
+    psec fails_at;  /* the next one; PSEC_NEVER */
+    node_id *up;    /* running servers, in no order */
     uint32_t up_count;
-    node_id *down;    /* ... a ring of those that do not, the next to return first, ... */
-    psec *returns_at; /* ... and when */
+    node_id *down;    /* a ring of failed servers, the next to return first */
+    psec *returns_at; /* when each of them returns */
     uint32_t down_first, down_count;
-    node_id *coming; /* back, and not settled yet */
+    node_id *coming; /* returned, but not settled yet */
     uint32_t coming_count;
-    uint64_t *settled; /* servers that were seen to have; they stay so for life */
+    uint64_t *settled; /* servers that were seen to be settled; they stay so until they fail */
     double down_sum;   /* servers times picoseconds */
 };
 
-/* ---- what is counted ---- */
+/* ---- counting ---- */
 
 static bool is_ours(const struct packet *packet)
 {
@@ -71,7 +72,7 @@ static void saw_delivered(struct world_watcher *watcher, node_id at, const struc
         return;
     snprintf(result->first, sizeof result->first,
              "at %.6f s server %u delivers a packet for key %016llx, but %u comes first, is "
-             "settled and can be reached",
+             "settled and is reachable",
              (double)world_now(churn->world) * 1e-12, at, (unsigned long long)packet->route,
              rightful);
 }
@@ -114,7 +115,7 @@ static const struct world_watcher_ops watcher_ops = {
     .closed = saw_closed,
 };
 
-/* ---- what the oracle knows ---- */
+/* ---- the oracle's view ---- */
 
 static enum port_state oracle_port(void *context, node_id server, unsigned port)
 {
@@ -139,7 +140,7 @@ static bool is_settled(void *context, node_id server)
     return snapshot.settled;
 }
 
-/* ---- what happens ---- */
+/* ---- failures and returns ---- */
 
 static void on_answer(void *context, node_id at, uint64_t client, const void *bytes, uint32_t size)
 {
@@ -158,10 +159,10 @@ static void server_load(struct churn *churn, node_id server, enum bench_request_
     }
     uint32_t size = (uint32_t)bench_request_write(&request, bytes);
     int error = world_request(churn->world, server, BENCH_SERVICE, 1, bytes, size);
-    assert(!error); /* it lives */
+    assert(!error); /* it is running */
 }
 
-/* -log2 of the number as a fraction, 32 bits behind the point, by squaring. */
+/* -log2 of the number as a fraction, with 32 fractional bits, by squaring. */
 static uint64_t log2_inverse(uint64_t random)
 {
     random |= 1;
@@ -179,7 +180,7 @@ static uint64_t log2_inverse(uint64_t random)
 
 psec churn_exponential(uint64_t random, psec mean)
 {
-    const uint64_t ln2 = 2977044472u; /* 32 bits behind the point */
+    const uint64_t ln2 = 2977044472u; /* with 32 fractional bits */
     uint64_t nats = (uint64_t)((uint128)log2_inverse(random) * ln2 >> 32);
     return (psec)((uint128)mean * nats >> 32);
 }
@@ -193,7 +194,7 @@ static psec failure_draw(struct churn *churn)
     return world_now(churn->world) + 1 + churn_exponential(rng_next(&churn->rng), mean);
 }
 
-/* What the neighbours notice by themselves, of who fails or returns. */
+/* The neighbours' carriers change when a server fails or returns. */
 static void carriers_set(struct churn *churn, node_id server, bool on)
 {
     const struct plan *plan = churn->settings->plan;
@@ -215,7 +216,7 @@ static void coming_forget(struct churn *churn, node_id server)
             churn->coming[i--] = churn->coming[--churn->coming_count];
 }
 
-/* Any that is up, for so long. */
+/* Fails a random server that is up, for that time. */
 static void server_fail(struct churn *churn, psec length)
 {
     uint32_t total = churn->settings->plan->server_count;
@@ -234,12 +235,12 @@ static void failure_happen(struct churn *churn)
 {
     churn->fails_at = failure_draw(churn);
     if (churn->up_count < 2)
-        return; /* somebody must be left */
+        return; /* at least one must be left */
     churn->result->failures++;
     server_fail(churn, churn->down_time);
 }
 
-/* The share that is down when it begins; they return one after the other. */
+/* Fails the share that is down at the beginning; these servers return one after the other. */
 static void down_begin(struct churn *churn)
 {
     const struct churn_settings *settings = churn->settings;
@@ -400,7 +401,7 @@ enum err churn_run(const struct churn_settings *settings, struct churn_result *r
     if (!err)
         churn_end(&churn);
     if (churn.world) {
-        churn.result = &aside; /* who stops now drops what it holds: it was counted as left */
+        churn.result = &aside; /* packets dropped now were counted as left */
         world_close(churn.world);
     }
     checker_oracle_fini(&churn.oracle);

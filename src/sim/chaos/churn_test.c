@@ -1,4 +1,5 @@
-/* churn: every packet is accounted for, nobody delivers what is another's, and a seed is a run. */
+/* Checks that every packet is accounted for, that no server delivers another's keys, and that a
+ * seed determines the run. */
 #include <math.h>
 #include <string.h>
 
@@ -58,7 +59,7 @@ static void every_packet_is_accounted_for(void **state)
         fixture_open(&fixture, specs[i]);
         struct churn_settings settings = settings_make(&fixture);
         struct churn_result result = churn_of(&settings);
-        assert_true(result.failures > 20 && result.failures < 70); /* 40, or nearly */
+        assert_true(result.failures > 20 && result.failures < 70); /* about 40 */
         assert_true(result.returns <= result.failures && result.returns + 10 > result.failures);
         assert_true(result.down > 0.04 && result.down < 0.2);
         assert_true(churn_dropped(&result) > 0 && result.delivered > result.sent / 2);
@@ -66,7 +67,8 @@ static void every_packet_is_accounted_for(void **state)
     }
 }
 
-/* Whom neighbours notice at once nobody sends to any longer than it takes the news to spread. */
+/* If neighbours notice a failure at once, packets go to the failed server only until the news has
+ * spread. */
 static void a_carrier_is_noticed_sooner_than_silence(void **state)
 {
     struct fixture fixture;
@@ -79,7 +81,7 @@ static void a_carrier_is_noticed_sooner_than_silence(void **state)
     fixture_close(&fixture);
 }
 
-static void times_are_exponential(void **state)
+static void times_are_exponentially_distributed(void **state)
 {
     enum { DRAWS = 20000 };
     const psec mean = 1000000000;
@@ -98,7 +100,7 @@ static void times_are_exponential(void **state)
     assert_true(churn_exponential(0, mean) < 45 * mean);
 }
 
-static void nothing_is_lost_where_nobody_fails(void **state)
+static void nothing_is_lost_without_failures(void **state)
 {
     struct fixture fixture;
     fixture_open(&fixture, "torus:3x3x3");
@@ -112,9 +114,9 @@ static void nothing_is_lost_where_nobody_fails(void **state)
     fixture_close(&fixture);
 }
 
-/* Once it made servers wait for each other for good: what they say to each other went in circles.
+/* This seed once made servers wait for each other forever: their messages went in circles.
  */
-static void all_who_return_settle(void **state)
+static void all_returning_servers_settle(void **state)
 {
     struct fixture fixture;
     fixture_open(&fixture, "torus:4x4x4");
@@ -127,7 +129,7 @@ static void all_who_return_settle(void **state)
     fixture_close(&fixture);
 }
 
-static void a_seed_is_a_run(void **state)
+static void a_seed_determines_the_run(void **state)
 {
     struct fixture fixture;
     fixture_open(&fixture, "torus:3x3");
@@ -142,7 +144,7 @@ static void a_seed_is_a_run(void **state)
     fixture_close(&fixture);
 }
 
-static void a_server_that_takes_its_keys_at_once_is_found_out(void **state)
+static void a_server_that_answers_for_its_keys_too_early_is_detected(void **state)
 {
     struct fixture fixture;
     struct churn_result result;
@@ -161,7 +163,7 @@ static void a_server_that_takes_its_keys_at_once_is_found_out(void **state)
     fixture_close(&fixture);
 }
 
-TEST_MAIN(TEST(every_packet_is_accounted_for), TEST(times_are_exponential),
-          TEST(a_carrier_is_noticed_sooner_than_silence), TEST(nothing_is_lost_where_nobody_fails),
-          TEST(all_who_return_settle), TEST(a_seed_is_a_run),
-          TEST(a_server_that_takes_its_keys_at_once_is_found_out))
+TEST_MAIN(TEST(every_packet_is_accounted_for), TEST(times_are_exponentially_distributed),
+          TEST(a_carrier_is_noticed_sooner_than_silence), TEST(nothing_is_lost_without_failures),
+          TEST(all_returning_servers_settle), TEST(a_seed_determines_the_run),
+          TEST(a_server_that_answers_for_its_keys_too_early_is_detected))

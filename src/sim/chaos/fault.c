@@ -13,16 +13,16 @@
 const char *const fault_names[FAULT_COUNT] = {FAULT_LIST(FAULT_NAME)};
 const char *const fault_texts[FAULT_COUNT] = {FAULT_LIST(FAULT_TEXT)};
 
-#define STREAM_KINDS 0xfa0175ull /* which kinds; each kind draws from a stream of its own */
+#define STREAM_KINDS 0xfa0175ull /* which kinds; each kind draws from its own stream */
 
-#define WORD_SHOWN 80 /* of an unknown word: the known ones are to fit behind it */
+#define WORD_SHOWN 80 /* characters of an unknown name: the known ones must fit after it */
 
-/* What the making of one schedule needs. */
+/* State while one schedule is made. */
 struct maker {
     struct fault_schedule *schedule;
     const struct plan *plan;
     const struct fault_settings *settings;
-    struct rng rng; /* of the kind that is being made */
+    struct rng rng; /* of the current kind */
     bool failed;    /* no memory */
 };
 
@@ -56,7 +56,7 @@ static psec moment(struct maker *maker)
     return settings->begin + rng_below(&maker->rng, settings->end - settings->begin);
 }
 
-/* From `at` for `length`, or until the storm is over. */
+/* The fault lasts from `at` for `length`, or until the end of the storm. */
 static void fault_add(struct maker *maker, struct fault fault, psec length)
 {
     psec end = maker->settings->end;
@@ -74,7 +74,7 @@ static node_id any_server(struct maker *maker)
     return (node_id)rng_below(&maker->rng, maker->plan->server_count);
 }
 
-/* A port with a cable; false: that server has none. */
+/* A random port with a cable; false: that server has none. */
 static bool any_port(struct maker *maker, node_id server, uint32_t *port)
 {
     const struct plan *plan = maker->plan;
@@ -87,7 +87,7 @@ static bool any_port(struct maker *maker, node_id server, uint32_t *port)
     return false;
 }
 
-/* Log-uniform, roughly: every factor of two between is as likely. */
+/* Roughly log-uniform: every factor of two in the range is equally likely. */
 static uint64_t magnitude(struct maker *maker, uint64_t low, uint64_t high)
 {
     unsigned doublings = 0;
@@ -104,7 +104,7 @@ static psec length_between(struct maker *maker, psec low, psec high)
 
 /* ---- links ---- */
 
-/* Loss, corruption, duplication, jitter: of every link alike, or of some. */
+/* Loss, corruption, duplication, jitter: on all links equally, or on some. */
 static void make_noise(struct maker *maker, enum fault_kind kind)
 {
     const struct plan *plan = maker->plan;
@@ -144,7 +144,7 @@ static void make_one_way(struct maker *maker, enum fault_kind kind)
     }
 }
 
-/* Both directions of a cable. */
+/* Adds the fault to both directions of a cable. */
 static void cable_add(struct maker *maker, struct fault fault, psec length)
 {
     const struct plan_end *end = plan_end(maker->plan, fault.server, fault.port);
@@ -171,7 +171,7 @@ static void make_flap(struct maker *maker, enum fault_kind kind)
     }
 }
 
-/* Which side of the cut a server is on. */
+/* Is the server on the first side of the cut? */
 static bool on_one_side(const struct plan *plan, node_id server, uint32_t axis, uint32_t from,
                         uint32_t to, const uint64_t *side)
 {
@@ -182,8 +182,8 @@ static bool on_one_side(const struct plan *plan, node_id server, uint32_t axis, 
     return coordinate[axis] >= from && coordinate[axis] < to;
 }
 
-/* Where there are axes, some planes together are one side; else the side is grown from a server by
- * chance, so that it may well be connected in itself. */
+/* If there are axes, some adjacent planes are one side; otherwise the side is grown from a random
+ * server, so that it is often connected in itself. */
 static void side_grow(struct maker *maker, uint64_t *side)
 {
     const struct plan *plan = maker->plan;
@@ -219,7 +219,7 @@ static void plane_cut(struct maker *maker, struct fault fault, psec length, cons
                 continue;
             fault.server = server;
             fault.port = port;
-            fault_add(maker, fault, length); /* the other end's turn comes, too */
+            fault_add(maker, fault, length); /* the other end is added in its own turn */
         }
 }
 
@@ -282,7 +282,7 @@ static void (*const makers[FAULT_COUNT])(struct maker *maker, enum fault_kind ki
     [FAULT_CLOCK] = make_slow,   [FAULT_HANG] = make_slow,
 };
 
-/* About a third of those that are allowed, at least one. */
+/* Draws about a third of the allowed kinds, at least one. */
 static uint32_t kinds_draw(uint64_t seed, uint32_t allowed)
 {
     struct rng rng = rng_make(seed, STREAM_KINDS);
@@ -298,7 +298,7 @@ static uint32_t kinds_draw(uint64_t seed, uint32_t allowed)
     return kinds & -kinds;
 }
 
-/* Without a cable only servers can fail: drawing other kinds would leave seeds without faults. */
+/* Without a cable only servers can fail: other kinds would give seeds without faults. */
 static uint32_t kinds_possible(const struct plan *plan, uint32_t kinds)
 {
     const uint32_t of_links = (1u << FAULT_CRASH) - 1;
@@ -343,7 +343,7 @@ void fault_schedule_fini(struct fault_schedule *schedule)
     *schedule = (struct fault_schedule){0};
 }
 
-/* ---- as words ---- */
+/* ---- names ---- */
 
 static enum err no_such_kind(const char *word, int size, struct why *why)
 {
@@ -351,7 +351,7 @@ static enum err no_such_kind(const char *word, int size, struct why *why)
     size_t used = 0;
     for (unsigned kind = 0; kind < FAULT_COUNT && used < sizeof all; kind++)
         used += (size_t)snprintf(all + used, sizeof all - used, "%s, ", fault_names[kind]);
-    return why_fail(why, ERR_USAGE, "no fault is called '%.*s'; there are %sall and none",
+    return why_fail(why, ERR_USAGE, "unknown fault '%.*s'; there are %sall and none",
                     size < WORD_SHOWN ? size : WORD_SHOWN, word, all);
 }
 

@@ -1,4 +1,4 @@
-/* fault: schedules are a function of the seed, stay within the storm, and heal everything. */
+/* Checks that schedules are a function of the seed, stay within the storm, and heal every fault. */
 #include "sim/chaos/fault.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ static void schedule_is_sound(const struct test_plan *test, const struct fault_s
     assert_int_equal(open, 0);
 }
 
-static void every_fault_has_an_end_and_a_place(void **state)
+static void every_fault_has_an_end_and_a_valid_place(void **state)
 {
     for (unsigned i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct test_plan test;
@@ -56,8 +56,8 @@ static void every_fault_has_an_end_and_a_place(void **state)
     }
 }
 
-/* Every seed has a fault, and none is that of a cable, unless only those are allowed. */
-static void a_server_alone_has_the_faults_of_servers(void **state)
+/* Every seed has a fault, and none of a cable, unless only those are allowed. */
+static void a_lone_server_has_only_the_faults_of_servers(void **state)
 {
     struct test_plan test;
     test_plan_open(&test, "torus:1");
@@ -100,8 +100,8 @@ static void a_seed_makes_the_same_schedule_again(void **state)
     test_plan_close(&test);
 }
 
-/* Leaving out one kind leaves the others as they were: that is how a failure is made smaller. */
-static void kinds_do_not_disturb_each_other(void **state)
+/* Leaving out one kind does not change the others: this is how a failure is reduced. */
+static void kinds_do_not_affect_each_other(void **state)
 {
     struct test_plan test;
     test_plan_open(&test, specs[0]);
@@ -157,7 +157,7 @@ static void assert_written(uint32_t kinds, const char *words)
     text_fini(&text);
 }
 
-static void kinds_are_words(void **state)
+static void kinds_are_read_and_written_by_name(void **state)
 {
     uint32_t kinds;
     struct why why = {""};
@@ -186,6 +186,8 @@ static void kinds_are_words(void **state)
     assert_int_equal(fault_kinds_read("", &kinds, &why), ERR_USAGE);
 }
 
-TEST_MAIN(TEST(every_fault_has_an_end_and_a_place), TEST(a_server_alone_has_the_faults_of_servers),
-          TEST(a_seed_makes_the_same_schedule_again), TEST(kinds_do_not_disturb_each_other),
-          TEST(a_plane_separates_its_servers_from_the_others), TEST(kinds_are_words))
+TEST_MAIN(TEST(every_fault_has_an_end_and_a_valid_place),
+          TEST(a_lone_server_has_only_the_faults_of_servers),
+          TEST(a_seed_makes_the_same_schedule_again), TEST(kinds_do_not_affect_each_other),
+          TEST(a_plane_separates_its_servers_from_the_others),
+          TEST(kinds_are_read_and_written_by_name))

@@ -1,4 +1,5 @@
-/* checker: what each of them calls. checkers.c, which lists them, is above all. */
+/* checker: the function that all checkers call. checkers.c, which lists them, is the layer
+ * above. */
 
 #include "sim/checkers/checker.h"
 

@@ -1,20 +1,20 @@
 #pragma once
-/* checker: what must hold in any run, whatever goes wrong in it. Each checker is a table of hooks
- * with memory of its own; it is told of everything that happens and says so once something is not
- * as it must be. These are always there (checkers.c lists them); whoever opens them may bring more,
- * for what his services promise.
+/* checker: checks properties that must hold in any run, whatever fails in it. Each checker is a
+ * table of hooks with its own memory; it is called for every event and reports the first violation.
+ * The checkers below always run (checkers.c lists them); the caller may add more, for what its
+ * services promise.
  *
- *   roots   nobody delivers a key while somebody before him in the key's list is there for it, nor
- *           would do so
- *   ledger  every packet that was sent was delivered, taken, dropped and counted, or lost on a
- *           link, once
- *   routes  rows only get newer; nothing leaves by a port that is not there; in the calm everybody
- *           knows everything again
- *   leaks   no packet is left over
- *   fair    on a saturated link each service has its share
+ *   roots   no server delivers a key, or would, while a server before it in the key's list is
+ *           reachable and settled
+ *   ledger  every packet that was sent is delivered, intercepted, dropped and counted, or lost on
+ *           a link, exactly once
+ *   routes  rows only get newer; nothing leaves by a port that is down; in the calm all servers
+ *           have all rows again
+ *   leaks   no packet is left at the end
+ *   fair    on a saturated link each service gets its share
  *
- * All of them look at the world through a struct checker_view, so that each can be tried on
- * histories that are known to be bad. */
+ * Checkers see the world through a struct checker_view, so that tests can run each on histories
+ * that are known to be bad. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,20 +28,20 @@ struct checker_view {
     psec (*now)(void *context);
     struct node *(*node)(void *context, node_id server); /* NULL: it is down */
     enum port_state (*port)(void *context, node_id server, unsigned port);
-    bool (*settled)(void *context, node_id server); /* and alive */
-    /* The one leaves its keys to the other. */
+    bool (*settled)(void *context, node_id server); /* and running */
+    /* The first server leaves its keys to the other. */
     bool (*counts_on)(void *context, node_id server, node_id other);
-    uint64_t (*live)(void *context); /* packets that somebody holds */
+    uint64_t (*live)(void *context); /* packets not yet released */
     void *context;
 };
 
 enum checker_phase {
-    PHASE_STORM,  /* faults */
-    PHASE_CALM,   /* all is healed, and must come back */
-    PHASE_STEADY, /* it has: nothing is dropped any more */
-    PHASE_QUIET,  /* nobody sends, and what was under way has arrived */
-    PHASE_STOP,   /* servers are being stopped, with what they hold */
-    PHASE_OVER,   /* all have */
+    PHASE_STORM,  /* faults happen */
+    PHASE_CALM,   /* all is healed; all servers must come back */
+    PHASE_STEADY, /* they have: nothing is dropped any more */
+    PHASE_QUIET,  /* nothing is sent, and packets in flight have arrived */
+    PHASE_STOP,   /* servers are being stopped, with the packets that they hold */
+    PHASE_OVER,   /* all servers have stopped */
 };
 
 /* Services that have more to send on one port than it carries. */
@@ -80,16 +80,17 @@ struct checker_ops {
     void (*row)(struct checker *checker, node_id at, node_id server, uint64_t incarnation,
                 uint64_t version);
     void (*up)(struct checker *checker, node_id at, unsigned port); /* that port came up */
-    /* One went down, or the server itself came or went. */
+    /* A port went down, or the server itself started or ended. */
     void (*down)(struct checker *checker, node_id at);
     void (*started)(struct checker *checker, node_id at);
     void (*phase)(struct checker *checker, enum checker_phase phase);
     void (*pressed)(struct checker *checker, const struct checker_press *press);
-    void (*released)(struct checker *checker, const struct checker_press *press); /* that is over */
+    void (*released)(struct checker *checker,
+                     const struct checker_press *press); /* the pressure is over */
 };
 
-#define CHECKER_COUNT     5  /* that are always there */
-#define CHECKER_MAX       16 /* with those that are brought */
+#define CHECKER_COUNT     5  /* that always run */
+#define CHECKER_MAX       16 /* with the caller's */
 #define CHECKER_TEXT_SIZE 240
 
 struct checkers {
@@ -97,7 +98,7 @@ struct checkers {
     enum checker_phase phase;
     struct checker list[CHECKER_MAX];
     unsigned count;     /* that are open */
-    const char *failed; /* the first to find something; NULL: all is well */
+    const char *failed; /* the first checker that found an error; NULL: none */
     psec failed_at;
     char text[CHECKER_TEXT_SIZE];
     uint64_t failures;
@@ -106,17 +107,18 @@ struct checkers {
 extern const struct checker_ops checker_roots, checker_ledger, checker_routes, checker_leaks,
     checker_fair;
 
-/* Those of the table, then `more`, which ends with NULL and must outlive them; NULL: no more. */
+/* Opens the built-in checkers, then `more`, which ends with NULL and must outlive them; NULL: no
+ * more. */
 MUST_CHECK enum err checkers_open(struct checkers *checkers, const struct checker_view *view,
                                   const struct checker_ops *const *more, struct why *why);
 void checkers_close(struct checkers *checkers);
 void checkers_phase(struct checkers *checkers, enum checker_phase phase);
 
-/* Only the first is kept. */
+/* Reports an error; only the first is kept. */
 void checker_fail(struct checker *checker, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Tells all of them. */
+/* Calls that hook of all checkers. */
 #define CHECKERS_TELL(checkers, hook, ...)                                                         \
     do {                                                                                           \
         for (unsigned tell_ = 0; tell_ < (checkers)->count; tell_++) {                             \
@@ -126,6 +128,6 @@ void checker_fail(struct checker *checker, const char *format, ...)
         }                                                                                          \
     } while (0)
 
-/* Has everybody come back: all alive, settled, ports up, of the same mind, and as far from each
- * other as planned? Else `why` names one who has not. */
+/* Are all servers back: running and settled, with all ports up, the same rows and the planned
+ * distances? If not, `why` names one that is not. */
 bool checker_routes_are_back(const struct checker_view *view, struct why *why);

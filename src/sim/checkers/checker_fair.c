@@ -1,10 +1,10 @@
 /* checker_fair: services that all have more to send on a port than it carries get shares by their
  * weights.
  *
- * Of any two such services, what they sent, divided by their weights, differs by no more than one
- * round gives and what each may have overdrawn: three times the largest packet, wherever the
- * counting begins and ends (deficit round robin). Once ten times as much per weight has been sent,
- * a service that loses its turn now and then has fallen behind further than that. */
+ * For any two such services, the bytes sent divided by the weights differ by at most one round's
+ * quantum and what each may have overdrawn: three times the largest packet, wherever the counting
+ * begins and ends (deficit round robin). Once ten times as much per weight has been sent, a service
+ * that sometimes loses its turn has fallen behind further than that. */
 
 #include "sim/checkers/checker.h"
 
@@ -44,7 +44,7 @@ static void fair_released(struct checker *checker, const struct checker_press *p
                     SLACK * press->weights[i] * press->weights[j])
                 continue;
             checker_fail(checker,
-                         "server %u, port %u: service %u of weight %u sent %llu bytes, and %u of "
+                         "server %u, port %u: service %u of weight %u sent %llu bytes, but %u of "
                          "weight %u only %llu",
                          press->server, press->port, press->services[i], press->weights[i],
                          (unsigned long long)shares->bytes[i], press->services[j],

@@ -1,4 +1,5 @@
-/* checker_leaks: when all servers have stopped and all links are empty, nobody has a packet. */
+/* checker_leaks: when all servers have stopped and all links are empty, all packets are
+ * released. */
 
 #include "sim/checkers/checker.h"
 
@@ -7,7 +8,7 @@ static void leaks_phase(struct checker *checker, enum checker_phase phase)
     const struct checker_view *view = &checker->all->view;
     uint64_t live = phase == PHASE_OVER ? view->live(view->context) : 0;
     if (live)
-        checker_fail(checker, "%llu packets were never given back", (unsigned long long)live);
+        checker_fail(checker, "%llu packets were never released", (unsigned long long)live);
 }
 
 const struct checker_ops checker_leaks = {

@@ -1,11 +1,11 @@
-/* checker_ledger: where every packet went, by its trail.
+/* checker_ledger: follows every packet by its trail.
  *
- * A packet is under way from when it is sent until it is delivered, taken up, dropped or lost on a
- * link; a link that makes two of it has two under way. At any moment as many are under way as began
- * and did not end, never fewer than none; in the end none is. Whoever gets a packet may send it
- * again, which begins anew.
+ * A packet is in flight from when it is sent until it is delivered, intercepted, dropped or lost on
+ * a link; a link that duplicates it makes it two in flight. For every trail the number of ends
+ * never exceeds the number of beginnings, and in the end both are equal. The receiver of a packet
+ * may send it again, which begins a new flight.
  *
- * The trails of packets that only the links themselves send are not in the book. */
+ * Packets of the links' own service are not in the ledger. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@
 #include "sim/checkers/checker.h"
 
 struct ledger {
-    int8_t *under_way; /* by trail */
-    uint8_t *known;    /* by trail: it was sent by a service once */
-    uint64_t count;    /* trails there is room for */
-    bool failed;       /* no memory, and nothing more is checked */
+    int8_t *under_way; /* packets in flight, by trail */
+    uint8_t *known;    /* by trail: a service sent it at least once */
+    uint64_t count;    /* trails for which there is room */
+    bool failed;       /* no memory: nothing more is checked */
     uint64_t sent, copied, delivered, taken, lost;
     uint64_t dropped[DROP_COUNT];
 };
@@ -82,7 +82,7 @@ static void ended(struct checker *checker, uint64_t trail, const char *how)
     if (ledger->under_way[trail]-- > 0)
         return;
     ledger->under_way[trail] = 0;
-    checker_fail(checker, "packet %llu is %s, but was not under way any more",
+    checker_fail(checker, "packet %llu is %s, but was no longer in flight",
                  (unsigned long long)trail, how);
 }
 
@@ -93,7 +93,7 @@ static void ledger_delivered(struct checker *checker, node_id at, const struct p
     if (is_known(ledger, packet->trail))
         ended(checker, packet->trail, "delivered");
     else
-        checker_fail(checker, "server %u delivers packet %llu, which nobody sent", at,
+        checker_fail(checker, "server %u delivers packet %llu, which no service sent", at,
                      (unsigned long long)packet->trail);
 }
 
@@ -102,9 +102,9 @@ static void ledger_taken(struct checker *checker, node_id at, uint64_t trail)
     struct ledger *ledger = checker->memory;
     ledger->taken++;
     if (is_known(ledger, trail))
-        ended(checker, trail, "taken up on its way");
+        ended(checker, trail, "intercepted");
     else
-        checker_fail(checker, "server %u takes up packet %llu, which nobody sent", at,
+        checker_fail(checker, "server %u intercepts packet %llu, which no service sent", at,
                      (unsigned long long)trail);
 }
 
@@ -119,7 +119,7 @@ static void ledger_dropped(struct checker *checker, node_id at, const struct pac
                      drop_texts[reason]);
     if (!is_known(ledger, packet->trail))
         return;
-    /* A service refuses only what it was given. */
+    /* A service refuses only packets that were delivered to it. */
     bool was_delivered = reason == DROP_REFUSED && ledger->under_way[packet->trail] == 0;
     ledger->dropped[reason]++;
     if (!was_delivered)
@@ -151,7 +151,7 @@ static void ledger_phase(struct checker *checker, enum checker_phase phase)
             first = trail;
         }
     if (count)
-        checker_fail(checker, "%llu packets went nowhere and were not counted; the first is %llu",
+        checker_fail(checker, "%llu packets disappeared without being counted; the first is %llu",
                      (unsigned long long)count, (unsigned long long)first);
 }
 

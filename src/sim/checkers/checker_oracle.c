@@ -36,7 +36,7 @@ static bool is_up(const struct checker_oracle *oracle, node_id server, unsigned 
            oracle->port(oracle->context, end->server, end->port) == PORT_UP;
 }
 
-/* All who can be reached from one server. */
+/* Marks all servers that are reachable from one server. */
 static void group_mark(struct checker_oracle *oracle, node_id first)
 {
     uint32_t count = 0;
@@ -71,7 +71,7 @@ void checker_oracle_up(struct checker_oracle *oracle, node_id at, unsigned port,
     const struct plan_end *end = plan_end(oracle->plan, at, port);
     if (!is_up(oracle, at, port) ||
         (!oracle->is_stale && oracle->group[at] == oracle->group[end->server]))
-        return; /* they were connected already, by another way */
+        return; /* they were connected before, by another path */
     groups_find(oracle);
     for (node_id one = 0; one < oracle->plan->server_count; one++)
         for (node_id other = 0; other < oracle->plan->server_count; other++)
@@ -88,7 +88,7 @@ node_id checker_oracle_rightful(struct checker_oracle *oracle, uint64_t route, n
         return NODE_NONE;
     if (oracle->is_stale)
         groups_find(oracle);
-    /* Nearly always one of the first few. */
+    /* Nearly always one of the first few is the answer. */
     for (unsigned most = 16;; most = oracle->plan->server_count) {
         most = most < oracle->plan->server_count ? most : oracle->plan->server_count;
         unsigned count =

@@ -26,13 +26,14 @@ static bool counts_on(void *context, node_id one, node_id other)
     if (view->counts_on(view->context, one, other))
         return true;
     checker_fail(checker,
-                 "server %u takes %u to be out of reach, though links that are up at both ends "
+                 "server %u considers %u unreachable, though links that are up at both ends "
                  "connect them: it would deliver the other's keys",
                  one, other);
     return false;
 }
 
-/* Two roots can only overlap from when a link comes up: then everybody behind it is known. */
+/* Two roots can only begin to overlap when a link comes up: at that moment all servers behind it
+ * must be known. */
 static void roots_up(struct checker *checker, node_id at, unsigned port)
 {
     checker_oracle_up(checker->memory, at, port, counts_on, checker);
@@ -51,7 +52,7 @@ static void roots_delivered(struct checker *checker, node_id at, const struct pa
     if (rightful != NODE_NONE)
         checker_fail(checker,
                      "server %u delivers a packet for key %016llx, but %u comes first, is settled "
-                     "and can be reached",
+                     "and is reachable",
                      at, (unsigned long long)packet->route, rightful);
 }
 

@@ -1,5 +1,5 @@
-/* checker_routes: what servers know of the links only gets newer, what they send leaves only where
- * somebody hears it, and when all is healed they all know everything again. */
+/* checker_routes: a server's rows only get newer, its packets leave only by ports whose neighbour
+ * receives them, and when all faults are healed all servers have all rows again. */
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ struct age {
 };
 
 struct ages {
-    struct age *of; /* the newest row seen: by who saw it, and of whom */
+    struct age *of; /* the newest row seen: by observer, and by server */
 };
 
 static enum err routes_open(struct checker *checker, struct why *why)
@@ -35,7 +35,7 @@ static struct age *age_of(struct checker *checker, node_id at, node_id server)
     return &ages->of[(size_t)at * checker->all->view.plan->server_count + server];
 }
 
-/* It has forgotten all. */
+/* A restarted server has no rows. */
 static void routes_started(struct checker *checker, node_id at)
 {
     for (node_id server = 0; server < checker->all->view.plan->server_count; server++)
@@ -50,7 +50,7 @@ static void routes_row(struct checker *checker, node_id at, node_id server, uint
         (incarnation == age->incarnation && version <= age->version)) {
         checker_fail(
             checker,
-            "server %u takes a row of %u that is older than one it had: life %llu, version "
+            "server %u accepts a row of %u that is older than its own: incarnation %llu, version "
             "%llu after %llu, %llu",
             at, server, (unsigned long long)incarnation, (unsigned long long)version,
             (unsigned long long)age->incarnation, (unsigned long long)age->version);
@@ -59,7 +59,7 @@ static void routes_row(struct checker *checker, node_id at, node_id server, uint
     *age = (struct age){incarnation, version};
 }
 
-/* The links' own service speaks to neighbours it does not hear yet; nobody else does. */
+/* Only the links' own service sends to neighbours whose hellos do not arrive yet. */
 static void routes_transmitted(struct checker *checker, node_id at, unsigned port,
                                const struct packet *packet)
 {
@@ -73,7 +73,7 @@ static void routes_transmitted(struct checker *checker, node_id at, unsigned por
                      (unsigned long long)packet->trail, packet->service, port);
 }
 
-/* ---- coming back ---- */
+/* ---- recovery ---- */
 
 static bool server_is_back(const struct checker_view *view, node_id server, uint64_t *digest,
                            struct why *why)
@@ -106,7 +106,7 @@ static bool server_is_back(const struct checker_view *view, node_id server, uint
     return true;
 }
 
-/* Breadth first over the plan. */
+/* Breadth-first search over the plan. */
 static void plan_search(const struct plan *plan, node_id from, struct bfs *bfs)
 {
     bfs_clear(bfs);
@@ -133,7 +133,7 @@ static bool distances_are_right(const struct checker_view *view, struct why *why
             uint32_t found = node_distance(node, to);
             right = found == bfs.level[to];
             if (!right)
-                why_set(why, "server %u thinks that %u is %u hops away, and it is %u", from, to,
+                why_set(why, "server %u has %u at a distance of %u hops instead of %u", from, to,
                         found, bfs.level[to]);
         }
     }
@@ -150,7 +150,7 @@ bool checker_routes_are_back(const struct checker_view *view, struct why *why)
     return distances_are_right(view, why);
 }
 
-/* What came back stays. */
+/* Routes that are back must stay. */
 static void routes_phase(struct checker *checker, enum checker_phase phase)
 {
     struct why why = {""};

@@ -1,4 +1,4 @@
-/* checker: each finds what is wrong in histories that are known to be bad, and nothing in good
+/* Checks that each checker finds the error in histories that are known to be bad, and none in good
  * ones. */
 #include "sim/checkers/checker.h"
 
@@ -11,13 +11,13 @@
 #define SERVERS 9 /* torus:3x3 */
 #define PORTS   4
 
-/* A world of which only the outside is there. */
+/* A world that consists only of what checkers see. */
 struct stage {
     struct topology topology;
     struct plan plan;
     enum port_state ports[SERVERS][PORTS];
     bool settled[SERVERS];
-    bool unknown[SERVERS][SERVERS]; /* the one does not count on the other */
+    bool unknown[SERVERS][SERVERS]; /* the first server does not count on the other */
     uint64_t live;
     struct checkers checkers;
 };
@@ -52,7 +52,7 @@ static uint64_t stage_live(void *context)
     return ((struct stage *)context)->live;
 }
 
-/* All is up. */
+/* All links are up. */
 static struct stage *stage_open(void)
 {
     struct stage *stage = calloc(1, sizeof *stage);
@@ -95,14 +95,14 @@ static void found_by(struct stage *stage, const char *name)
     stage_close(stage);
 }
 
-static void found_by_nobody(struct stage *stage)
+static void found_by_no_checker(struct stage *stage)
 {
     if (stage->checkers.failures)
         fail_msg("%s: %s", stage->checkers.failed, stage->checkers.text);
     stage_close(stage);
 }
 
-/* Servers a and b do not hear each other, in both or in one direction. */
+/* Servers a and b lose their link, in both directions or in one. */
 static void cut(struct stage *stage, node_id a, node_id b, bool one_way)
 {
     for (unsigned port = 0; port < PORTS; port++) {
@@ -149,10 +149,10 @@ static void the_home_may_deliver(void **state)
         key_list(stage, route << 48, list);
         deliver_key(stage, route << 48, list[0]);
     }
-    found_by_nobody(stage);
+    found_by_no_checker(stage);
 }
 
-static void nobody_else_may_while_the_home_is_there(void **state)
+static void no_other_server_may_while_the_home_is_reachable(void **state)
 {
     for (unsigned i = 1; i < SERVERS; i++) {
         struct stage *stage = stage_open();
@@ -170,7 +170,7 @@ static void the_next_may_when_the_home_has_not_settled(void **state)
     key_list(stage, 5ull << 60, list);
     stage->settled[list[0]] = false;
     deliver_key(stage, 5ull << 60, list[1]);
-    found_by_nobody(stage);
+    found_by_no_checker(stage);
 
     stage = stage_open();
     stage->settled[list[0]] = false;
@@ -178,7 +178,7 @@ static void the_next_may_when_the_home_has_not_settled(void **state)
     found_by(stage, "roots");
 }
 
-static void the_next_may_when_the_home_is_cut_off_at_one_end(void **state)
+static void the_next_may_when_the_home_is_cut_off(void **state)
 {
     for (unsigned one_way = 0; one_way < 2; one_way++) {
         struct stage *stage = stage_open();
@@ -186,11 +186,11 @@ static void the_next_may_when_the_home_is_cut_off_at_one_end(void **state)
         key_list(stage, 5ull << 60, list);
         isolate(stage, list[0], one_way);
         deliver_key(stage, 5ull << 60, list[1]);
-        found_by_nobody(stage);
+        found_by_no_checker(stage);
     }
 }
 
-static void a_way_round_is_a_way(void **state)
+static void a_detour_counts_as_a_connection(void **state)
 {
     struct stage *stage = stage_open();
     node_id list[SERVERS];
@@ -200,7 +200,7 @@ static void a_way_round_is_a_way(void **state)
     found_by(stage, "roots");
 }
 
-static void links_that_come_back_count_from_then_on(void **state)
+static void returning_links_count_at_once(void **state)
 {
     struct stage *stage = stage_open();
     node_id list[SERVERS];
@@ -217,7 +217,7 @@ static void links_that_come_back_count_from_then_on(void **state)
     found_by(stage, "roots");
 }
 
-static void who_is_connected_and_not_known_is_found(void **state)
+static void a_connected_but_unknown_server_is_found(void **state)
 {
     struct stage *stage = stage_open();
     stage->unknown[3][8] = true;
@@ -254,16 +254,16 @@ static void the_ledger_balances(void **state)
         else
             CHECKERS_TELL(all, delivered, 1, &packet);
     }
-    packet.trail = 20000; /* of the links themselves */
+    packet.trail = 20000; /* a packet of the links themselves */
     CHECKERS_TELL(all, copied, &packet);
     CHECKERS_TELL(all, dropped, 1, &packet, DROP_DAMAGED);
     CHECKERS_TELL(all, lost, &packet);
     checkers_phase(all, PHASE_OVER);
-    found_by_nobody(stage);
+    found_by_no_checker(stage);
 }
 
-/* Whoever takes one up may send it on before it says so. */
-static void a_packet_may_be_sent_again_by_who_takes_it(void **state)
+/* A service that intercepts a packet may send it on before the interception is reported. */
+static void an_intercepted_packet_may_be_sent_again(void **state)
 {
     struct stage *stage = stage_open();
     struct packet packet = {.kind = PACKET_TO_SERVER, .service = 240, .trail = 9};
@@ -272,7 +272,7 @@ static void a_packet_may_be_sent_again_by_who_takes_it(void **state)
     CHECKERS_TELL(&stage->checkers, taken, 3, packet.trail);
     CHECKERS_TELL(&stage->checkers, delivered, 5, &packet);
     checkers_phase(&stage->checkers, PHASE_OVER);
-    found_by_nobody(stage);
+    found_by_no_checker(stage);
 }
 
 static void a_packet_delivered_twice_is_found(void **state)
@@ -285,7 +285,7 @@ static void a_packet_delivered_twice_is_found(void **state)
     found_by(stage, "ledger");
 }
 
-static void a_packet_that_nobody_sent_is_found(void **state)
+static void a_packet_that_was_never_sent_is_found(void **state)
 {
     struct stage *stage = stage_open();
     struct packet packet = {.kind = PACKET_TO_SERVER, .service = 240, .trail = 9};
@@ -293,7 +293,7 @@ static void a_packet_that_nobody_sent_is_found(void **state)
     found_by(stage, "ledger");
 }
 
-static void a_packet_that_went_nowhere_is_found(void **state)
+static void a_packet_that_disappeared_is_found(void **state)
 {
     struct stage *stage = stage_open();
     struct packet packet = {.kind = PACKET_TO_SERVER, .service = 240, .trail = 9};
@@ -323,7 +323,7 @@ static void rows_may_only_get_newer(void **state)
     CHECKERS_TELL(all, row, 1, 2, 6, 1);
     CHECKERS_TELL(all, row, 3, 2, 5, 1); /* another server may be behind */
     CHECKERS_TELL(all, started, 1);
-    CHECKERS_TELL(all, row, 1, 2, 5, 1); /* and so may one that begins anew */
+    CHECKERS_TELL(all, row, 1, 2, 5, 1); /* and so may a restarted one */
     assert_int_equal(all->failures, 0);
     CHECKERS_TELL(all, row, 1, 2, 5, 1);
     found_by(stage, "routes");
@@ -348,7 +348,7 @@ static void nothing_leaves_by_a_dead_port(void **state)
     found_by(stage, "routes");
 }
 
-static void who_does_not_come_back_is_named(void **state)
+static void a_server_that_does_not_come_back_is_named(void **state)
 {
     struct stage *stage = stage_open();
     struct why why = {""};
@@ -360,7 +360,7 @@ static void who_does_not_come_back_is_named(void **state)
 
 /* ---- leaks ---- */
 
-static void what_is_left_over_is_found(void **state)
+static void a_packet_that_is_left_is_found(void **state)
 {
     struct stage *stage = stage_open();
     checkers_phase(&stage->checkers, PHASE_OVER);
@@ -390,7 +390,7 @@ static void send_rounds(struct stage *stage, unsigned rounds, unsigned period)
             struct packet packet = {.service = press.services[i], .size = PACKET_SIZE_MAX};
             for (unsigned count = press.weights[i]; count; count--) {
                 CHECKERS_TELL(&stage->checkers, transmitted, 3, 1, &packet);
-                CHECKERS_TELL(&stage->checkers, transmitted, 3, 2, &packet); /* elsewhere */
+                CHECKERS_TELL(&stage->checkers, transmitted, 3, 2, &packet); /* another port */
             }
         }
 }
@@ -401,10 +401,10 @@ static void shares_by_weight_are_fair(void **state)
     CHECKERS_TELL(&stage->checkers, pressed, &press);
     send_rounds(stage, 30, 0);
     CHECKERS_TELL(&stage->checkers, released, &press);
-    found_by_nobody(stage);
+    found_by_no_checker(stage);
 }
 
-static void who_loses_its_turn_is_found(void **state)
+static void a_service_that_loses_its_turn_is_found(void **state)
 {
     struct stage *stage = stage_open();
     CHECKERS_TELL(&stage->checkers, pressed, &press);
@@ -413,7 +413,7 @@ static void who_loses_its_turn_is_found(void **state)
     found_by(stage, "fair");
 }
 
-static void a_link_that_carries_nothing_proves_nothing(void **state)
+static void a_link_that_carries_nothing_is_an_error(void **state)
 {
     struct stage *stage = stage_open();
     CHECKERS_TELL(&stage->checkers, pressed, &press);
@@ -421,14 +421,14 @@ static void a_link_that_carries_nothing_proves_nothing(void **state)
     found_by(stage, "fair");
 }
 
-TEST_MAIN(TEST(the_home_may_deliver), TEST(nobody_else_may_while_the_home_is_there),
+TEST_MAIN(TEST(the_home_may_deliver), TEST(no_other_server_may_while_the_home_is_reachable),
           TEST(the_next_may_when_the_home_has_not_settled),
-          TEST(the_next_may_when_the_home_is_cut_off_at_one_end), TEST(a_way_round_is_a_way),
-          TEST(links_that_come_back_count_from_then_on),
-          TEST(who_is_connected_and_not_known_is_found), TEST(the_ledger_balances),
-          TEST(a_packet_may_be_sent_again_by_who_takes_it), TEST(a_packet_delivered_twice_is_found),
-          TEST(a_packet_that_nobody_sent_is_found), TEST(a_packet_that_went_nowhere_is_found),
-          TEST(a_drop_in_the_calm_is_found), TEST(rows_may_only_get_newer),
-          TEST(nothing_leaves_by_a_dead_port), TEST(who_does_not_come_back_is_named),
-          TEST(what_is_left_over_is_found), TEST(shares_by_weight_are_fair),
-          TEST(who_loses_its_turn_is_found), TEST(a_link_that_carries_nothing_proves_nothing))
+          TEST(the_next_may_when_the_home_is_cut_off), TEST(a_detour_counts_as_a_connection),
+          TEST(returning_links_count_at_once), TEST(a_connected_but_unknown_server_is_found),
+          TEST(the_ledger_balances), TEST(an_intercepted_packet_may_be_sent_again),
+          TEST(a_packet_delivered_twice_is_found), TEST(a_packet_that_was_never_sent_is_found),
+          TEST(a_packet_that_disappeared_is_found), TEST(a_drop_in_the_calm_is_found),
+          TEST(rows_may_only_get_newer), TEST(nothing_leaves_by_a_dead_port),
+          TEST(a_server_that_does_not_come_back_is_named), TEST(a_packet_that_is_left_is_found),
+          TEST(shares_by_weight_are_fair), TEST(a_service_that_loses_its_turn_is_found),
+          TEST(a_link_that_carries_nothing_is_an_error))

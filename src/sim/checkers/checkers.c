@@ -1,4 +1,4 @@
-/* checkers: the list of those that are always there, opened and told together. */
+/* checkers: the list of the checkers that always run, opened and called together. */
 
 #include "sim/checkers/checker.h"
 
@@ -14,7 +14,7 @@ static enum err checker_open(struct checkers *checkers, const struct checker_ops
                              struct why *why)
 {
     if (checkers->count == CHECKER_MAX)
-        return why_fail(why, ERR_USAGE, "more than %d checkers", CHECKER_MAX);
+        return why_fail(why, ERR_USAGE, "too many checkers: at most %d", CHECKER_MAX);
     struct checker *checker = &checkers->list[checkers->count];
     checker->ops = ops;
     checker->all = checkers;

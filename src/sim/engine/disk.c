@@ -1,8 +1,9 @@
-/* disk: two images and what lies between them.
+/* disk: two images and the writes between them.
  *
- * `durable` is what a crash leaves if it loses everything it may, `seen` what reads see; the
- * writes since the last sync stand in a list, with their bytes, in the order in which they were
- * done. A sync brings them into `durable`; a crash some of them, and then makes `seen` equal. */
+ * `durable` is what remains after a crash that loses all that it may; `seen` is what reads return.
+ * The writes since the last sync are in a list, with their bytes, in the order in which they were
+ * done. A sync applies them to `durable`; a crash applies some of them, and then makes `seen` equal
+ * to `durable`. */
 #include "sim/engine/disk.h"
 
 #include <errno.h>
@@ -91,9 +92,9 @@ static bool happens(struct disk *disk, uint32_t chance)
     return chance && rng_below(&disk->rng, DISK_PARTS) < chance;
 }
 
-/* ---- doing ---- */
+/* ---- operations ---- */
 
-/* Bytes from there on that there are. */
+/* How many bytes of the operation are within the disk. */
 static uint32_t within(const struct disk *disk, const struct disk_operation *operation)
 {
     if (operation->offset >= disk->settings.size)
@@ -142,7 +143,7 @@ static int64_t sync_do(struct disk *disk)
     disk->counts.syncs++;
     if (happens(disk, disk->settings.fails)) {
         disk->counts.failed++;
-        return -EIO; /* what was to be synced stays at the mercy of a crash */
+        return -EIO; /* the writes stay unsynced */
     }
     for (const struct unsynced *write = disk->writes; write; write = write->next)
         memcpy(disk->durable + write->offset, write->bytes, write->size);
@@ -167,7 +168,7 @@ void disk_submit(struct disk *disk, psec now, struct disk_operation *operation)
 {
     struct queued *queued = malloc(sizeof *queued);
     if (!queued)
-        abort(); /* a simulated world has no way to be out of memory here */
+        abort(); /* a simulation cannot continue without memory here */
     psec length = disk->settings.delay;
     if (disk->settings.jitter)
         length += rng_below(&disk->rng, disk->settings.jitter + 1);
@@ -198,7 +199,7 @@ void disk_run(struct disk *disk, psec now)
     }
 }
 
-/* ---- the end ---- */
+/* ---- crash ---- */
 
 static void write_meet_fate(struct disk *disk, const struct unsynced *write)
 {
@@ -208,7 +209,7 @@ static void write_meet_fate(struct disk *disk, const struct unsynced *write)
         return;
     }
     if (happens(disk, disk->settings.torn)) {
-        /* Sectors are whole or not at all; a write begins anywhere in its first. */
+        /* Sectors are kept whole or not at all; a write may begin anywhere in its first sector. */
         uint64_t first = DISK_SECTOR - write->offset % DISK_SECTOR;
         uint64_t sectors = size > first ? (size - first + DISK_SECTOR - 1) / DISK_SECTOR + 1 : 1;
         uint64_t kept = rng_below(&disk->rng, sectors);

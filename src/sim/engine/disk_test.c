@@ -1,4 +1,4 @@
-/* disk: what is synced stays, what is not may not. */
+/* Checks that synced data survives a crash, and that other data may not. */
 #include "sim/engine/disk.h"
 
 #include <errno.h>
@@ -45,14 +45,14 @@ static struct disk *open_with(const struct disk_settings *settings, uint64_t see
     return disk;
 }
 
-static void what_was_written_is_read_and_takes_its_time(void **state)
+static void written_data_is_read_back_and_operations_take_time(void **state)
 {
     struct disk *disk =
         open_with(&(struct disk_settings){.size = SIZE, .delay = 1000, .rate = 1000000000}, 1);
     char text[] = "somewhere", back[sizeof text];
     assert_true(disk_next(disk) == PSEC_NEVER);
     assert_int_equal(do_one(disk, DISK_WRITE, 700, text, sizeof text), sizeof text);
-    assert_true(now_psec == 1000 + 10 * 1000); /* 1 ns a byte */
+    assert_true(now_psec == 1000 + 10 * 1000); /* 1 ns per byte */
     assert_int_equal(do_one(disk, DISK_READ, 700, back, sizeof back), sizeof text);
     assert_memory_equal(back, text, sizeof text);
     assert_true(now_psec == 2 * (1000 + 10 * 1000));
@@ -62,8 +62,8 @@ static void what_was_written_is_read_and_takes_its_time(void **state)
     disk_close(disk);
 }
 
-/* Blocks with numbers, synced now and then; after a crash each holds a number no older than the
- * last that was synced, in all of its sectors or, torn, in some. */
+/* Writes numbered blocks and syncs sometimes. After a crash each block holds a number no older than
+ * the last synced one, in all of its sectors or, if torn, in some. */
 static void crash(const struct disk_settings *settings, uint64_t seed, bool torn)
 {
     static uint8_t block[2 * DISK_SECTOR];
@@ -100,7 +100,7 @@ static void crash(const struct disk_settings *settings, uint64_t seed, bool torn
     disk_close(disk);
 }
 
-static void a_crash_takes_only_what_was_not_synced(void **state)
+static void a_crash_loses_only_unsynced_data(void **state)
 {
     print_message("# seeds 1 to 20\n");
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -110,7 +110,7 @@ static void a_crash_takes_only_what_was_not_synced(void **state)
     }
 }
 
-static void without_a_sync_all_may_be_lost(void **state)
+static void without_a_sync_all_data_may_be_lost(void **state)
 {
     struct disk *disk = open_with(&(struct disk_settings){.size = SIZE, .lost = EACH}, 3);
     char text[] = "gone", back[sizeof text], nothing[sizeof text] = {0};
@@ -121,7 +121,7 @@ static void without_a_sync_all_may_be_lost(void **state)
     disk_close(disk);
 }
 
-static void a_sync_that_fails_makes_nothing_durable(void **state)
+static void a_failed_sync_makes_nothing_durable(void **state)
 {
     struct disk *disk =
         open_with(&(struct disk_settings){.size = SIZE, .lost = EACH, .fails = EACH}, 3);
@@ -134,7 +134,7 @@ static void a_sync_that_fails_makes_nothing_durable(void **state)
     disk_close(disk);
 }
 
-static void rot_is_one_bit_and_stays(void **state)
+static void rot_flips_one_bit_permanently(void **state)
 {
     struct disk *disk = open_with(&(struct disk_settings){.size = SIZE, .rot = EACH}, 3);
     uint8_t first[DISK_SECTOR], second[DISK_SECTOR];
@@ -150,7 +150,7 @@ static void rot_is_one_bit_and_stays(void **state)
     disk_close(disk);
 }
 
-static void a_seed_is_a_fate(void **state)
+static void a_seed_determines_the_outcome(void **state)
 {
     uint8_t images[3][SIZE];
     for (unsigned i = 0; i < 3; i++) {
@@ -170,7 +170,7 @@ static void a_seed_is_a_fate(void **state)
     assert_memory_not_equal(images[0], images[2], SIZE);
 }
 
-TEST_MAIN(TEST(what_was_written_is_read_and_takes_its_time),
-          TEST(a_crash_takes_only_what_was_not_synced), TEST(without_a_sync_all_may_be_lost),
-          TEST(a_sync_that_fails_makes_nothing_durable), TEST(rot_is_one_bit_and_stays),
-          TEST(a_seed_is_a_fate))
+TEST_MAIN(TEST(written_data_is_read_back_and_operations_take_time),
+          TEST(a_crash_loses_only_unsynced_data), TEST(without_a_sync_all_data_may_be_lost),
+          TEST(a_failed_sync_makes_nothing_durable), TEST(rot_flips_one_bit_permanently),
+          TEST(a_seed_determines_the_outcome))

@@ -1,23 +1,24 @@
-/* engine: a timing wheel of wheels.
+/* engine: a hierarchical timing wheel.
  *
- * Time is cut into windows of 2^WINDOW_BITS picoseconds. A channel stands in a list of the lowest
- * wheel on which its moment and the cursor are of the same round:
+ * Time is divided into windows of 2^WINDOW_BITS picoseconds. A channel is in a list of the lowest
+ * wheel on which its moment and the cursor are in the same round:
  *
  *     wheel 0   a bucket is one window; its list is in order by (time, channel)
- *     wheel 1   a bucket is a whole round of wheel 0; its list is in no order
+ *     wheel 1   a bucket is a whole round of wheel 0; its list is unordered
  *     ...       WHEELS of them cover all 64 bits
  *
- * The next event is the head of the first bucket of wheel 0. When that wheel is empty the cursor
- * moves to the first bucket in use of the next wheel that has one, and its channels are put anew:
- * each moves at most WHEELS times, in practice once. Two words of bits find a bucket, however far
- * away it is.
+ * The next event is the head of the first bucket of wheel 0. When that wheel is empty, the cursor
+ * moves to the first used bucket of the next wheel that has one, and the channels of the bucket are
+ * placed again: each moves at most WHEELS times, in practice once. Two words of bits find a bucket
+ * at any distance.
  *
- * Lists of wheel 0 are short: windows are. Where many channels are due in one window they mostly
- * come in order or in the reverse, which costs nothing; only a crowd in random order walks.
+ * Lists of wheel 0 are short because windows are. If many channels are due in one window, they are
+ * mostly set in ascending or descending order, which needs no search; only many channels in random
+ * order do.
  *
- * Invariants: a bucket's bit is set iff its list is not empty; on the wheels above 0 all buckets in
- * use are later than the cursor's; the order of wheel 0 is total, so the order in which the lists
- * above happen to be read changes nothing. */
+ * Invariants: a bucket's bit is set iff its list is not empty; on the wheels above 0 all used
+ * buckets are later than the cursor's; the order of wheel 0 is total, so the order of the lists
+ * above it does not matter. */
 #include "sim/engine/engine.h"
 
 #include <stdlib.h>
@@ -39,8 +40,8 @@ static_assert(WINDOW_BITS + WHEELS * BUCKET_BITS >= 64, "every moment has a buck
 
 struct channel {
     psec at;
-    uint32_t next;     /* of its bucket's list; NOBODY ends it */
-    uint32_t previous; /* of the first: the last */
+    uint32_t next;     /* in its bucket's list; NOBODY ends it */
+    uint32_t previous; /* of the first channel: the last */
     uint32_t bucket;   /* wheel * BUCKETS + bucket, or NOWHERE */
 };
 
@@ -53,8 +54,8 @@ struct wheel {
 struct engine {
     psec now;
     psec cursor;    /* start of the round of wheel 0 */
-    uint32_t ahead; /* what engine_ahead returned last, ... */
-    psec ahead_at;  /* ... and when that was due; if it still is, it stands in wheel 0 */
+    uint32_t ahead; /* the channel that engine_ahead returned last */
+    psec ahead_at;  /* when it was due; if it still is, it is in wheel 0 */
     uint32_t channel_count;
     struct channel *channels;
     struct wheel wheels[WHEELS];
@@ -98,7 +99,7 @@ static inline bool sooner(const struct channel *channels, uint32_t one, uint32_t
            (one < other && channels[one].at == channels[other].at);
 }
 
-/* Puts a channel before `next`, which is in the list; NOBODY: at its end. */
+/* Inserts a channel before `next`, which is in the list; NOBODY: at the end. */
 static inline void link_before(struct engine *engine, uint32_t *first, uint32_t index,
                                uint32_t next)
 {
@@ -178,7 +179,7 @@ static inline void unplace(struct engine *engine, uint32_t index)
     channel->bucket = NOWHERE;
 }
 
-/* unplace of the first of a bucket of wheel 0. */
+/* Does the same for the first channel of a bucket of wheel 0. */
 static inline void unplace_first(struct engine *engine, uint32_t bucket, struct channel *channel)
 {
     struct wheel *wheel = &engine->wheels[0];
@@ -214,9 +215,9 @@ static inline uint32_t first_bucket(const struct wheel *wheel)
     return word * 64 + low_bit(wheel->words[word]);
 }
 
-/* Moves the cursor to the first bucket in use above wheel 0 that begins before `until`, and puts
- * what is in it anew. False: there is none, and the cursor stays: whatever is set later may be due
- * before. */
+/* Moves the cursor to the first used bucket above wheel 0 that begins before `until`, and places
+ * its channels again. False: there is none, and the cursor stays, because a channel set later may
+ * be due earlier. */
 static bool advance(struct engine *engine, psec until)
 {
     unsigned level = 1;
@@ -250,7 +251,7 @@ bool engine_next(struct engine *engine, psec until, uint32_t *out)
     assert(until >= engine->now);
     while (wheel->summary || advance(engine, until)) {
         if (!wheel->summary)
-            continue; /* a bucket of a higher wheel fell into one that is not the lowest */
+            continue; /* the channels of a higher bucket went to a wheel above 0 */
         uint32_t bucket = first_bucket(wheel), index = wheel->first[bucket];
         struct channel *channel = &engine->channels[index];
         if (channel->at >= until)
@@ -265,7 +266,7 @@ bool engine_next(struct engine *engine, psec until, uint32_t *out)
     return false;
 }
 
-/* The channel behind that one in wheel 0. */
+/* The channel after that one in wheel 0. */
 static uint32_t behind(const struct engine *engine, uint32_t index)
 {
     const struct wheel *wheel = &engine->wheels[0];
@@ -274,7 +275,7 @@ static uint32_t behind(const struct engine *engine, uint32_t index)
         return channel->next;
     uint32_t bucket = channel->bucket;
     unsigned word = bucket / 64;
-    uint64_t bits = wheel->words[word] & ~1ull << bucket % 64; /* later ones */
+    uint64_t bits = wheel->words[word] & ~1ull << bucket % 64; /* later buckets */
     if (!bits) {
         uint64_t words = word < 63 ? wheel->summary & ~1ull << word : 0;
         if (!words)
@@ -290,7 +291,7 @@ uint32_t engine_ahead(struct engine *engine)
     uint32_t index = engine->ahead;
     if (index != NOBODY && engine->channels[index].at == engine->ahead_at) {
         index = behind(engine, index);
-    } else { /* it was overtaken or set anew: begin again */
+    } else { /* it has passed or was set again: start over */
         const struct wheel *wheel = &engine->wheels[0];
         index = wheel->summary ? wheel->first[first_bucket(wheel)] : NOBODY;
         for (unsigned i = 1; i < AHEAD && index != NOBODY; i++)

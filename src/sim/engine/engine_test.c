@@ -1,4 +1,4 @@
-/* engine: against a model that looks at every channel each time. */
+/* Compares the engine with a model that checks every channel each time. */
 #include "sim/engine/engine.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static psec plus(psec now, psec delay)
     return delay < PSEC_NEVER - now ? now + delay : PSEC_NEVER - 1;
 }
 
-/* Soon, at the same moment, at a moment that others have, in any far future, never. */
+/* Soon, now, at the moment of another channel, in any far future, never. */
 static psec moment(struct rng *rng, const struct model *model)
 {
     switch (rng_below(rng, 8)) {
@@ -71,7 +71,7 @@ static void compare(uint64_t seed, uint32_t count, unsigned turns)
         if (turn % 64 == 0)
             engine_check(engine);
         psec until = rng_below(&rng, 4) ? PSEC_NEVER : plus(model.now, rng_below(&rng, 100000000));
-        if (until == PSEC_NEVER && rng_below(&rng, 100)) /* or the far future is soon used up */
+        if (until == PSEC_NEVER && rng_below(&rng, 100)) /* or the far future is used up too soon */
             until = plus(model.now, 1000000000);
         uint32_t expected = 0, found = 0;
         bool due = model_next(&model, until, &expected);
@@ -86,14 +86,14 @@ static void compare(uint64_t seed, uint32_t count, unsigned turns)
     engine_close(engine);
 }
 
-static void random_schedules_come_in_the_models_order(void **state)
+static void random_schedules_match_the_model(void **state)
 {
     print_message("# seeds 1 to 60\n");
     for (uint64_t seed = 1; seed <= 60; seed++)
         compare(seed, seed % 3 ? 1 + (uint32_t)seed * 5 : 3, 1500);
 }
 
-static void ties_come_by_channel_however_they_were_set(void **state)
+static void equal_moments_come_by_channel_in_any_order_of_setting(void **state)
 {
     enum { COUNT = 3000 };
     uint32_t order[COUNT];
@@ -125,7 +125,7 @@ static void nothing_is_due_at_until_itself(void **state)
     engine_set(engine, 1, 1000);
     assert_false(engine_next(engine, 1000, &channel));
     assert_true(engine_now(engine) == 1000);
-    engine_set(engine, 0, 1000); /* now itself is not too late */
+    engine_set(engine, 0, 1000); /* now itself is allowed */
     assert_true(engine_next(engine, 1001, &channel));
     assert_int_equal(channel, 0);
     engine_set(engine, 0, 1000); /* again, at the same moment */
@@ -136,8 +136,8 @@ static void nothing_is_due_at_until_itself(void **state)
     engine_close(engine);
 }
 
-/* A look that found nothing must not have moved the cursor past what is set afterwards. */
-static void what_is_set_after_a_look_ahead_is_not_lost(void **state)
+/* A call that found nothing must not move the cursor past channels that are set afterwards. */
+static void a_channel_set_after_an_empty_call_is_not_lost(void **state)
 {
     struct engine *engine;
     uint32_t channel = 9;
@@ -153,6 +153,6 @@ static void what_is_set_after_a_look_ahead_is_not_lost(void **state)
     engine_close(engine);
 }
 
-TEST_MAIN(TEST(random_schedules_come_in_the_models_order),
-          TEST(ties_come_by_channel_however_they_were_set), TEST(nothing_is_due_at_until_itself),
-          TEST(what_is_set_after_a_look_ahead_is_not_lost))
+TEST_MAIN(TEST(random_schedules_match_the_model),
+          TEST(equal_moments_come_by_channel_in_any_order_of_setting),
+          TEST(nothing_is_due_at_until_itself), TEST(a_channel_set_after_an_empty_call_is_not_lost))

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/list.h"
 
-/* All sizes are multiples of it: a hole has room for its head. */
+/* All sizes are multiples of this, so that a hole has room for its head. */
 #define STEP ((size_t)ARENA_ALIGN)
 
 struct pages_region {
@@ -20,7 +20,7 @@ struct pages_hole {
     size_t size;
 };
 
-static_assert(sizeof(struct pages_hole) <= ARENA_ALIGN, "it fits in the smallest piece");
+static_assert(sizeof(struct pages_hole) <= ARENA_ALIGN, "a hole fits in the smallest piece");
 
 static void *source_take(struct arena_source *source, size_t size)
 {
@@ -53,8 +53,8 @@ static size_t rounded(size_t size, size_t step)
     return (size + step - 1) / step * step;
 }
 
-/* What was left of the region before stays unused; so each is an eighth of all before it, and
- * little is left. */
+/* The rest of the region before stays unused. Each region is at least an eighth of all before it,
+ * so little is wasted. */
 static bool region_add(struct pages *pages, size_t size)
 {
     size_t share = pages->memory / 8;
@@ -65,7 +65,7 @@ static bool region_add(struct pages *pages, size_t size)
         free(region);
         return false;
     }
-    madvise(memory, whole, MADV_HUGEPAGE); /* a wish: without it all is as true, and slower */
+    madvise(memory, whole, MADV_HUGEPAGE); /* a hint: without it all works, but slower */
     *region = (struct pages_region){.next = pages->regions, .memory = memory};
     pages->regions = region;
     pages->at = memory;

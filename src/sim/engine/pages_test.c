@@ -1,4 +1,4 @@
-/* pages: pieces are apart and aligned, and what came back is used again. */
+/* Checks that pieces are aligned and do not overlap, and that returned memory is reused. */
 #include "sim/engine/pages.h"
 
 #include <stdint.h>
@@ -18,7 +18,7 @@ struct piece {
 static void piece_take(struct pages *pages, struct rng *rng, struct piece *piece, uint8_t mark)
 {
     static const size_t sizes[] = {1, 64, 65536, 100000, PAGES_REGION, 2 * PAGES_REGION + 1};
-    size_t alignment = (size_t)ARENA_ALIGN << rng_below(rng, 13); /* to 256 KiB */
+    size_t alignment = (size_t)ARENA_ALIGN << rng_below(rng, 13); /* up to 256 KiB */
     piece->size = sizes[rng_below(rng, sizeof sizes / sizeof *sizes)];
     piece->memory = pages_take(pages, piece->size, alignment);
     piece->mark = mark;
@@ -55,7 +55,7 @@ static void pieces_do_not_overlap(void **state)
     pages_fini(&pages);
 }
 
-static void equal_lives_take_the_same_memory(void **state)
+static void equal_allocations_reuse_the_same_memory(void **state)
 {
     struct pages pages;
     size_t once = 0;
@@ -73,4 +73,4 @@ static void equal_lives_take_the_same_memory(void **state)
     assert_int_equal(pages.memory, 0);
 }
 
-TEST_MAIN(TEST(pieces_do_not_overlap), TEST(equal_lives_take_the_same_memory))
+TEST_MAIN(TEST(pieces_do_not_overlap), TEST(equal_allocations_reuse_the_same_memory))

@@ -1,4 +1,4 @@
-/* link: see link.h. */
+/* sim_link: see sim_link.h. */
 #include "sim/engine/sim_link.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/wide.h"
 
-#define TIME_BITS 16 /* behind the point of byte_time */
+#define TIME_BITS 16 /* fractional bits of byte_time */
 
 struct sim_link_pace sim_link_pace_make(const struct sim_link_settings *settings)
 {
@@ -29,7 +29,7 @@ void sim_link_set(struct sim_link *link, const struct sim_link_settings *setting
 {
     link->own = sim_link_pace_make(settings);
     link->pace = &link->own;
-    link->odd = true; /* what is under way may be slower */
+    link->odd = true; /* packets in flight may be slower */
 }
 
 void sim_link_fini(struct sim_link *link)
@@ -86,7 +86,8 @@ static inline void append(struct sim_link *link, struct packet *packet, psec arr
     link->last = packet;
 }
 
-/* Behind all that arrive no later: the end of the list, unless a fault lets frames overtake. */
+/* Inserts the packet after all that arrive no later: at the end, unless a fault lets frames
+ * overtake. */
 static void enqueue(struct sim_link *link, struct packet *packet, psec arrival)
 {
     if (!link->first || link->last->order <= arrival) {
@@ -102,7 +103,7 @@ static void enqueue(struct sim_link *link, struct packet *packet, psec arrival)
     *at = packet;
 }
 
-/* True: what lies unread at the other end fills its buffer, and the packets are gone. */
+/* True: unread packets fill the buffer of the other end, and these packets are lost. */
 static inline bool overruns(struct sim_link *link, struct packet *const *packets, unsigned count)
 {
     if (!link->pace->buffer || link->flying_bytes <= link->pace->buffer)
@@ -138,7 +139,7 @@ static void corrupt(struct sim_link *link, struct packet *packet)
     link->corrupted++;
 }
 
-/* Not before what is under way; that is the last of the list. */
+/* Not before the packets in flight, of which the list's last arrives last. */
 static inline psec in_order(const struct sim_link *link, psec arrival)
 {
     return link->first && link->last->order > arrival ? link->last->order : arrival;
@@ -175,7 +176,7 @@ static void send_faulty(struct sim_link *link, struct packet *const *packets, un
         drop(link, packets, count, &link->lost);
         return;
     }
-    /* Before a bit is turned over: it may be whole the second time. */
+    /* Before the corruption, so that the duplicate may be intact. */
     bool twice = happens(link, faults->duplication);
     if (twice)
         duplicate(link, packets, count, late(link, arrival));
@@ -184,7 +185,7 @@ static void send_faulty(struct sim_link *link, struct packet *const *packets, un
     enqueue_frame(link, packets, count, late(link, arrival));
 }
 
-/* A jitter that ended may have left something that arrives late. */
+/* After the end of jitter, packets that arrive late may still be in flight. */
 __attribute__((noinline)) static void send_odd(struct sim_link *link, struct packet *const *packets,
                                                unsigned count, psec arrival)
 {
@@ -212,13 +213,13 @@ void sim_link_send(struct sim_link *link, psec now, struct packet *const *packet
     if (__builtin_expect(link->odd, 0)) {
         send_odd(link, packets, count, arrival);
     } else if (!overruns(link, packets, count)) {
-        append(link, packets[0], arrival); /* the last is not looked at: it may be far away */
+        append(link, packets[0], arrival); /* the last packet may not be in the cache */
         for (unsigned i = 1; i < count; i++)
             append(link, packets[i], arrival);
     }
 }
 
-/* ---- the other end ---- */
+/* ---- receiving ---- */
 
 unsigned sim_link_receive(struct sim_link *link, psec now, struct packet **out, unsigned most)
 {

@@ -1,4 +1,4 @@
-/* link: times on the cable, room, and faults that lose nothing unseen. */
+/* Tests times on the cable, room, and faults, all of which are counted. */
 #include "sim/engine/sim_link.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #define MANY 4000
 
-static const struct sim_link_settings settings = SIM_LINK_DEFAULTS; /* 8,000 ps a byte, 1 us */
+static const struct sim_link_settings settings = SIM_LINK_DEFAULTS; /* 8,000 ps per byte, 1 us */
 
 static struct slab_pool *pool_open(void)
 {
@@ -52,7 +52,7 @@ static void a_frame_takes_its_bytes_and_the_delay(void **state)
     assert_true(sim_link_next(&link) == PSEC_NEVER);
     send_one(&link, pool, 5000, 62);
     assert_true(sim_link_next(&link) == 5000 + 100 * 8000 + 1000000);
-    send_one(&link, pool, 6000, 962); /* behind the first */
+    send_one(&link, pool, 6000, 962); /* after the first */
     assert_int_equal(sim_link_receive(&link, sim_link_next(&link) - 1, out, 4), 0);
     assert_int_equal(sim_link_receive(&link, sim_link_next(&link), out, 4), 1);
     packet_done(out[0]);
@@ -73,7 +73,7 @@ static void a_frame_takes_its_bytes_and_the_delay(void **state)
     slab_pool_close(pool);
 }
 
-static void rates_that_divide_nothing_stay_exact_enough(void **state)
+static void rates_without_whole_byte_times_stay_exact_enough(void **state)
 {
     struct slab_pool *pool = pool_open();
     struct sim_link link;
@@ -87,7 +87,7 @@ static void rates_that_divide_nothing_stay_exact_enough(void **state)
         send_one(&link, pool, 0, 9000);
     double expected = 1000 * 9000.0 * 8e12 / 7000000003.0;
     assert_within((double)link.last->order / expected, 1, 1e-6);
-    odd.rate = 0; /* no time at all */
+    odd.rate = 0; /* takes no time */
     sim_link_set(&link, &odd);
     psec before = link.free_at;
     send_one(&link, pool, before + 5, 9000);
@@ -96,7 +96,7 @@ static void rates_that_divide_nothing_stay_exact_enough(void **state)
     slab_pool_close(pool);
 }
 
-static void beyond_its_depth_there_is_no_room_until_it_drains(void **state)
+static void a_full_link_has_no_room_until_it_drains(void **state)
 {
     struct slab_pool *pool = pool_open();
     struct sim_link link;
@@ -104,7 +104,7 @@ static void beyond_its_depth_there_is_no_room_until_it_drains(void **state)
     shallow.depth = 1000;
     link_open(&link, &shallow, pool, 1);
     assert_true(sim_link_room(&link, 0) >= PACKET_SIZE_MAX);
-    send_one(&link, pool, 0, 962); /* 1,000 bytes: just as much as may wait */
+    send_one(&link, pool, 0, 962); /* 1,000 bytes: exactly as much as may wait */
     assert_true(sim_link_room(&link, 0) > 0);
     assert_false(link.asked);
     send_one(&link, pool, 0, 62);
@@ -118,7 +118,7 @@ static void beyond_its_depth_there_is_no_room_until_it_drains(void **state)
     slab_pool_close(pool);
 }
 
-/* What comes out of a link into which MANY frames of two packets went. */
+/* What arrives over a link into which MANY frames of two packets were sent. */
 struct outcome {
     unsigned received, damaged, twice, overtaken;
     uint64_t hash;
@@ -142,7 +142,7 @@ static struct outcome run(const struct sim_link_faults *faults, uint64_t seed)
         frame[1]->trail = 2 * i + 2;
         sim_link_send(&link, (psec)i * 10000, frame, 2);
         sim_link_check(&link);
-        if (i % 64 == 0 && link.first) { /* now and then something is read */
+        if (i % 64 == 0 && link.first) { /* sometimes a packet is read */
             assert_int_equal(sim_link_receive(&link, PSEC_NEVER, &out, 1), 1);
             outcome.received++;
             outcome.twice += seen[out->trail]++ != 0;
@@ -175,7 +175,7 @@ static struct outcome run(const struct sim_link_faults *faults, uint64_t seed)
     return outcome;
 }
 
-static void faults_come_as_often_as_asked_and_are_counted(void **state)
+static void faults_have_the_set_frequency_and_are_counted(void **state)
 {
     print_message("# seed 4\n");
     struct outcome none = run(&(struct sim_link_faults){0}, 4);
@@ -189,7 +189,7 @@ static void faults_come_as_often_as_asked_and_are_counted(void **state)
     struct outcome broken = run(&(struct sim_link_faults){.corruption = 500000}, 4);
     assert_int_equal(broken.received, 2 * MANY);
     assert_true(broken.counts.corrupted > MANY / 2 - MANY / 10);
-    /* Two bits may meet and undo each other, and the first of each 64 were not looked at. */
+    /* Two flipped bits may cancel each other, and the first of each 64 was not checked. */
     assert_true(broken.damaged <= broken.counts.corrupted);
     assert_true(broken.damaged > broken.counts.corrupted * 9 / 10);
 
@@ -203,7 +203,7 @@ static void faults_come_as_often_as_asked_and_are_counted(void **state)
     assert_int_equal(dead.counts.dead, 2 * MANY);
 }
 
-static void jitter_keeps_the_order_unless_told_otherwise(void **state)
+static void jitter_keeps_the_order_unless_reordering_is_set(void **state)
 {
     struct sim_link_faults faults = {.jitter = 100000000};
     assert_int_equal(run(&faults, 5).overtaken, 0);
@@ -211,7 +211,7 @@ static void jitter_keeps_the_order_unless_told_otherwise(void **state)
     assert_true(run(&faults, 5).overtaken > MANY / 10);
 }
 
-static void a_seed_gives_the_same_run_and_another_another(void **state)
+static void equal_seeds_give_equal_runs_and_others_differ(void **state)
 {
     const struct sim_link_faults faults = {.loss = 50000,
                                            .corruption = 50000,
@@ -223,7 +223,7 @@ static void a_seed_gives_the_same_run_and_another_another(void **state)
     assert_memory_equal(&one.counts, &same.counts, sizeof one.counts);
 }
 
-static void an_end_that_does_not_read_loses_what_does_not_fit(void **state)
+static void an_end_that_does_not_read_loses_excess_packets(void **state)
 {
     struct slab_pool *pool = pool_open();
     struct sim_link link;
@@ -232,7 +232,7 @@ static void an_end_that_does_not_read_loses_what_does_not_fit(void **state)
     link_open(&link, &small, pool, 1);
     for (unsigned i = 0; i < 100; i++)
         send_one(&link, pool, 0, 1000);
-    assert_true(link.overrun == 89); /* the one that filled it stays */
+    assert_true(link.overrun == 89); /* the packet that filled it is kept */
     sim_link_flush(&link);
     assert_true(link.flushed == 11);
     sim_link_fini(&link);
@@ -240,9 +240,9 @@ static void an_end_that_does_not_read_loses_what_does_not_fit(void **state)
 }
 
 TEST_MAIN(TEST(a_frame_takes_its_bytes_and_the_delay),
-          TEST(rates_that_divide_nothing_stay_exact_enough),
-          TEST(beyond_its_depth_there_is_no_room_until_it_drains),
-          TEST(faults_come_as_often_as_asked_and_are_counted),
-          TEST(jitter_keeps_the_order_unless_told_otherwise),
-          TEST(a_seed_gives_the_same_run_and_another_another),
-          TEST(an_end_that_does_not_read_loses_what_does_not_fit))
+          TEST(rates_without_whole_byte_times_stay_exact_enough),
+          TEST(a_full_link_has_no_room_until_it_drains),
+          TEST(faults_have_the_set_frequency_and_are_counted),
+          TEST(jitter_keeps_the_order_unless_reordering_is_set),
+          TEST(equal_seeds_give_equal_runs_and_others_differ),
+          TEST(an_end_that_does_not_read_loses_excess_packets))

@@ -1,8 +1,8 @@
-/* slab: a slab is SLAB_SIZE bytes at a multiple of SLAB_SIZE, so a packet's address tells its slab.
+/* slab: a slab is SLAB_SIZE bytes at a multiple of SLAB_SIZE, so a packet's address gives its slab.
  *
- * Each class keeps its slabs in one list: those with free packets before those without, so the
- * first tells whether a new one is needed. Invariant: a slab's `used` packets are with somebody,
- * the others of its first `made` are in its free list, the rest was never touched. */
+ * Each class keeps its slabs in one list: slabs with free packets come before full ones, so the
+ * first one shows whether a new slab is needed. Invariant: `used` packets of a slab are taken, the
+ * others of its first `made` packets are in its free list, and the rest was never touched. */
 #include "sim/engine/slab.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #define SLAB_SIZE  (256u * 1024)
 #define CLASSES    2
-#define SPARES_MAX 4 /* empty slabs a class keeps: a load that breathes must not thrash */
+#define SPARES_MAX 4 /* empty slabs that a class keeps, so that a varying load does not thrash */
 #define LINE       64
 
 struct slab {
@@ -30,7 +30,7 @@ struct slab_class {
     uint32_t stored;  /* bytes of a buffer */
     uint32_t stride;  /* bytes of a packet with its buffer */
     uint32_t count;   /* packets of a slab */
-    uint32_t empties; /* slabs of which nothing is used */
+    uint32_t empties; /* slabs without a used packet */
 };
 
 struct slab_pool {
@@ -60,7 +60,7 @@ static struct slab *slab_make(struct slab_class *class)
         return NULL;
     *slab = (struct slab){.class = class};
     list_init(&slab->link);
-    /* At the front: it has room. */
+    /* At the front, because it has room. */
     list_append(class->slabs.next, &slab->link);
     class->empties++;
     pool->memory += SLAB_SIZE;
@@ -95,7 +95,7 @@ static struct packet *slab_take(struct slab *slab)
     }
     if (slab->used++ == 0)
         class->empties--;
-    if (slab_is_full(slab)) { /* behind all that have room */
+    if (slab_is_full(slab)) { /* behind all slabs with room */
         list_remove(&slab->link);
         list_append(&class->slabs, &slab->link);
     }

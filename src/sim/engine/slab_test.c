@@ -1,4 +1,4 @@
-/* slab: packets are whole, bounded, counted, and given back. */
+/* Checks that packets do not overlap, and are bounded, counted and released. */
 #include "sim/engine/slab.h"
 
 #include <stdlib.h>
@@ -16,13 +16,13 @@ static uint32_t stored_any(struct rng *rng)
     case 0:
         return PACKET_SIZE_MAX;
     case 1:
-        return SLAB_SMALL + (uint32_t)rng_below(rng, 2); /* the last small one, the first large */
+        return SLAB_SMALL + (uint32_t)rng_below(rng, 2); /* last small, first large */
     default:
         return PACKET_HEADER_SIZE + (uint32_t)rng_below(rng, 500);
     }
 }
 
-/* Each holds its own trail in its first and last word; nobody else writes there. */
+/* Each packet holds its own trail in its first and last word; no other code writes there. */
 static void mark(struct packet *packet)
 {
     memcpy(packet->bytes + 4, &packet->trail, 8);
@@ -49,7 +49,7 @@ static void packets_do_not_overlap_and_all_memory_returns(void **state)
         if (count < LIVE_MAX && (count == 0 || rng_below(&rng, 10) < (growing ? 8 : 3))) {
             struct packet *packet = packet_take(packets, stored_any(&rng));
             assert_non_null(packet);
-            assert_true(packet->trail > trail); /* never one that was there */
+            assert_true(packet->trail > trail); /* never reused */
             assert_int_equal(packet->hops + packet->service + packet->kind, 0);
             trail = packet->trail;
             mark(packet);
@@ -70,7 +70,7 @@ static void packets_do_not_overlap_and_all_memory_returns(void **state)
     slab_pool_close(pool);
 }
 
-static void the_bound_holds_and_refusals_are_counted(void **state)
+static void the_limit_holds_and_refusals_are_counted(void **state)
 {
     enum { MOST = 1 << 20 };
     struct slab_pool *pool;
@@ -125,5 +125,5 @@ static void a_copy_is_the_same_packet_in_other_memory(void **state)
 }
 
 TEST_MAIN(TEST(packets_do_not_overlap_and_all_memory_returns),
-          TEST(the_bound_holds_and_refusals_are_counted),
+          TEST(the_limit_holds_and_refusals_are_counted),
           TEST(a_copy_is_the_same_packet_in_other_memory))

@@ -1,8 +1,8 @@
-/* latency: a bucket for each power of two and each of its 32 parts.
+/* latency: a bucket for each of the 32 parts of each power of two.
  *
- * The watcher finds a packet's send by its trail. Trails are handed out in order, so a table of as
- * many places as packets are ever under way at once holds them all; where an old one lost its
- * place to a newer, its time is not counted. */
+ * The watcher finds the time when a packet was sent by its trail. Trails ascend, so a table with as
+ * many slots as packets are ever in flight at once holds them all; a packet whose slot was
+ * overwritten by a newer one is not counted. */
 #include "sim/world/latency.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static unsigned bucket_of(psec time)
     return (power - LATENCY_PARTS_BITS + 1) * PARTS + part;
 }
 
-/* The largest time that falls into it. */
+/* The largest time that falls into the bucket. */
 static psec bucket_end(unsigned bucket)
 {
     if (bucket < PARTS)

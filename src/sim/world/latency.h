@@ -1,10 +1,10 @@
 #pragma once
-/* latency: how long things take, in a histogram whose error is below 4 %; and a watcher that fills
- * one with the time from a service's send to the delivery of that packet. */
+/* latency: a histogram of times with an error below 4 %, and a watcher that fills one with the
+ * times from a service's send to the delivery of that packet. */
 
 #include "sim/world/world.h"
 
-#define LATENCY_PARTS_BITS 5 /* a power of two is cut into so many parts */
+#define LATENCY_PARTS_BITS 5 /* each power of two is divided into 2 to this power parts */
 #define LATENCY_BUCKETS    (64u << LATENCY_PARTS_BITS)
 
 struct latency {

@@ -1,10 +1,10 @@
-/* latency: shares of what was added, to within a part of a bucket. */
+/* Compares shares with the added times, to within a part of a bucket. */
 #include "sim/world/latency.h"
 
 #include "base/rng.h"
 #include "base/test.h"
 
-static void shares_are_close_to_what_was_added(void **state)
+static void shares_are_close_to_the_added_times(void **state)
 {
     static struct latency latency;
     latency = (struct latency){0};
@@ -19,7 +19,7 @@ static void shares_are_close_to_what_was_added(void **state)
     assert_true(latency_share(&latency, 1) == latency.most);
 }
 
-static void any_time_finds_a_bucket(void **state)
+static void every_time_has_a_bucket(void **state)
 {
     static struct latency latency;
     struct rng rng = rng_make(1, 0);
@@ -28,11 +28,11 @@ static void any_time_finds_a_bucket(void **state)
         psec time = rng_next(&rng) >> rng_below(&rng, 64);
         latency = (struct latency){0};
         latency_add(&latency, time);
-        assert_true(latency_share(&latency, 0.5) == time); /* it is the most, too */
+        assert_true(latency_share(&latency, 0.5) == time); /* it is the largest, too */
         latency_add(&latency, PSEC_NEVER);
         psec found = latency_share(&latency, 0.5);
         assert_true(found >= time && found - time <= time / 16 + 1);
     }
 }
 
-TEST_MAIN(TEST(shares_are_close_to_what_was_added), TEST(any_time_finds_a_bucket))
+TEST_MAIN(TEST(shares_are_close_to_the_added_times), TEST(every_time_has_a_bucket))

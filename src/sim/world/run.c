@@ -13,14 +13,13 @@
 #include "services/bench/bench_wire.h"
 #include "services/ping/ping_wire.h"
 
-#define BOOT_MAX    (60 * PSEC_PER_SECOND)
-#define BOOT_SLICE  (PSEC_PER_SECOND / 100)
-#define SLICES      200   /* in which the observer is told */
-#define ASKED_SLOTS 65536 /* requests whose answers are waited for */
-#define PING_SIZE   64
-#define TIMEOUT_MAX INT64_C(1000000000)
-#define TIMEOUT_INTERVALS                                                                          \
-    30 /* of pings: so many are waited for at once, and no more than ping can */
+#define BOOT_MAX          (60 * PSEC_PER_SECOND)
+#define BOOT_SLICE        (PSEC_PER_SECOND / 100)
+#define SLICES            200   /* after each of which the observer is called */
+#define ASKED_SLOTS       65536 /* requests that may wait for an answer */
+#define PING_SIZE         64
+#define TIMEOUT_MAX       INT64_C(1000000000)
+#define TIMEOUT_INTERVALS 30 /* pings that may be in flight at once: no more than ping can have */
 
 struct run {
     const struct run_settings *settings;
@@ -30,8 +29,8 @@ struct run {
     struct latency_watcher latency;
     struct world_watcher *watchers[2];
     psec *busy;  /* bytes of each link before the load */
-    psec *asked; /* by the number of the request: when; 0: answered */
-    int refusal; /* the first of a service */
+    psec *asked; /* by the number of the request: when it was sent; 0: answered */
+    int refusal; /* the first refusal of a service */
 };
 
 /* ---- answers ---- */
@@ -151,7 +150,7 @@ static void tell(const struct run *run, const char *stage, psec done, psec total
         observer_tell(run->settings->observer, stage, done / 1000000000, total / 1000000000);
 }
 
-/* One server after the other, evenly. */
+/* Sends requests from one server after the other, at equal intervals. */
 static enum err requests_run(struct run *run, psec begin, psec end, struct why *why)
 {
     const struct run_settings *settings = run->settings;
@@ -165,7 +164,7 @@ static enum err requests_run(struct run *run, psec begin, psec end, struct why *
             tell(run, "simulated milliseconds", at - begin, end - begin);
         int error = request_put(run, number);
         if (error == -ENOENT)
-            return why_fail(why, ERR_USAGE, "that service takes no requests");
+            return why_fail(why, ERR_USAGE, "the service accepts no requests");
         run->result->refused += error < 0;
     }
 }
@@ -182,7 +181,7 @@ static enum err load_start(struct run *run, struct why *why)
         error = error ? error : run->refusal;
     }
     if (error == -ENOENT)
-        return why_fail(why, ERR_USAGE, "the service for that load does not run");
+        return why_fail(why, ERR_USAGE, "the service for this load does not run");
     if (error)
         return why_fail(why, ERR_USAGE, "the service refused the load: %s",
                         strerrordesc_np(-error));
@@ -223,7 +222,7 @@ static void number_add(void *context, const char *service, const char *name, uin
 static void snapshots_add(struct run *run, bool after)
 {
     struct run_result *result = run->result;
-    uint64_t sign = after ? 1 : (uint64_t)-1; /* what was before is taken away */
+    uint64_t sign = after ? 1 : (uint64_t)-1; /* values from before the load are subtracted */
     for (node_id id = 0; id < run->settings->plan->server_count; id++) {
         struct node_snapshot snapshot;
         node_snapshot(world_node(run->world, id), &snapshot);
@@ -293,7 +292,7 @@ static enum err load_run(struct run *run, struct why *why)
     world_count_links(run->world, &links);
     before_load(run);
     psec begin = world_now(run->world), end = begin + settings->length;
-    world_run(run->world, begin + 1); /* the first step of those that began settled */
+    world_run(run->world, begin + 1); /* the first step of nodes that began settled */
     enum err err = load_start(run, why);
     if (!err && settings->load == RUN_REQUESTS)
         err = requests_run(run, begin, end, why);

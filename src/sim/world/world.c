@@ -1,13 +1,14 @@
-/* world: nodes, links and the engine, and who is told what.
+/* world: nodes, links and the engine, and the events between them.
  *
  * Channels of the engine, with W links (a server's port is a link, cabled or not) and N servers:
  *
- *     [0, W)           something arrives at the far end of the link
- *     [W, 2W)          the link has room again; set only while its node waits for that
- *     [2W, 2W + N)     the node wants to be called
+ *     [0, W)             a packet arrives at the far end of the link
+ *     [W, 2W)            the link has room again; set only while its node waits for room
+ *     [2W, 2W + N)       the node's timer is due
+ *     [2W + N, 2W + 2N)  an operation of the server's disk is done
  *
- * An arrival stands in the engine from when it became the link's first until it is due; from then
- * on the node has been told, and the link is set anew when the node receives. */
+ * An arrival is in the engine from when it becomes the link's first until it is due. From then on
+ * the node has been notified, and the channel is set again when the node receives. */
 #include "sim/world/world.h"
 
 #include <errno.h>
@@ -22,25 +23,25 @@
 #include "sim/world/world_watch.h"
 
 #define CLOCK_RIGHT 1000000u
-#define NOT_ASKED   INT64_MIN /* of `wanted`: the channel is not set */
-/* A node that is called so often at one moment does not mean to stop. */
+#define NOT_ASKED   INT64_MIN /* value of `wanted`: the channel is not set */
+/* A node that is called this often at one moment would never stop. */
 #define STEPS_PER_MOMENT_MAX 1000000u
 
-/* What each hop touches stands in the first line. */
+/* The fields that each hop touches are in the first cache line. */
 struct world_node {
     struct env env;
     struct world *world;
     struct node *node; /* NULL: down */
-    env_nsec wanted;   /* when it wants to be called; what its timer's channel is set to */
+    env_nsec wanted;   /* when it wants to be called; its timer's channel is set to that */
     node_id self;
-    uint8_t input_port; /* the last that something arrived at ... */
+    uint8_t input_port; /* the last port with an arrival ... */
     bool paused;
     bool skewed;         /* its clock is not the world's */
-    uint32_t input_link; /* ... and over which link */
+    uint32_t input_link; /* ... and the link of that arrival */
     uint64_t incarnation;
     uint32_t rate;          /* of its clock, in millionths */
-    env_nsec clock_base;    /* of the world, ... */
-    env_nsec clock_at_base; /* ... and what it read then */
+    env_nsec clock_base;    /* world time at the last change of rate ... */
+    env_nsec clock_at_base; /* ... and what its clock read then */
     struct disk *disk;      /* NULL: it has none; it outlives the node */
 };
 
@@ -49,8 +50,8 @@ struct world {
     const struct plan *plan;
     struct engine *engine;
     struct slab_pool *pool;
-    struct pages pages; /* all memory of the nodes, and ... */
-    struct arena arena; /* ... of links and what stands around nodes */
+    struct pages pages; /* all memory of the nodes */
+    struct arena arena; /* memory of links and of struct world_node */
     struct sim_link_pace pace;
     struct sim_link *links; /* by server and port: the direction that leaves there */
     struct world_node *nodes;
@@ -78,7 +79,7 @@ static env_nsec clock_read(const struct world_node *at)
     return at->clock_at_base + (env_nsec)((uint128)passed * at->rate / CLOCK_RIGHT);
 }
 
-/* When that clock reads so much; now at the earliest. */
+/* The moment when that clock reads `moment`; now at the earliest. */
 static psec clock_when(const struct world_node *at, env_nsec moment)
 {
     psec now = engine_now(at->world->engine);
@@ -143,7 +144,7 @@ static void timer_due(struct world_node *at)
         step(at);
 }
 
-/* The link's first is an event again, unless its node knows of it already. */
+/* Makes the link's first packet an event again, unless its node has been notified of it already. */
 static void arm(struct world *world, uint32_t link)
 {
     psec next = sim_link_next(&world->links[link]);
@@ -176,7 +177,7 @@ static void has_room(struct world *world, uint32_t link)
     step(at);
 }
 
-/* Operations that are done; while it is paused they wait for it. */
+/* Completes operations; while the server is paused they wait for it. */
 static void disk_due(struct world_node *at)
 {
     if (!is_awake(at))
@@ -188,9 +189,9 @@ static void disk_due(struct world_node *at)
     step(at);
 }
 
-/* A hop touches some thirty lines of memory in as many places, and a large world fits in no cache.
- * So what the next events need is fetched while this one is handled: the one that is furthest ahead
- * brings what its channel names, the next what that points to, and so on. */
+/* A hop touches about thirty lines of memory in as many places, and a large world fits in no cache.
+ * So the data of the next events is prefetched while this one is handled: for the farthest event
+ * what its channel names, for the next one what that points to, and so on. */
 static inline void fetch_ahead(struct world *world)
 {
     const struct plan_end *ends = world->plan->ends, *end;
@@ -246,7 +247,7 @@ void world_run(struct world *world, psec until)
     }
 }
 
-/* ---- what a node sees ---- */
+/* ---- the node's environment ---- */
 
 static inline struct world_node *node_of_env(struct env *env)
 {
@@ -262,7 +263,7 @@ static unsigned env_receive(struct env *env, unsigned port, struct packet **out,
     for (unsigned i = 0; i < count; i++)
         hash_add(world, out[i]->trail << 16 ^ out[i]->size);
     world->counts.hops += count;
-    if (world->links[link].first) /* what is gone from the engine stays so */
+    if (world->links[link].first) /* a channel that left the engine stays unset */
         arm(world, link);
     return count;
 }
@@ -288,8 +289,8 @@ static void env_transmit(struct env *env, unsigned port, struct packet **packets
     struct sim_link *link = &world->links[index];
     struct packet *first = link->first;
     for (unsigned i = 0; i < count; i++) {
-        assert(!packets[i]->changed); /* between processes its bytes would say something else */
-        packets[i]->read = true;      /* its fields stay with it */
+        assert(!packets[i]->changed); /* between processes its bytes would be outdated */
+        packets[i]->read = true;      /* its fields stay valid */
     }
     sim_link_send(link, engine_now(world->engine), packets, count);
     if (link->first != first)
@@ -328,7 +329,7 @@ static const struct env_ops world_env_disk_ops = {
     .disk = env_disk,
 };
 
-/* ---- lives ---- */
+/* ---- start, crash and other actions ---- */
 
 static enum err node_begin(struct world *world, node_id id, struct why *why)
 {
@@ -339,7 +340,7 @@ static enum err node_begin(struct world *world, node_id id, struct why *why)
     config.self = id;
     config.env = &at->env;
     config.incarnation = at->incarnation + 1;
-    /* Another life draws other numbers. */
+    /* Another incarnation draws other numbers. */
     config.seed =
         hash_mix(world->settings.seed ^ hash_mix((uint64_t)id << 32 ^ config.incarnation));
     config.watcher = world_watch_node(&world->watch);
@@ -363,7 +364,7 @@ enum err world_restart(struct world *world, node_id id, struct why *why)
     return node_begin(world, id, why);
 }
 
-/* What arrived and was not read is lost with its reader. */
+/* Packets that arrived but were not read are lost with their reader. */
 static void lose_input(struct world *world, node_id id)
 {
     for (unsigned port = 0; port < world->plan->port_count; port++) {
@@ -407,7 +408,7 @@ void world_pause(struct world *world, node_id id, bool paused)
     at->paused = paused;
     if (paused)
         return;
-    /* Whatever happened meanwhile, it hears of now. */
+    /* It is notified now of all that happened meanwhile. */
     for (unsigned port = 0; port < world->plan->port_count; port++) {
         if (plan_end(world->plan, id, port)->server == NODE_NONE)
             continue;
@@ -444,7 +445,7 @@ void world_clock(struct world *world, node_id id, uint32_t millionths)
     at->skewed = true;
     at->wanted = NOT_ASKED;
     if (is_awake(at))
-        step(at); /* what it waits for comes sooner or later now */
+        step(at); /* its timers are due earlier or later now */
 }
 
 void world_carrier(struct world *world, node_id id, unsigned port, bool on)
@@ -481,7 +482,7 @@ int world_request(struct world *world, node_id id, uint16_t service, uint64_t cl
     return result;
 }
 
-/* ---- beginning and end ---- */
+/* ---- opening and closing ---- */
 
 static enum err disks_open(struct world *world, struct why *why)
 {
@@ -595,7 +596,7 @@ void world_close(struct world *world)
     free(world);
 }
 
-/* ---- looking ---- */
+/* ---- inspection ---- */
 
 psec world_now(const struct world *world)
 {

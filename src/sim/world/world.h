@@ -1,6 +1,6 @@
 #pragma once
-/* world: all servers of a plan in one simulated world: the very node code, simulated links, one
- * clock, faults by hand, and watchers that see everything.
+/* world: all servers of a plan in one simulated world: the real node code, simulated links, one
+ * clock, faults on demand, and watchers that see all events.
  *
  *     struct world_settings settings = WORLD_DEFAULTS;
  *     settings.plan = &plan;
@@ -16,12 +16,12 @@
  *     printf("%016" PRIx64 "\n", world_hash(world)); // the same for this seed, always
  *     world_close(world);
  *
- * A run is a function of its settings and of what is done to it between calls of world_run: equal
- * in every build, on every machine and beside any other threads. A world belongs to one thread;
- * many may live at once.
+ * A run is a function of its settings and of the calls between two calls of world_run: it is the
+ * same in every build, on every machine and beside any other threads. A world belongs to one
+ * thread; many may exist at once.
  *
- * A hop without congestion is one event: the arrival. An event for room comes only if a node had
- * found none. */
+ * A hop without congestion is one event, the arrival. An event for room happens only if a node had
+ * found no room. */
 
 #include "node/node.h"
 #include "sim/engine/disk.h"
@@ -32,9 +32,9 @@ struct world;
 
 /* ---- watchers ----
  *
- * Told of everything that happens, in order, from inside steps; they must not touch the world.
- * Each function may be NULL. What a packet is to them is its `trail`: a number of its own from the
- * moment its memory is taken; the duplicate that a faulty link makes has the same. */
+ * Watchers are called for every event, in order, from inside steps; they must not touch the world.
+ * Each function may be NULL. A packet is identified by its `trail`, a unique number from the moment
+ * its memory is taken; a duplicate that a faulty link makes has the same number. */
 
 struct world_watcher;
 
@@ -49,10 +49,10 @@ struct world_watcher_ops {
                         const struct packet *packet);
     void (*row)(struct world_watcher *watcher, node_id at, node_id server, uint64_t incarnation,
                 uint64_t version);
-    /* By a link: made twice; or lost, dead, overrun or on its way to nobody. */
+    /* By a link: duplicated; or lost, dead, overrun or in flight to a server that is down. */
     void (*copied)(struct world_watcher *watcher, const struct packet *packet);
     void (*lost)(struct world_watcher *watcher, const struct packet *packet);
-    /* A server begins a life, or its life ended: before and after its node is there. */
+    /* A server starts, or has ended: before its node exists, and after it is gone. */
     void (*opened)(struct world_watcher *watcher, node_id at, uint64_t incarnation);
     void (*closed)(struct world_watcher *watcher, node_id at);
 };
@@ -67,17 +67,17 @@ struct world_watcher {
 
 struct world_settings {
     const struct plan *plan; /* borrowed */
-    /* What all nodes have in common: services, hello_nsec, ...; plan, self, env, incarnation,
-     * seed and watcher are the world's to fill in. */
+    /* Settings common to all nodes: services, hello_nsec, ...; the world fills in plan, self, env,
+     * incarnation, seed and watcher. */
     struct node_config node;
     struct sim_link_settings link;
-    struct disk_settings disk; /* of each server; size 0: none has one */
+    struct disk_settings disk; /* of each server; size 0: no disks */
     uint64_t seed;
-    size_t packet_memory;                  /* bytes of packets at the most; 0: any */
-    bool settled;                          /* it starts as if it had been up for long */
-    bool down;                             /* it starts with no server: world_restart */
+    size_t packet_memory;                  /* bytes of packets at most; 0: no limit */
+    bool settled;                          /* start as if the cluster had been up for long */
+    bool down;                             /* start with all servers down: world_restart */
     struct world_watcher *const *watchers; /* ends with NULL, or is NULL; borrowed */
-    /* Answers to world_request. */
+    /* Receives the answers to world_request. */
     void (*answer)(void *context, node_id at, uint64_t client, const void *bytes, uint32_t size);
     void *context;
 };
@@ -89,44 +89,47 @@ struct world_settings {
 
 MUST_CHECK enum err world_open(struct world **world, const struct world_settings *settings,
                                struct why *why);
-/* Ends every server's life and empties every link; returns how many packets were never given back.
- * After it the world can only be looked at and closed. */
+/* Ends every server and empties every link; returns how many packets were never released. After
+ * that the world can only be inspected and closed. */
 uint64_t world_stop(struct world *world);
-/* Asserts that every packet came back, unless world_stop said how many did not. */
+/* Asserts that every packet was released, unless world_stop has reported how many were not. */
 void world_close(struct world *world);
 
-/* Everything that is due before `until`; then that is now. */
+/* Handles all events that are due before `until`; then now() is until. */
 void world_run(struct world *world, psec until);
 psec world_now(const struct world *world);
 
-/* ---- what happens to servers ----
+/* ---- actions on servers ----
  *
- * A crash drops the node with all it holds (its packets: dropped, STOPPED), and its disk keeps what
- * was synced, and of the rest what chance leaves. Frames that it sent
- * still arrive; those on their way to it are lost when they arrive, unless it lives again by then.
- * Its neighbours learn of it by silence alone. */
+ * A crash drops the node with all that it holds (its packets: dropped, STOPPED). Its disk keeps
+ * synced data, and of the rest what chance leaves. Frames that it sent still arrive; frames to it
+ * are lost on arrival, unless it runs again by then. Its neighbours notice the crash only by
+ * silence. */
 void world_crash(struct world *world, node_id id);
-/* A new life, with the next incarnation. */
+/* Restarts the server, with the next incarnation. */
 MUST_CHECK enum err world_restart(struct world *world, node_id id, struct why *why);
-/* It does nothing while it is paused; what arrives waits, up to the link's buffer. */
+/* A paused server does nothing; packets that arrive wait, up to the link's buffer. */
 void world_pause(struct world *world, node_id id, bool paused);
-/* The links that lead to it have no room while they are full: shared memory that nobody reads. */
+/* The links to that server have no room while they are full, like shared memory that is not
+ * read. */
 void world_fill(struct world *world, node_id id, bool full);
-/* From now on its clock runs at `millionths` of the world's; 1,000,000 is right. It never jumps. */
+/* From now on its clock runs at `millionths` of the world's rate; 1,000,000 is correct. It never
+ * jumps. */
 void world_clock(struct world *world, node_id id, uint32_t millionths);
-/* The world tells a node that the other end of that port is gone or there (node_carrier). */
+/* Tells a node that the other end of that port is gone or back (node_carrier). */
 void world_carrier(struct world *world, node_id id, unsigned port, bool on);
 /* The operator cuts that end (node_cut). */
 void world_cut(struct world *world, node_id id, unsigned port, bool cut);
-/* A local program asks a service; answers come to settings.answer. -ENOENT; -ECONNREFUSED: down. */
+/* Sends a local program's request to a service; answers go to settings.answer. -ENOENT: no such
+ * service; -ECONNREFUSED: the server is down. */
 int world_request(struct world *world, node_id id, uint16_t service, uint64_t client,
                   const void *bytes, uint32_t size);
 
-/* ---- looking ---- */
+/* ---- inspection ---- */
 
 struct node *world_node(struct world *world, node_id id);          /* NULL: it is down */
-uint64_t world_incarnation(const struct world *world, node_id id); /* of its last life; 0: none */
-/* The direction that leaves there; sim_link_set_faults, sim_link_set, sim_link_count. NULL: no
+uint64_t world_incarnation(const struct world *world, node_id id); /* of its last start; 0: none */
+/* The direction that leaves there, for sim_link_set_faults, sim_link_set, sim_link_count. NULL: no
  * cable. */
 struct sim_link *world_link(struct world *world, node_id id, unsigned port);
 struct disk *world_disk(struct world *world, node_id id); /* NULL: it has none */
@@ -136,20 +139,20 @@ const struct plan *world_plan(const struct world *world);
 struct world_counts {
     uint64_t events;
     uint64_t steps; /* of nodes */
-    uint64_t hops;  /* packets that a node received over a link */
+    uint64_t hops;  /* packets that nodes received over links */
     uint64_t rooms; /* events because a node had found no room */
 };
 void world_count(const struct world *world, struct world_counts *counts);
 
-/* Of all links together. */
+/* Sum over all links. */
 void world_count_links(const struct world *world, struct sim_link_counts *counts);
 
-/* Of every event so far: when, which, and which packets. */
+/* Covers every event so far: its time, its channel and its packets. */
 uint64_t world_hash(const struct world *world);
 
-/* Every server that is up has settled and reaches every other that is up. */
+/* Every server that is up has settled and reaches every other server that is up. */
 bool world_is_whole(struct world *world);
 
-/* Bytes in all: nodes, links, engine, packets. */
+/* Total bytes of nodes, links, engine and packets. */
 size_t world_memory(const struct world *world);
 void world_check(struct world *world); /* asserts invariants of nodes and links */

@@ -1,4 +1,4 @@
-/* world: the node code in simulated time. */
+/* Tests the node code in simulated time. */
 #include "sim/world/world.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define MILLI     (PSEC_PER_SECOND / 1000)
 #define WHOLE_MAX (10 * SECOND)
 
-/* ---- chatter: a service that sends a packet to a random key now and then ---- */
+/* ---- chatter: a service that sends a packet to a random key at intervals ---- */
 
 struct chatter {
     uint64_t sent, delivered, refused;
@@ -50,7 +50,7 @@ static void chatter_deliver(struct weft_self *self, struct weft_packet *packet)
     weft_done(packet);
 }
 
-/* Answers with what it was asked, and the time. */
+/* Answers with the bytes of the request. */
 static void chatter_request(struct weft_self *self, uint64_t client, const void *bytes,
                             uint32_t size)
 {
@@ -80,7 +80,7 @@ static const struct weft_service chatter_service = {
         },
 };
 
-/* ---- keeper: writes a word to its disk and reads it again; asked "w", "s" and "r" ---- */
+/* ---- keeper: writes a word to its disk and reads it again; requests "w", "s" and "r" ---- */
 
 struct keeper {
     struct disk_operation operation;
@@ -126,12 +126,13 @@ static const struct weft_service keeper_service = {
 
 static const struct weft_service *const services[] = {&chatter_service, &keeper_service, NULL};
 
-/* ---- a witness: counts, and knows each packet by its trail ---- */
+/* ---- a witness: counts events, and identifies packets by trail ---- */
 
 struct witness {
     struct world_watcher watcher;
     uint64_t sent, delivered, dropped, lost, copied, opened, closed, ports_up, ports_down;
-    uint64_t balance; /* of trails: sent ones added, delivered, dropped and lost ones taken away */
+    uint64_t balance; /* sum of trails: sent ones are added; delivered, dropped and lost ones
+                       * subtracted */
 };
 
 static struct witness *witness_of(struct world_watcher *watcher)
@@ -247,7 +248,7 @@ static struct scene *scene_open(const char *spec, uint64_t seed, bool settled)
     return scene;
 }
 
-/* Closes it, and every packet was accounted for. */
+/* Closes the scene, and asserts that every packet is accounted for. */
 static void scene_close(struct scene *scene)
 {
     struct witness *witness = &scene->witness;
@@ -271,7 +272,7 @@ static void run_until_whole(struct scene *scene)
     }
 }
 
-static void servers_find_each_other_on_any_wiring(void **state)
+static void servers_find_each_other_on_any_topology(void **state)
 {
     static const char *const specs[] = {"torus:3x3x3", "novacube:4x4",
                                         "jellyfish:n=20,degree=4,seed=3", "torus:5x4"};
@@ -293,8 +294,8 @@ static void a_settled_world_delivers_from_the_start(void **state)
     assert_true(world_is_whole(scene->world));
     assert_true(scene->witness.delivered > 5000);
     assert_true(scene->witness.dropped + scene->witness.lost == 0);
-    /* Uncongested: an event a hop, and one for each packet sent and each node begun; hellos are
-     * hops, too. */
+    /* Uncongested: one event per hop, and one for each packet sent and each node started; hellos
+     * are hops, too. */
     struct world_counts counts;
     world_count(scene->world, &counts);
     assert_true(counts.hops > 10000);
@@ -328,7 +329,7 @@ static uint64_t hash_of(uint64_t seed)
     return hash;
 }
 
-static void a_seed_is_a_run(void **state)
+static void a_seed_determines_the_run(void **state)
 {
     uint64_t one = hash_of(1);
     print_message("# seed 1: %016llx\n", (unsigned long long)one);
@@ -336,7 +337,7 @@ static void a_seed_is_a_run(void **state)
     assert_true(one != hash_of(2));
 }
 
-static void a_crash_is_noticed_and_a_new_life_welcome(void **state)
+static void a_crash_is_noticed_and_the_server_can_return(void **state)
 {
     struct scene *scene = scene_open("torus:3x3x3", 9, true);
     world_run(scene->world, 10 * MILLI);
@@ -347,7 +348,7 @@ static void a_crash_is_noticed_and_a_new_life_welcome(void **state)
     run_until_whole(scene);
     assert_false(node_reaches(world_node(scene->world, 0), 13));
     uint64_t lost = scene->witness.lost;
-    assert_true(lost > 0); /* what was sent to it before that */
+    assert_true(lost > 0); /* packets sent to it before that */
     world_run(scene->world, world_now(scene->world) + 100 * MILLI);
     assert_true(scene->witness.lost == lost);
     assert_int_equal(world_restart(scene->world, 13, NULL), OK);
@@ -357,14 +358,14 @@ static void a_crash_is_noticed_and_a_new_life_welcome(void **state)
     scene_close(scene);
 }
 
-static void a_pause_is_a_silence_that_ends(void **state)
+static void a_short_pause_is_survived(void **state)
 {
     struct scene *scene = scene_open("torus:3x3", 11, true);
     struct node_snapshot before, after;
     world_run(scene->world, 10 * MILLI);
     world_pause(scene->world, 4, true);
     node_snapshot(world_node(scene->world, 4), &before);
-    world_run(scene->world, 500 * MILLI); /* shorter than what makes neighbours give up */
+    world_run(scene->world, 500 * MILLI); /* too short for neighbours to give up */
     node_snapshot(world_node(scene->world, 4), &after);
     assert_true(before.steps == after.steps);
     assert_true(world_is_whole(scene->world));
@@ -377,7 +378,7 @@ static void a_pause_is_a_silence_that_ends(void **state)
     scene_close(scene);
 }
 
-static void links_that_are_full_take_nothing_until_they_are_not(void **state)
+static void full_links_accept_nothing_until_they_drain(void **state)
 {
     struct scene *scene = scene_open("torus:3x3", 13, true);
     struct sim_link_counts before, after;
@@ -388,7 +389,7 @@ static void links_that_are_full_take_nothing_until_they_are_not(void **state)
     world_run(scene->world, world_now(scene->world) + 500 * MILLI);
     sim_link_count(world_link(scene->world, 1, port), &after);
     assert_true(after.sent == before.sent && after.full == before.full + 1);
-    assert_true(world_is_whole(scene->world)); /* it is too short to be given up */
+    assert_true(world_is_whole(scene->world)); /* too short to be given up */
     world_fill(scene->world, 4, false);
     world_run(scene->world, world_now(scene->world) + MILLI);
     sim_link_count(world_link(scene->world, 1, port), &after);
@@ -409,7 +410,7 @@ static void a_slow_clock_reads_less_and_still_wakes_its_node(void **state)
     world_run(scene->world, SECOND);
     node_snapshot(world_node(scene->world, 4), &slow);
     node_snapshot(world_node(scene->world, 5), &right);
-    /* Half the seconds, half the packets: 5,000 against 10,000. */
+    /* Half the seconds, half the packets: 5,000 instead of 10,000. */
     assert_in_range(slow.sent, 4980, 5020);
     assert_in_range(right.sent, 9980, 10020);
     scene_close(scene);
@@ -425,8 +426,8 @@ static void a_local_program_is_answered(void **state)
     scene_close(scene);
 }
 
-/* Twice what the cables take: they are full all the time, and queues drop the rest. */
-static void a_busy_link_is_full_and_says_when_it_is_not(void **state)
+/* Twice what the cables carry: they are always full, and queues drop the rest. */
+static void a_busy_link_is_full_and_reports_room(void **state)
 {
     chatter_size = 8000;
     chatter_period = 10000;
@@ -439,19 +440,19 @@ static void a_busy_link_is_full_and_says_when_it_is_not(void **state)
     world_count(scene->world, &counts);
     world_count_links(scene->world, &links);
     assert_true(counts.rooms > 10000);
-    /* 36 links of 1 Gb/s for a second, to within a hundredth. */
+    /* 36 links of 1 Gb/s for a second, to within one percent. */
     assert_true(links.bytes > 36ull * 125000000 * 99 / 100);
     assert_true(links.bytes < 36ull * (125000000 + 20000));
     assert_true(scene->witness.dropped > 0);
     scene_close(scene);
 }
 
-/* Asks the keeper of server 4 and returns what it answers within a while, or "". */
+/* Sends a request to the keeper of server 4, and returns its answer within a while, or "". */
 static const char *keeper_ask(struct scene *scene, const char *what)
 {
     scene->answer[0] = 0;
     assert_int_equal(world_request(scene->world, 4, KEEPER, 1, what, 1), 0);
-    assert_string_equal(scene->answer, ""); /* a disk takes its time */
+    assert_string_equal(scene->answer, ""); /* a disk takes time */
     world_run(scene->world, world_now(scene->world) + 10 * MILLI);
     return scene->answer;
 }
@@ -463,18 +464,18 @@ static void life_again(struct scene *scene)
     assert_int_equal(world_restart(scene->world, 4, &why), OK);
 }
 
-static void what_was_synced_outlives_its_server(void **state)
+static void synced_data_survives_a_crash(void **state)
 {
     scene_disk = (struct disk_settings){.size = 1 << 20, .delay = MILLI, .lost = DISK_PARTS};
     struct scene *scene = scene_open("torus:3x3", 15, true);
     assert_string_equal(keeper_ask(scene, "w"), "durable");
-    life_again(scene); /* before a sync: this disk loses all of that */
+    life_again(scene); /* before a sync: this disk loses everything */
     assert_string_equal(keeper_ask(scene, "r"), "");
     assert_string_equal(keeper_ask(scene, "w"), "durable");
     (void)keeper_ask(scene, "s");
     life_again(scene);
     assert_string_equal(keeper_ask(scene, "r"), "durable");
-    /* What it waits for when it dies never comes; while it is paused it waits, too. */
+    /* A pending operation is lost in a crash; while the server is paused it waits. */
     assert_int_equal(world_request(scene->world, 4, KEEPER, 1, "r", 1), 0);
     scene->answer[0] = 0;
     world_pause(scene->world, 4, true);
@@ -498,9 +499,9 @@ static void what_was_synced_outlives_its_server(void **state)
     scene_close(scene);
 }
 
-TEST_MAIN(TEST(servers_find_each_other_on_any_wiring), TEST(what_was_synced_outlives_its_server),
-          TEST(a_settled_world_delivers_from_the_start), TEST(a_seed_is_a_run),
-          TEST(a_crash_is_noticed_and_a_new_life_welcome), TEST(a_pause_is_a_silence_that_ends),
-          TEST(links_that_are_full_take_nothing_until_they_are_not),
+TEST_MAIN(TEST(servers_find_each_other_on_any_topology), TEST(synced_data_survives_a_crash),
+          TEST(a_settled_world_delivers_from_the_start), TEST(a_seed_determines_the_run),
+          TEST(a_crash_is_noticed_and_the_server_can_return), TEST(a_short_pause_is_survived),
+          TEST(full_links_accept_nothing_until_they_drain),
           TEST(a_slow_clock_reads_less_and_still_wakes_its_node), TEST(a_local_program_is_answered),
-          TEST(a_busy_link_is_full_and_says_when_it_is_not))
+          TEST(a_busy_link_is_full_and_reports_room))
