@@ -85,7 +85,9 @@ class Daemon(unittest.TestCase):
         self.refuse([weftd], 2, "--dir and one of --node and --serial are needed")
         self.refuse([weftd, "--dir", str(self.folder)], 2, "--dir and one of --node and --serial are needed")
         self.refuse([weftd, "--moon"], 2, "--moon")
-        self.refuse([weftd, "--moon", "1"], 2, "unknown option")
+        self.refuse([weftd, "--moon", "1"], 2, "no such option")
+        self.refuse([weftd, "--nod", "1"], 2, "--nod: no such option (did you mean '--node'?)")
+        self.refuse([weftd, "--dir"], 2, "--dir: a value is missing")
         for nodes in ("", "x", "1,", ",1", "1x", "-1", "1,,2", "99999999999"):
             with self.subTest(nodes=nodes):
                 self.refuse(self.words(nodes), 2, "--node")
@@ -98,27 +100,27 @@ class Daemon(unittest.TestCase):
         self.assertIn("usage: weftd", shown.stdout)
 
     def test_an_invalid_run_directory_is_refused(self):
-        self.refuse(self.words("0"), 1, "cluster.json")
+        self.refuse(self.words("0"), 2, "cluster.json")
         self.make()
         (self.folder / "topology.json").unlink()
-        self.refuse(self.words("0"), 1, "topology.json")
+        self.refuse(self.words("0"), 2, "topology.json")
         self.make()
         (self.folder / "topology.json").write_text("{")
-        self.refuse(self.words("0"), 1, "topology.json")
+        self.refuse(self.words("0"), 2, "topology.json")
         self.make()
         (self.folder / "cluster.json").write_text("[]")
-        self.refuse(self.words("0"), 1, "cluster.json")
+        self.refuse(self.words("0"), 2, "cluster.json")
         self.refuse([os.environ["WEFTD"], "--dir", "/tmp/" + "x" * 100, "--node", "0"], 2, "too long")
 
     def test_invalid_plug_ins_are_refused(self):
         self.make()
         plug = pathlib.Path(os.environ["PLUGINS"])
-        self.refuse(self.words("0", "--service", "/nowhere.so"), 1, "/nowhere.so")
-        self.refuse(self.words("0", "--service", str(self.folder / "cluster.json")), 1,
+        self.refuse(self.words("0", "--service", "/nowhere.so"), 2, "/nowhere.so")
+        self.refuse(self.words("0", "--service", str(self.folder / "cluster.json")), 2,
                     "cluster.json")
-        self.refuse(self.words("0", "--service", str(plug / "plugin_old.so")), 1, "version 99")
-        self.refuse(self.words("0", "--service", str(plug / "plugin_low.so")), 1, "id 200")
-        self.refuse(self.words("0", "--service", os.environ["LIBWEFT"]), 1, "no weft_service")
+        self.refuse(self.words("0", "--service", str(plug / "plugin_old.so")), 2, "version 99")
+        self.refuse(self.words("0", "--service", str(plug / "plugin_low.so")), 2, "id 200")
+        self.refuse(self.words("0", "--service", os.environ["LIBWEFT"]), 2, "no weft_service")
         good = str(plug / "plugin_good.so")
         self.refuse(self.words("0", "--service", good, "--service", good), 2, "plugged")
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()),

@@ -8,7 +8,8 @@
 
 #define ERR_LIST(X)                                                                                \
     X(ERR_USAGE, "bad usage")           /* the request cannot be met */                            \
-    X(ERR_INPUT, "bad input")           /* data from outside is invalid */                         \
+    X(ERR_INPUT, "bad input")           /* data from outside is invalid or unreadable */           \
+    X(ERR_NO, "the answer is no")       /* of a valid question: there is no path, no proof */      \
     X(ERR_MEMORY, "not enough memory")  /* an allocation failed */                                 \
     X(ERR_SYSTEM, "the system refused") /* a file, a process, a disk */
 

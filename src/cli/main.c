@@ -1,21 +1,41 @@
 /* weft: the command line.
  *
- * main finds the command in the table, lets it work, prints its result or its
- * one line of refusal, and turns the outcome into an exit code: 0 success,
- * 1 failure, 2 bad usage. */
+ * main finds the command in the table, lets it work, prints its result or its one line of
+ * refusal, and turns the outcome into an exit code. weft(1) explains the codes. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/err.h"
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/help.h"
 #include "cli/core/page.h"
 #include "cli/core/progress.h"
+#include "cli/core/stop.h"
+
+enum {
+    EXIT_YES = 0,
+    EXIT_NO = 1,        /* the answer is no, or the machine or a peer failed */
+    EXIT_WRONG = 2,     /* a wrong request, or input that cannot be read */
+    EXIT_STOPPED = 128, /* plus the signal's number, as shells count */
+};
 
 static int exit_code(enum err err)
 {
-    return err == OK ? 0 : err == ERR_USAGE ? 2 : 1;
+    switch (err) {
+    case OK:
+        return EXIT_YES;
+    case ERR_USAGE:
+    case ERR_INPUT:
+        return EXIT_WRONG;
+    case ERR_NO:
+    case ERR_MEMORY:
+    case ERR_SYSTEM:
+        return EXIT_NO;
+    }
+    assert_unreachable();
 }
 
 static int refuse(enum err err, const struct why *why)
@@ -78,23 +98,33 @@ static int run(const struct command *command, int count, char **words)
         err = call_flush(&call, &why);
     result_fini(&call.result);
     text_fini(&call.out);
-    return err ? refuse(err, &why) : exit_code(call.health);
+    int code = err ? refuse(err, &why) : call.no ? EXIT_NO : EXIT_YES;
+    return stop_asked() ? EXIT_STOPPED + stop_signal() : code;
 }
 
-/* The first word of two, and not the second of any. */
+/* `weft topo`, `weft topo help [...]` and `weft topo nonsense`, of a group of commands. */
 static int run_group(const char *group, int count, char **words)
 {
     struct why why;
-    if (count == 0)
-        return refuse(why_fail(&why, ERR_USAGE, "%s: which of its commands? see 'weft help %s'",
-                               group, group),
-                      &why);
-    if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0) {
-        char *help[] = {(char *)group};
-        return run(&command_help, 1, help);
+    if (count == 0) {
+        struct text out = {0};
+        int code = refuse(why_fail(&why, ERR_USAGE, "%s: a command is missing", group), &why);
+        (void)help_group(&out, &command_table, group);
+        fprintf(stderr, "\n%s", text_ok(&out) ? out.data : "");
+        text_fini(&out);
+        return code;
     }
-    return refuse(why_fail(&why, ERR_USAGE, "%s %s: no such command; see 'weft help %s'", group,
-                           words[0], group),
+    bool help = strcmp(words[0], "help") == 0;
+    if (help || strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0) {
+        words[0] = (char *)group; /* 'weft topo help build' is 'weft help topo build' */
+        return run(&command_help, help ? count : 1, words);
+    }
+    struct nearest nearest = nearest_make(words[0], strlen(words[0]));
+    for (int i = 0; command_table.commands[i]; i++)
+        if (command_in_group(command_table.commands[i], group))
+            nearest_try(&nearest, command_last_word(command_table.commands[i]));
+    return refuse(why_fail(&why, ERR_USAGE, "%s %s: no such command%s; see 'weft help %s'", group,
+                           words[0], nearest_hint(&nearest), group),
                   &why);
 }
 
@@ -110,7 +140,7 @@ int main(int argc, char **argv)
         help_overview(&out, &command_table);
         fputs(text_ok(&out) ? out.data : "", stderr);
         text_fini(&out);
-        return 2;
+        return EXIT_WRONG;
     }
     const struct command *command = command_find(argc - 1, argv + 1, &used);
     if (command)
@@ -119,5 +149,9 @@ int main(int argc, char **argv)
     if (help_is_group(&command_table, argv[1]))
         return run_group(argv[1], argc - 2, argv + 2);
     struct why why;
-    return refuse(why_fail(&why, ERR_USAGE, "%s: no such command; see 'weft help'", argv[1]), &why);
+    struct nearest nearest = nearest_make(argv[1], strlen(argv[1]));
+    command_nearest(&command_table, &nearest);
+    return refuse(why_fail(&why, ERR_USAGE, "%s: no such command%s; see 'weft help'", argv[1],
+                           nearest_hint(&nearest)),
+                  &why);
 }

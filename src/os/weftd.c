@@ -23,6 +23,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "node/commission/placement.h"
 #include "node/plan.h"
@@ -134,9 +135,14 @@ static enum err word_read(struct daemon *daemon, const char *word, const char *v
 {
     const char *end;
     uint64_t number;
+    static const char *const names[] = {"--dir", "--node", "--pin", "--serial", "--service", NULL};
+    struct nearest nearest = nearest_make(word, strlen(word));
+    nearest_try_all(&nearest, names);
+    if (!nearest.best || strcmp(nearest.best, word) != 0)
+        return why_fail(why, ERR_USAGE, "%s: no such option%s; see weftd --help", word,
+                        nearest_hint(&nearest));
     if (!value)
-        return why_fail(why, ERR_USAGE,
-                        "%s: unknown option, or its value is missing; see weftd --help", word);
+        return why_fail(why, ERR_USAGE, "%s: a value is missing; see weftd --help", word);
     if (!strcmp(word, "--dir"))
         daemon->folder = value;
     else if (!strcmp(word, "--node"))
@@ -148,8 +154,6 @@ static enum err word_read(struct daemon *daemon, const char *word, const char *v
         daemon->machine.serial = (uint32_t)number;
     } else if (!strcmp(word, "--service"))
         return plugins_add(&daemon->plugins, value, why);
-    else if (strcmp(word, "--pin") != 0)
-        return why_fail(why, ERR_USAGE, "%s: unknown option; see weftd --help", word);
     else if (!number_read(value, CPU_SETSIZE - 1, &number, &end) || *end)
         return why_fail(why, ERR_USAGE, "--pin %s: not the number of a processor", value);
     else
@@ -489,5 +493,5 @@ int main(int argc, char **argv)
         fprintf(stderr, "weftd: %s\n", why.text[0] ? why.text : err_text(err));
     if (daemon.refused || daemon.deserted)
         return 1;
-    return err == OK ? 0 : err == ERR_USAGE ? 2 : 1;
+    return err == OK ? 0 : err == ERR_USAGE || err == ERR_INPUT ? 2 : 1;
 }

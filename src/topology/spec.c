@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/nearest.h"
 #include "topology/topology.h"
 
 const char *spec_parameters(const char *spec)
@@ -21,14 +22,17 @@ static enum err field_unknown(const char *spec, const char *key, size_t size,
                               const struct spec_field *fields, size_t count, struct why *why)
 {
     char known[128] = "";
+    struct nearest nearest = nearest_make(key, size);
+    for (size_t i = 0; i < count; i++)
+        nearest_try(&nearest, fields[i].key);
     for (size_t i = 0; i < count; i++) {
         if (strlen(known) + strlen(fields[i].key) + 3 > sizeof known)
             break;
         strcat(known, i ? ", " : "");
         strcat(known, fields[i].key);
     }
-    return why_fail(why, ERR_USAGE, "%s: no parameter '%.*s'; there are %s", spec, (int)size, key,
-                    known);
+    return why_fail(why, ERR_USAGE, "%s: no parameter '%.*s'%s; there are %s", spec, (int)size, key,
+                    nearest_hint(&nearest), known);
 }
 
 static enum err field_read(const char *spec, const char *at, size_t size, struct spec_field *fields,

@@ -213,7 +213,7 @@ class CostFile(unittest.TestCase):
                              ("slack_m = 1\nslack_m = 1\n", "line 2: slack_m was already")):
             self.write(text)
             run = weft("topo", "cable", "torus:3", "--cost", self.path)
-            self.assertEqual((run.code, run.out), (1, ""))
+            self.assertEqual((run.code, run.out), (2, ""))
             self.assertTrue(run.err.startswith(f"weft: {self.path}: {reason}"), run.err)
             self.assertEqual(run.err.count("\n"), 1)
 
@@ -221,8 +221,8 @@ class CostFile(unittest.TestCase):
 class BadInput(unittest.TestCase):
     def test_refusals_are_one_line(self):
         for code, words in ((2, []), (2, ["torus:0"]), (2, ["torus:3", "--layout", "heap"]),
-                            (2, ["torus:3x3", "--layout", "cluster"]), (1, ["no/such/file"]),
-                            (1, ["torus:3", "--cost", "no/such/file"]), (1, ["torus:3", "--cost", "/"]),
+                            (2, ["torus:3x3", "--layout", "cluster"]), (2, ["no/such/file"]),
+                            (2, ["torus:3", "--cost", "no/such/file"]), (2, ["torus:3", "--cost", "/"]),
                             (1, ["torus:3", "--out", "/no/such/folder/x.csv"]),
                             (1, ["torus:3", "--out", "/dev/full"])):
             run = weft("topo", "cable", *words)

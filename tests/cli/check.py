@@ -198,13 +198,13 @@ class BadInput(unittest.TestCase):
                              ("0,up,1,1\n", "line 1: 'up' is not a port"),
                              ("[{]", "line 1: "), ("\0\n", "line 1: ")):
             run = weft("topo", "check", "torus:4", "-", stdin=text)
-            self.assertEqual((run.code, run.out), (1, ""))
+            self.assertEqual((run.code, run.out), (2, ""))
             self.assertTrue(run.err.startswith("weft: standard input: " + reason), run.err)
             self.assertEqual(run.err.count("\n"), 1)
 
     def test_refusals_are_one_line(self):
-        for code, words in ((2, ["torus:4"]), (2, ["torus:0", "-"]), (1, ["torus:4", "no/such"]),
-                            (1, ["torus:4", "/"]), (1, ["no/such", "-"]),
+        for code, words in ((2, ["torus:4"]), (2, ["torus:0", "-"]), (2, ["torus:4", "no/such"]),
+                            (2, ["torus:4", "/"]), (2, ["no/such", "-"]),
                             (2, ["torus:4", "-", "--ports", "--no-ports"])):
             run = weft("topo", "check", *words, stdin="")
             with self.subTest(words):

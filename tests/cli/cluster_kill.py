@@ -54,7 +54,7 @@ class Kill(ClusterCase):
 
         for shell in pings:
             out, err = self.finish(shell)
-            self.assertEqual((shell.returncode, err), (0, ""))
+            self.assertEqual((shell.returncode, err), (130, ""))
             done = json.loads(out)
             self.assertGreater(done["answered"], 0)
             print(f"# {done['sent']} pings at 20 ms, {done['lost']} lost, "

@@ -47,8 +47,8 @@ class Refusals(ClusterCase):
     def test_no_cluster_is_said_with_how_to_start_one(self):
         for words in (["status"], ["nodes"], ["top"], ["kill", "1"], ["revive", "1"], ["cut", "0", "1"],
                       ["heal", "0", "1"], ["where", "x"], ["ping", "1"], ["bench"]):
-            self.refused(*words, says=rf"no cluster here; 'weft up --dir {self.folder}' starts one")
-        self.refused("down", says="no cluster here")
+            self.refused(*words, code=2, says=rf"no cluster here; 'weft up --dir {self.folder}' starts one")
+        self.refused("down", code=2, says="no cluster here")
         self.untouched()
 
     def test_a_long_path_is_refused_for_the_sockets_sake(self):
@@ -58,12 +58,12 @@ class Refusals(ClusterCase):
 
     def test_a_folder_that_is_none_or_open_to_others(self):
         self.folder.write_text("a file")
-        self.refused("up", "torus:2", says="is not a folder")
-        self.refused("status", says="is not a folder")
+        self.refused("up", "torus:2", code=2, says="is not a folder")
+        self.refused("status", code=2, says="is not a folder")
         self.folder.unlink()
         self.folder.mkdir()
         self.folder.chmod(0o777)
-        self.refused("up", "torus:2", says="others may write there; 'chmod go-w' it")
+        self.refused("up", "torus:2", code=2, says="others may write there; 'chmod go-w' it")
         self.assertEqual(list(self.folder.iterdir()), [])
         self.folder.rmdir()
         self.folder = pathlib.Path(self.above.name) / "no" / "such"
@@ -82,7 +82,7 @@ class Refusals(ClusterCase):
         done = subprocess.run([alone, "up", "--dir", self.folder], env=env, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.out if hasattr(done, "out") else done.stdout), (1, ""))
         self.assertRegex(done.stderr, r"^weft: weftd: neither beside weft nor in PATH; [^\n]+\n\Z")
-        self.refused("up", "torus:2", says="WEFTD=/nowhere: No such file", env={"WEFTD": "/nowhere"})
+        self.refused("up", "torus:2", code=2, says="WEFTD=/nowhere: No such file", env={"WEFTD": "/nowhere"})
         self.untouched()
 
     def test_a_server_that_ends_at_once_is_named_with_its_last_words(self):
@@ -115,7 +115,7 @@ class Refusals(ClusterCase):
             time.sleep(0.01)
         shell.send_signal(signal.SIGINT)
         out, err = shell.communicate(timeout=PATIENCE)
-        self.assertEqual((shell.returncode, out, err), (1, "", "weft: broken off\n"))
+        self.assertEqual((shell.returncode, out, err), (130, "", "weft: interrupted\n"))
         self.untouched()
         self.assertEqual([pid for pid in mark.read_text().split() if lives(pid)], [])
 
@@ -133,7 +133,7 @@ class Refusals(ClusterCase):
         self.untouched()
 
     def test_a_service_that_is_not_there(self):
-        self.refused("up", "torus:2", "--service", "/no/such.so", says="--service /no/such.so: No such file")
+        self.refused("up", "torus:2", "--service", "/no/such.so", code=2, says="--service /no/such.so: No such file")
         self.untouched()
 
     def test_damaged_files_are_named_and_cleared(self):
@@ -141,7 +141,7 @@ class Refusals(ClusterCase):
         path = self.folder / "cluster.json"
         whole = path.read_text()
         path.write_text(whole[:40])
-        self.refused("status", says=r"cluster\.json: line \d+: ")
+        self.refused("status", code=2, says=r"cluster\.json: line \d+: ")
         self.refused("up", "torus:2", says="holds what a cluster left")
         done = self.good("down", "--json").json  # the locks tell who lives all the same
         self.assertEqual([pid for pid in self.pids if lives(pid)], [])

@@ -29,7 +29,7 @@ class Contract(unittest.TestCase):
                 self.assertEqual(weft(*name.split(), "--help").out, one.out)
 
     def test_unknown_words_are_refused_in_one_line(self):
-        for words in (["nonsense"], ["topo"], ["topo", "nonsense"], ["topo", "build"],
+        for words in (["nonsense"], ["topo", "nonsense"], ["topo", "build"],
                       ["topo", "build", "--nonsense", "torus:3"],
                       ["topo", "build", "torus:3", "torus:3"], ["help", "nonsense"],
                       ["help", "nonsense", "--json"]):
@@ -38,12 +38,26 @@ class Contract(unittest.TestCase):
             self.assertEqual(run.out, "")
             self.assertRegex(run.err, r"^weft: [^\n]+\n$")
 
-    def test_a_group_is_explained_in_each_way_of_asking(self):
-        text = weft("help", "topo").out
-        self.assertIn("topo measure", text)
-        for words in (["topo", "--help"], ["topo", "-h"], ["help", "topo"]):
-            run = weft(*words)
-            self.assertEqual((run.code, run.out, run.err), (0, text, ""), words)
+    def test_each_group_is_explained_in_each_way_of_asking(self):
+        groups = {command["name"].split()[0] for command in weft("help", "--json").json["commands"]
+                  if " " in command["name"]}
+        self.assertIn("topo", groups)
+        for group in sorted(groups | {"cluster"}):
+            text = weft("help", group).out
+            self.assertIn("usage: weft ", text)
+            for words in ([group, "--help"], [group, "-h"], [group, "help"], ["help", group]):
+                run = weft(*words)
+                self.assertEqual((run.code, run.out, run.err), (0, text, ""), words)
+            run = weft(group)
+            self.assertEqual((run.code, run.out), (2, ""))
+            self.assertEqual(run.err, f"weft: {group}: a command is missing\n\n{text}")
+
+    def test_help_within_a_group_explains_one_of_its_commands(self):
+        self.assertEqual(weft("topo", "help", "build").out, weft("help", "topo", "build").out)
+        run = weft("topo", "help", "nonsense")
+        self.assertEqual((run.code, run.out), (2, ""))
+
+    def test_the_commands_of_a_group_are_printed_as_json(self):
         names = [one["name"] for one in weft("help", "topo", "--json").json["commands"]]
         self.assertIn("topo measure", names)
         self.assertTrue(all(name.startswith("topo ") for name in names))
@@ -55,7 +69,33 @@ class Contract(unittest.TestCase):
 
     def test_an_unknown_command_of_a_group_is_named(self):
         self.assertIn("topo nonsense: no such command", weft("topo", "nonsense").err)
-        self.assertIn("topo: which of its commands?", weft("topo").err)
+
+    def test_misspelt_words_get_the_word_that_was_meant(self):
+        for meant, *words in (
+            ("topo", "tpoo", "measure"), ("status", "statsu"), ("topo measure", "mesure"),
+            ("measure", "topo", "mesure"), ("ping", "ripc", "pnig"), ("status", "cluster", "stats"),
+            ("topo measure", "help", "topo", "mesure"), ("--bisection", "topo", "measure", "torus:3", "--bisecton"),
+            ("torus", "topo", "measure", "tours:3x3"), ("jellyfish", "up", "jelyfish:n=3"),
+            ("degree", "topo", "measure", "jellyfish:n=64,degre=6"),
+            ("grid", "topo", "draw", "torus:3", "--layout", "gird"),
+            ("valiant", "route", "load", "torus:4x4", "--algorithm", "valliant"),
+            ("tornado", "route", "load", "torus:4x4", "--algorithm", "dor", "--traffic", "tornadoo"),
+            ("layers", "route", "deadlock", "torus:4x4", "--algorithm", "dor", "--lanes", "layer"),
+            ("permutation", "topo", "measure", "torus:3", "--throughput", "permuttion"),
+            ("crash", "sim", "chaos", "--faults", "loss,crsh"),
+            ("bench", "sim", "run", "torus:3", "--service", "bnech"),
+            ("nova-eq3", "paper", "run", "nova-eq33"), (".json", "topo", "build", "torus:3", "--out", "x.jsn"),
+        ):
+            run = weft(*words)
+            with self.subTest(words):
+                self.assertEqual((run.code, run.out), (2, ""))
+                self.assertRegex(run.err, r"^weft: [^\n]+\n\Z")
+                self.assertIn(f"(did you mean '{meant}'?)", run.err)
+
+    def test_words_that_are_like_no_other_get_no_hint(self):
+        for words in (["nonsense"], ["topo", "nonsense"], ["topo", "measure", "hypercube:3"],
+                      ["topo", "measure", "torus:3", "--nonsense"]):
+            self.assertNotIn("did you mean", weft(*words).err)
 
     def test_objects_end_in_one_newline(self):
         for words in (["help"], ["help", "topo", "build"], ["completion", "bash"], ["version"],

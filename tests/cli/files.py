@@ -83,6 +83,21 @@ class Files(unittest.TestCase):
             self.refused(1, "topo", *words, "--out", "")
             self.refused(1, "topo", *words, "--out", self.path("x" * 300))
 
+    def test_unknown_endings_are_refused_before_anything_is_read(self):
+        for known, *words in ((".json, .edgelist, .edges, .txt, .dot, .gv, .graphml, .anynet", "topo", "build"),
+                              (".json, .edgelist, .edges, .txt, .dot, .gv, .graphml, .anynet", "topo", "export"),
+                              (".json, .edgelist, .edges, .txt, .dot, .gv, .graphml, .anynet", "topo", "grow",
+                               "--add", 1),
+                              (".svg", "topo", "draw"), (".csv", "topo", "cable"),
+                              (".flows, .txt", "route", "rules"),
+                              (".mpls, .txt", "route", "rules", "--format", "mpls"),
+                              (".json", "route", "rules", "--format", "json")):
+            err = self.refused(2, *words, self.path("absent"), "--out", self.path("x.xyz"))
+            self.assertIn(f"x.xyz: cannot write .xyz; this command writes {known}", err)
+        self.write(("build", "torus:3", "--format", "json"), "x.xyz")  # it was said what that is
+        self.write(("build", "torus:3"), "without")
+        self.write(("build", "torus:3"), ".hidden")
+
     def test_standard_input_is_read_once(self):
         for words in (("topo", "diff", "-", "-"),
                       ("topo", "measure", "-", "--throughput", "-"),
@@ -92,10 +107,10 @@ class Files(unittest.TestCase):
             self.assertRegex(run.err, r"^weft: -: standard input has been read; name a file as well\n\Z")
 
     def test_names_that_cannot_be_read_are_one_line(self):
-        self.assertIn("''", self.refused(1, "topo", "measure", ""))
+        self.assertIn("''", self.refused(2, "topo", "measure", ""))
         for name in (self.folder.name, self.path("none"), self.path("x" * 5000),
                      self.path("two\nlines\033[31m")):
-            self.assertNotIn("\033", self.refused(1, "topo", "measure", name))
+            self.assertNotIn("\033", self.refused(2, "topo", "measure", name))
 
 
 main()

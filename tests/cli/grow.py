@@ -166,7 +166,7 @@ class Grow(unittest.TestCase):
             (2, ["torus:4x4", "--add", 1, "--servers", 1]),
             (2, ["torus:4x4", "--add", 1, "--bare"]),
             (2, ["torus:2", "--add", 1]),
-            (1, [self.path("absent.json"), "--add", 1]),
+            (2, [self.path("absent.json"), "--add", 1]),
         ):
             run = weft("topo", "grow", *words, *out)
             self.assertEqual(run.code, code, (words, run.err))

@@ -180,7 +180,7 @@ class Measure(unittest.TestCase):
         self.assertIsNone(found["server_mean_path"])
         self.assertEqual(found["histogram"], [])
         self.assertEqual(found["diameter"], 0)
-        found = measure("torus:3", "--fail-nodes", 1)
+        found = measure("torus:3", "--fail-nodes", 0.9)
         self.assertEqual(found["nodes"], 0)
         self.assertIsNone(found["diameter"])
         self.assertIsNone(found["degree_min"])
@@ -256,7 +256,7 @@ class Failures(unittest.TestCase):
         self.assertIn("NO: 5 parts", weft("topo", "measure", "torus:20", "--fail-links", 0.25).out)
 
     def test_failed_nodes_are_not_left(self):
-        run = weft("topo", "measure", "torus:3x3", "--fail-nodes", 1, "--paths", "0,1")
+        run = weft("topo", "measure", "torus:3x3", "--fail-nodes", 0.99, "--paths", "0,1")
         self.assertEqual(run.code, 2)
         self.assertIn("there is no node '0' left", run.err)
 
@@ -292,12 +292,20 @@ class Show(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
+    def test_a_share_of_one_is_refused_before_the_network_is_read(self):
+        run = weft("topo", "measure", "no-such-file", "--fail-nodes", "1")
+        self.assertEqual(run.err, "weft: --fail-nodes 1: expected a share of the nodes, at least 0 and "
+                                  "below 1; 0.05 is 5 %\n")
+
     def test_each_is_one_line_and_exit_2(self):
         for words in (
             ("measure", "torus:0"),
             ("measure", "torus:3", "--fail-links", "1.5"),
             ("measure", "torus:3", "--fail-nodes", "-0.1"),
             ("measure", "torus:3", "--fail-nodes", "nan"),
+            ("measure", "torus:3", "--fail-nodes", "1"),
+            ("measure", "torus:3", "--fail-nodes", "2"),
+            ("measure", "torus:3", "--fail-links", "1"),
             ("measure", "torus:3", "--threads", "0"),
             ("measure", "torus:3", "--paths", "0"),
             ("measure", "torus:3", "--paths", "0,3"),

@@ -17,7 +17,7 @@ import xml.dom.minidom
 import networkx
 
 sys.path.insert(0, sys.path[0] + "/..")
-from figures import complaints, rows, run
+from figures import complaints, ran, rows, run
 from tap import main, weft
 
 SEED = 9
@@ -84,7 +84,7 @@ class Files(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             done = weft("paper", "run", "cam-hops", "--quick", "--out", folder,
                         env={"PATH": folder})
-            self.assertEqual((done.code, done.err), (0, ""))
+            self.assertIn((done.code, done.err), ((0, ""), (1, "")))  # 1: a claim differs
             self.assertIn("gnuplot is not installed", done.out)
             self.assertEqual(set(os.listdir(folder)),
                              {"cam-hops.csv", "cam-hops.json", "cam-hops.gp"})
@@ -120,7 +120,7 @@ class Text(unittest.TestCase):
     def shown(self, name, *columns):
         """The rows that the text prints of these columns: one for each row of the table."""
         done = weft("paper", "run", name, "--quick")
-        self.assertEqual((done.code, done.err), (0, ""))
+        self.assertIn((done.code, done.err), ((0, ""), (1, "")))  # 1: a claim differs
         lines = [line.split() for line in done.out.splitlines()]
         self.assertIn(list(columns), lines)
         start = lines.index(list(columns)) + 2  # the line in between has the units
@@ -152,7 +152,7 @@ class All(unittest.TestCase):
     def test_every_figure_runs_and_every_verdict_follows_from_the_numbers(self):
         with tempfile.TemporaryDirectory() as folder:
             done = weft("paper", "all", "--quick", "--json", "--out", folder)
-            self.assertEqual((done.code, done.err), (0, ""), complaints(done))
+            self.assertTrue(ran(done), complaints(done))
             self.assertEqual([figure["name"] for figure in done.json["figures"]], listed())
             counts = dict.fromkeys(VERDICTS, 0)
             for figure in done.json["figures"]:

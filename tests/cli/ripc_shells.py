@@ -126,7 +126,7 @@ class Ping(Shells):
         else:
             self.fail("it was not found again")
         code, out, err = self.finish(ping, signal.SIGINT)
-        self.assertEqual((code, err), (0, ""))
+        self.assertEqual((code, err), (130, ""))
         self.assertRegex(out, r"answered, \d+ lost")
 
     def test_giving_up_is_an_error_that_says_why(self):
@@ -163,7 +163,7 @@ class Hosts(Shells):
             if transport == "fabric":
                 long = self.ripc("ping", 42, "--count", 5, "--long", "--json", *PATIENT, *words).json
                 self.assertEqual((long["answered"], long["damaged"]), (5, 0))
-            self.assertEqual(self.finish(server, signal.SIGINT)[0], 0)
+            self.assertEqual(self.finish(server, signal.SIGINT)[0], 130)
 
     def test_nothing_in_common(self):
         self.serve(42)
@@ -201,7 +201,7 @@ class Messages(Shells):
         self.assertRegex(receiver.stdout.readline(), r"^from 0x[0-9a-f]+, 4 bytes: a\\x09b\\x0a\n$")
         self.assertIsNone(receiver.poll())
         code, out, err = self.finish(receiver, signal.SIGINT)
-        self.assertEqual((code, err), (0, ""))
+        self.assertEqual((code, err), (130, ""))
         self.assertRegex(out, r"^2 messages of 14 bytes, in \d+\.\d+ s\n\Z")
 
     def test_the_object_lists_them(self):
@@ -261,7 +261,7 @@ class Messages(Shells):
             time.sleep(0.1)
             self.assertIsNone(sender.poll())
             code, out, err = self.finish(sender, signal.SIGINT)
-            self.assertEqual((code, out, err), (1, "", "weft: 7: canceled\n"))
+            self.assertEqual((code, out, err), (130, "", "weft: 7: canceled\n"))
         receiver.send_signal(signal.SIGCONT)
 
     def test_an_echo_comes_back(self):
@@ -408,13 +408,13 @@ class Refusals(Shells):
             self.assertRegex(run.err, r"^weft: [^\n]+: [^\n]+\n\Z", words)
 
     def test_what_the_system_refuses_is_one_line(self):
-        for words in (["send", "1", "--file", self.folder / "none"],
-                      ["list", "--secret-file", self.folder / "none"],
-                      ["list", "--secret-file", self.folder],
-                      ["recv", "1", "--out", self.folder / "none" / "x"],
-                      ["send", "1", "nobody hears it"]):
+        for code, *words in ((2, "send", "1", "--file", self.folder / "none"),
+                             (2, "list", "--secret-file", self.folder / "none"),
+                             (2, "list", "--secret-file", self.folder),
+                             (1, "recv", "1", "--out", self.folder / "none" / "x"),
+                             (1, "send", "1", "nobody hears it")):
             run = self.ripc(*words)
-            self.assertEqual((run.code, run.out), (1, ""), words)
+            self.assertEqual((run.code, run.out), (code, ""), words)
             self.assertRegex(run.err, r"^weft: [^\n]+: [^\n]+\n\Z", words)
 
     def test_a_folder_that_cannot_be_used_says_so(self):

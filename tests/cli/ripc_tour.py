@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import pty
 import signal
 import subprocess
 import sys
@@ -74,6 +75,31 @@ class Tour(unittest.TestCase):
         while self.left() and time.monotonic() < deadline:
             time.sleep(0.05)
         self.assertEqual(self.left(), [])
+
+    def test_headings_are_bold_on_a_terminal_only(self):
+        words, env = [TOUR, "messages"], {**self.env, "TERM": "xterm"}
+        env.pop("NO_COLOR", None)
+        piped = subprocess.run(words, env=env, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertNotIn("\033", piped.stdout)
+        self.assertIn("\033[1mMessages: ", self.on_terminal(words, env))
+        self.assertNotIn("\033[1m", self.on_terminal(words, {**env, "NO_COLOR": "1"}))
+
+    def on_terminal(self, words, env):
+        try:
+            terminal, end = pty.openpty()
+        except OSError:  # a chroot without /dev/pts
+            raise unittest.SkipTest("no pseudo-terminals here")
+        tour = subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, stdout=end, stderr=end)
+        os.close(end)
+        shown = b""
+        try:
+            while more := os.read(terminal, 4096):
+                shown += more
+        except OSError:  # Linux's way to say that the other end is closed
+            pass
+        os.close(terminal)
+        self.assertEqual(tour.wait(timeout=PATIENCE), 0)
+        return shown.decode()
 
     def test_a_part_that_does_not_exist(self):
         done = subprocess.run([TOUR, "nonsense"], env=self.env, capture_output=True, text=True,

@@ -165,9 +165,9 @@ class Refusals(unittest.TestCase):
             ("", "^weft: standard input: no server sends anything"),
             ("3 3 2\n", "^weft: standard input: all traffic stays within its nodes"),
         ):
-            self.refused(1, reason, "load", "torus:4x4", "--algorithm", "dor", "--traffic", "-",
+            self.refused(2, reason, "load", "torus:4x4", "--algorithm", "dor", "--traffic", "-",
                          stdin=text)
-        self.refused(1, "No such file.*no pattern has that name", "load", "torus:4x4",
+        self.refused(2, r"No such file.*no pattern has that name \(did you mean 'tornado'\?\)", "load", "torus:4x4",
                      "--algorithm", "dor", "--traffic", "tornadoo")
 
     def test_networks_in_parts_are_refused(self):
@@ -176,8 +176,8 @@ class Refusals(unittest.TestCase):
             with open(network, "w") as file:
                 file.write("a b\nc d\n")
             for algorithm in ("ecmp", "k-shortest", "link-state"):
-                self.refused(2, "no path from . to .", "load", network, "--algorithm", algorithm)
-                self.refused(2, "no path from . to .", "worst", network, "--algorithm", algorithm)
+                self.refused(1, "no path from . to .", "load", network, "--algorithm", algorithm)
+                self.refused(1, "no path from . to .", "worst", network, "--algorithm", algorithm)
 
 
 class Worst(unittest.TestCase):

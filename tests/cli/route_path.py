@@ -207,7 +207,7 @@ class Refusals(unittest.TestCase):
         for algorithm in ("ecmp", "k-shortest", "link-state"):
             run = weft("route", "path", "-", "a", "c", "--algorithm", algorithm,
                        stdin="a b\nc d\n")
-            self.assertEqual((run.code, run.out), (2, ""))
+            self.assertEqual((run.code, run.out), (1, ""))
             self.assertRegex(run.err, r"^weft: standard input: [a-z-]+: there is no path from a to c\n\Z")
 
 

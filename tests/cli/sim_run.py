@@ -134,7 +134,7 @@ class SimRun(unittest.TestCase):
         self.refused(2, "--service NAME is missing", "torus:3x3")
         self.refused(2, "no such service", "torus:3x3", "--service", "nonsense")
         self.refused(2, "weft: fattree:k=4 has switches", "fattree:k=4", "--service", "bench")
-        self.refused(1, "nonsense.so", "torus:3x3", "--service", "./nonsense.so")
+        self.refused(2, "nonsense.so", "torus:3x3", "--service", "./nonsense.so")
         self.refused(2, "that is for --service bench", "torus:3x3", "--service", "ping", "--load",
                      "keys")
         self.refused(2, "--request", "torus:3x3", "--service", "ping", "--load", "requests")

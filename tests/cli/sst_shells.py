@@ -145,7 +145,7 @@ class Demo(Shells):
             pids = self.pids()
             self.assertEqual(len(pids), 4)
             code, out, err = self.finish(shell, how)
-            self.assertEqual((code, err), (0, ""))
+            self.assertEqual((code, err), (128 + how, ""))
             self.assertRegex(out, r"(?m)^\d+ steps, ")
             self.assertEqual([pid for pid in pids if lives(pid)], [])
             self.nothing_is_left()
@@ -168,7 +168,7 @@ class Demo(Shells):
         steps = [row["values"]["step"] for row in self.look()["rows"] if row["live"]]
         self.until(lambda: min(row["values"]["step"] for row in self.look()["rows"] if row["live"]) >
                    max(steps))
-        self.assertEqual(self.finish(shell, signal.SIGINT)[0], 0)
+        self.assertEqual(self.finish(shell, signal.SIGINT)[0], 130)
         self.nothing_is_left()
 
     def test_a_second_demo_on_the_same_table_is_refused(self):
@@ -179,7 +179,7 @@ class Demo(Shells):
                          (1, "", "weft: table 7: a demo has it already; --table names another\n"))
         self.assertEqual(self.sst("demo", "--seconds", 0.2, "--table", 8, "--json").json["members"], 4)
         self.assertEqual(self.pids(), before)
-        self.assertEqual(self.finish(shell, signal.SIGINT)[0], 0)
+        self.assertEqual(self.finish(shell, signal.SIGINT)[0], 130)
         self.nothing_is_left()
 
     def test_bad_words(self):
@@ -269,7 +269,7 @@ class Watch(Shells):
             if [row["live"] for row in rows].count(True) == 3:
                 break
         code, _, err = self.finish(watch, signal.SIGINT)
-        self.assertEqual((code, err), (0, ""))
+        self.assertEqual((code, err), (130, ""))
 
     def test_bad_words(self):
         for words in ([], [0], ["x"], [7, 8], [7, "--interval", 0], [7, "--count", 0],

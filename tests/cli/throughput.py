@@ -205,11 +205,11 @@ class Tampering(unittest.TestCase):
     def setUpClass(cls):
         cls.flow = certificate(JELLYFISH, "--throughput", "permutation", "--seed", 4)
 
-    def refused(self, change, pattern, spec=JELLYFISH, words=()):
+    def refused(self, change, pattern, spec=JELLYFISH, words=(), code=1):
         flow = copy.deepcopy(self.flow)
         change(flow)
         run = check(spec, flow, *words)
-        self.assertEqual((run.code, run.out), (1, ""), pattern)
+        self.assertEqual((run.code, run.out), (code, ""), pattern)
         self.assertRegex(run.err, r"^weft: [^\n]+\n$")
         self.assertRegex(run.err, r"flow\.json: " + pattern)
 
@@ -260,8 +260,8 @@ class Tampering(unittest.TestCase):
                 each["weights"] for each in flow["links"])))
         self.refused(heavier, "throughput_upper is .* in the file")
         self.refused(lambda flow: link(flow).__setitem__(1, -0.1), "line .*a weight is negative")
-        self.refused(lambda flow: link(flow).__setitem__(1, math.nan), "line .*finite number")
-        self.refused(lambda flow: link(flow).append(1), "line .*weights should be an array of two")
+        self.refused(lambda flow: link(flow).__setitem__(1, math.nan), "line .*finite number", code=2)
+        self.refused(lambda flow: link(flow).append(1), "line .*weights should be an array of two", code=2)
 
     def test_demands(self):
         self.refused(lambda flow: flow["demands"].pop(3), r"the file has \d+ demands, but demand_count is")
@@ -282,12 +282,12 @@ class Tampering(unittest.TestCase):
             for factor in (1.001, 0.999):
                 self.refused(lambda flow: flow.update({key: flow[key] * factor}),
                              "(line|throughput_upper is)")
-            self.refused(lambda flow: flow.update({key: math.nan}), "line .*finite number")
-            self.refused(lambda flow: flow.pop(key), f"line 1: .*has no \"{key}\"")
+            self.refused(lambda flow: flow.update({key: math.nan}), "line .*finite number", code=2)
+            self.refused(lambda flow: flow.pop(key), f"line 1: .*has no \"{key}\"", code=2)
 
     def test_other_topologies(self):
         self.refused(lambda flow: None, "(line|it is for)", JELLYFISH.replace("seed=3", "seed=4"))
-        self.refused(lambda flow: None, "(line|it is for)", "torus:4x4")
+        self.refused(lambda flow: None, "(line|it is for)", "torus:4x4", code=2)
         self.refused(lambda flow: flow["links"].pop(), "the file is for 20 nodes and")
         def swapped(flow):
             flow["links"][0]["ends"].reverse()
@@ -297,7 +297,7 @@ class Tampering(unittest.TestCase):
         text = json.dumps(self.flow, indent=1)
         for size in (0, 1, len(text) // 3, len(text) // 2, len(text) - 2):
             run = check(JELLYFISH, text[:size])
-            self.assertEqual((run.code, run.out), (1, ""))
+            self.assertEqual((run.code, run.out), (2, ""))
             self.assertRegex(run.err, r"^weft: [^\n]*flow\.json: line \d+: [^\n]+\n$")
 
     def test_another_traffic_than_expected(self):
@@ -339,7 +339,7 @@ class Files(unittest.TestCase):
             with folder() as path:
                 file = write(path + "/traffic.txt", content)
                 run = weft("topo", "measure", "torus:3x3", "--throughput", file)
-                self.assertEqual((run.code, run.out), (1, ""), content)
+                self.assertEqual((run.code, run.out), (2, ""), content)
                 self.assertRegex(run.err, r"^weft: [^\n]+\n$")
                 self.assertRegex(run.err, pattern)
 
@@ -406,7 +406,7 @@ class Routing(unittest.TestCase):
             ("k-shortest", 0, "k-shortest routing cannot have 0 ways"),
         ):
             run = check(JELLYFISH, {**flow, "routing": routing, "ways": ways})
-            self.assertEqual((run.code, run.out), (1, ""), routing)
+            self.assertEqual((run.code, run.out), (2 if ways == 0 and routing != "optimal" else 1, ""))
             self.assertRegex(run.err, pattern)
 
 
@@ -520,8 +520,8 @@ class Refusals(unittest.TestCase):
 
     def test_a_word_that_is_no_pattern_is_told_the_patterns(self):
         run = weft("topo", "measure", "torus:3", "--throughput", "permutations")
-        self.assertEqual((run.code, run.out), (1, ""))
-        self.assertRegex(run.err, "permutations: .*patterns are permutation, all-to-all")
+        self.assertEqual((run.code, run.out), (2, ""))
+        self.assertRegex(run.err, r"permutations: .* \(did you mean 'permutation'\?\); patterns are permutation, all-to-all")
 
     def test_one_server_has_nobody_to_talk_to(self):
         for traffic in ("permutation", "all-to-all", "longest-matching"):
@@ -533,7 +533,7 @@ class Refusals(unittest.TestCase):
     def test_traffic_that_needs_no_link_is_named(self):
         for words in ((), ("--bound",)):
             run = weft("topo", "measure", "torus:3", "--throughput", "-", *words, stdin="1 1\n")
-            self.assertEqual((run.code, run.out), (1, ""))
+            self.assertEqual((run.code, run.out), (2, ""))
             self.assertRegex(run.err, "^weft: standard input: all traffic stays within its nodes")
 
 

@@ -56,13 +56,13 @@ static enum err folder_own(const struct cluster *cluster, struct why *why)
     struct stat info;
     if (stat(cluster->folder, &info))
         return errno == ENOENT || errno == ENOTDIR
-                   ? why_fail(why, ERR_SYSTEM, "%s: no cluster here; 'weft up%s' starts one",
+                   ? why_fail(why, ERR_USAGE, "%s: no cluster here; 'weft up%s' starts one",
                               cluster->folder, cluster->hint)
-                   : why_fail(why, ERR_SYSTEM, "%s: %s", cluster->folder, strerror(errno));
+                   : why_fail(why, ERR_INPUT, "%s: %s", cluster->folder, strerror(errno));
     if (!S_ISDIR(info.st_mode))
-        return why_fail(why, ERR_SYSTEM, "%s: is not a folder", cluster->folder);
+        return why_fail(why, ERR_USAGE, "%s: is not a folder", cluster->folder);
     if (info.st_uid != geteuid())
-        return why_fail(why, ERR_SYSTEM, "%s: belongs to another user; choose another --dir",
+        return why_fail(why, ERR_USAGE, "%s: belongs to another user; choose another --dir",
                         cluster->folder);
     return OK;
 }
@@ -90,7 +90,7 @@ enum err cluster_open(struct cluster *cluster, const struct call *call, struct w
         return err;
     snprintf(path, sizeof path, "%s/%s", cluster->folder, CLUSTER_FILE_NAME);
     if (access(path, F_OK) && errno == ENOENT)
-        return why_fail(why, ERR_SYSTEM, "%s: no cluster here; 'weft up%s' starts one",
+        return why_fail(why, ERR_USAGE, "%s: no cluster here; 'weft up%s' starts one",
                         cluster->folder, cluster->hint);
     err = cluster_file_read(&cluster->file, cluster->folder, why);
     if (err)

@@ -35,7 +35,7 @@ enum err cluster_weftd(char *path, size_t size, struct why *why)
     if (chosen && *chosen) {
         snprintf(path, size, "%s", chosen);
         if (access(path, X_OK))
-            return why_fail(why, ERR_SYSTEM, "WEFTD=%s: %s", path, strerror(errno));
+            return why_fail(why, ERR_USAGE, "WEFTD=%s: %s", path, strerror(errno));
         return OK;
     }
     ssize_t length = readlink("/proc/self/exe", path, size - sizeof "weftd");

@@ -7,6 +7,7 @@
 #include "cli/cluster/cluster_disk.h"
 #include "cli/cluster/cluster_health.h"
 #include "cli/core/progress.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "topology/graph.h"
 #include "topology/measure/parts.h"
@@ -191,8 +192,8 @@ enum err cluster_start_wait(struct cluster_start *start, double seconds, struct 
             calm_by = clock_after(CALM_NSEC);
         if (ready && (calm || clock_now() >= calm_by))
             return OK;
-        if (ripc_call_stopped())
-            return why_fail(why, ERR_SYSTEM, "broken off");
+        if (stop_asked())
+            return why_fail(why, ERR_SYSTEM, "interrupted");
         if (clock_now() >= deadline)
             return ready ? OK : late_tell(start, seconds, why);
         ripc_call_sleep(clock_after(POLL_NSEC));

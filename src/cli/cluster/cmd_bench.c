@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/progress.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "os/cluster/cluster_ask.h"
 #include "services/bench/bench_wire.h"
@@ -194,13 +195,13 @@ static void all_hang_up(struct bench *bench)
 static bool work(const struct bench *bench, int64_t begun, double until)
 {
     int64_t end = begun + (int64_t)(until * 1e9), now;
-    while (!ripc_call_stopped() && (now = clock_now()) < end) {
+    while (!stop_asked() && (now = clock_now()) < end) {
         progress_show("measuring", (uint64_t)(now - begun) / 1000000,
                       (uint64_t)(1000 * bench->seconds));
         int64_t turn = clock_after(TURN_NSEC);
         ripc_call_sleep(turn < end ? turn : end);
     }
-    return !ripc_call_stopped();
+    return !stop_asked();
 }
 
 static enum err bench_measure(struct bench *bench, struct why *why)
@@ -218,7 +219,7 @@ static enum err bench_measure(struct bench *bench, struct why *why)
     whole = whole && work(bench, begun, bench->seconds);
     all_ask(bench, BENCH_STOP, bench->after);
     all_hang_up(bench);
-    return whole ? OK : why_fail(why, ERR_SYSTEM, "broken off");
+    return whole ? OK : why_fail(why, ERR_SYSTEM, "interrupted");
 }
 
 /* ---- summing ---- */
@@ -341,7 +342,7 @@ static enum err bench_all(struct bench *bench, struct why *why)
         err = servers_choose(bench, why);
     if (err)
         return err;
-    ripc_call_catch();
+    stop_catch();
     err = silent_leave(bench, why);
     if (!err)
         err = bench_measure(bench, why);

@@ -60,7 +60,7 @@ static enum err down_run(struct call *call, struct why *why)
     if (!err)
         err = call_real(call, "grace", 0, GRACE_MAX, &grace, why);
     if (!err && !cluster_remains(cluster.folder))
-        err = why_fail(why, ERR_SYSTEM, "%s: no cluster here; nothing to end", cluster.folder);
+        err = why_fail(why, ERR_USAGE, "%s: no cluster here; nothing to end", cluster.folder);
     if (!err)
         err = cluster_exclude(&cluster, &exclusion, why);
     if (err)

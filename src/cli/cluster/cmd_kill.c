@@ -7,6 +7,7 @@
 #include "cli/cluster/cluster_start.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "transport/clock.h"
 
@@ -112,7 +113,7 @@ static enum err process_revive(struct call *call, const struct cluster *cluster,
     uint32_t process = cluster->file.process_of[server];
     pid_t pid = cluster_lock_holder(cluster->folder, server);
     if (pid > 0)
-        return why_fail(why, ERR_USAGE, "server %u lives (pid %d)", server, (int)pid);
+        return why_fail(why, ERR_NO, "server %u lives (pid %d)", server, (int)pid);
     enum err err = cluster_weftd(weftd, sizeof weftd, why);
     if (!err)
         err = cluster_start_init(&start, cluster, why);
@@ -144,7 +145,7 @@ static enum err revive_run(struct call *call, struct why *why)
     if (!err)
         err = cluster_exclude(&cluster, &exclusion, why);
     if (!err) {
-        ripc_call_catch();
+        stop_catch();
         err = process_revive(call, &cluster, server, seconds, why);
         close(exclusion);
     }

@@ -11,6 +11,7 @@
 #include "cli/cluster/cluster_target.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "cli/ripc/ripc_report.h"
 #include "cli/show/unit_text.h"
@@ -87,7 +88,7 @@ static enum err request_send(struct pinger *pinger, struct why *why)
 /* Ctrl-C ends the pings; what they found is still told. */
 static enum err stop_pass_on(struct pinger *pinger, struct why *why)
 {
-    if (!ripc_call_stopped() || pinger->request.kind == PING_STOP)
+    if (!stop_asked() || pinger->request.kind == PING_STOP)
         return OK;
     pinger->request.kind = PING_STOP;
     return request_send(pinger, why);
@@ -308,7 +309,7 @@ static enum err pings_make(struct pinger *pinger, struct why *why)
         return why_fail(why, ERR_SYSTEM, "server %s: %s",
                         cluster_name(&pinger->cluster, pinger->from, name),
                         strerror(-pinger->handle));
-    ripc_call_catch();
+    stop_catch();
     enum err err = request_send(pinger, why);
     if (!err)
         err = answers_take(pinger, why);
@@ -330,8 +331,7 @@ static enum err ping_run(struct call *call, struct why *why)
         if (pinger.sample_count)
             qsort(pinger.samples, pinger.sample_count, sizeof *pinger.samples, compare);
         report(&pinger);
-        if (!pinger.end.received)
-            call->health = ERR_SYSTEM;
+        call->no = !pinger.end.received;
     }
     free(pinger.samples);
     free(pinger.by);

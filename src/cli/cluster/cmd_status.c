@@ -161,8 +161,7 @@ static enum err status_run(struct call *call, struct why *why)
     err = status.seen ? status_take(&status, wait, why) : why_memory(why);
     if (!err)
         report(&status);
-    if (!err && status.health.health != HEALTH_OK)
-        call->health = ERR_SYSTEM;
+    call->no = !err && status.health.health != HEALTH_OK;
     cluster_health_fini(&status.health);
     free(status.seen);
     cluster_close(&status.cluster);

@@ -10,6 +10,7 @@
 #include "cli/cluster/cluster_view.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "cli/sst/sst_screen.h"
 #include "transport/clock.h"
@@ -53,9 +54,9 @@ static bool quit_wait(const struct top *top, int64_t until)
 {
     if (!top->typed) {
         ripc_call_sleep(until);
-        return ripc_call_stopped();
+        return stop_asked();
     }
-    while (!ripc_call_stopped() && clock_now() < until) {
+    while (!stop_asked() && clock_now() < until) {
         char key;
         struct pollfd keys = {.fd = STDIN_FILENO, .events = POLLIN};
         int64_t left = (until - clock_now()) / 1000000;
@@ -64,7 +65,7 @@ static bool quit_wait(const struct top *top, int64_t until)
         if (read(STDIN_FILENO, &key, 1) == 1 && (key == 'q' || key == 'Q'))
             return true;
     }
-    return ripc_call_stopped();
+    return stop_asked();
 }
 
 /* ---- frames ---- */
@@ -176,7 +177,7 @@ static enum err top_run(struct call *call, struct why *why)
     top.now = cluster_seen_new(&top.cluster);
     top.before = cluster_seen_new(&top.cluster);
     if (top.now && top.before) {
-        ripc_call_catch();
+        stop_catch();
         keys_begin(&top);
         err = top_loop(&top, why);
         keys_end(&top);

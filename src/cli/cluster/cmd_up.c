@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/file.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "cli/show/rate_text.h"
 #include "os/realtime.h"
@@ -54,7 +55,7 @@ static enum err services_parse(struct up *up, struct why *why)
         char *path = realpath(value, NULL);
         if (!path || access(path, R_OK)) {
             free(path);
-            return why_fail(why, ERR_SYSTEM, "--service %s: %s", value, strerror(errno));
+            return why_fail(why, ERR_INPUT, "--service %s: %s", value, strerror(errno));
         }
         file->services[file->service_count++] = path;
     }
@@ -186,12 +187,12 @@ static enum err folder_make(struct up *up, struct why *why)
     if (!up->made_folder && errno != EEXIST)
         return why_fail(why, ERR_SYSTEM, "%s: %s", cluster->folder, strerror(errno));
     if (stat(cluster->folder, &info) || !S_ISDIR(info.st_mode))
-        return why_fail(why, ERR_SYSTEM, "%s: is not a folder", cluster->folder);
+        return why_fail(why, ERR_USAGE, "%s: is not a folder", cluster->folder);
     if (info.st_uid != geteuid())
-        return why_fail(why, ERR_SYSTEM, "%s: belongs to another user; choose another --dir",
+        return why_fail(why, ERR_USAGE, "%s: belongs to another user; choose another --dir",
                         cluster->folder);
     if (info.st_mode & 022)
-        return why_fail(why, ERR_SYSTEM,
+        return why_fail(why, ERR_USAGE,
                         "%s: others may write there; 'chmod go-w' it, or choose another --dir",
                         cluster->folder);
     return OK;
@@ -237,7 +238,7 @@ static enum err processes_start(struct up *up, struct cluster_start *start, stru
 {
     enum err err = OK;
     uint32_t count = up->cluster.file.process_count;
-    for (uint32_t i = 0; i < count && !err && !ripc_call_stopped(); i++)
+    for (uint32_t i = 0; i < count && !err && !stop_asked(); i++)
         err = cluster_spawn(&up->cluster, up->weftd, i, &start->pids[i], why);
     if (!err)
         err = cluster_start_wait(start, up->wait_seconds, why);
@@ -331,7 +332,7 @@ static enum err up_run(struct call *call, struct why *why)
     if (!err && up.cluster.file.realtime)
         err = realtime_check(why);
     if (!err) {
-        ripc_call_catch();
+        stop_catch();
         err = folder_make(&up, why);
         if (!err)
             err = cluster_exclude(&up.cluster, &up.exclusion, why);

@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 
 #include "base/check.h"
+#include "base/nearest.h"
 #include "cli/core/page.h"
 
 static const struct option *options_find(const struct option *options, const char *name,
@@ -25,6 +28,19 @@ static const struct option *command_option(const struct command *command, const 
     return option ? option : options_find(common_options, name, size);
 }
 
+static enum err option_unknown(const struct command *command, const char *name, size_t size,
+                               struct why *why)
+{
+    struct nearest nearest = nearest_make(name, size);
+    nearest.prefix = "--";
+    for (const struct option *option = command->options; option && option->name; option++)
+        nearest_try(&nearest, option->name);
+    for (const struct option *option = common_options; option->name; option++)
+        nearest_try(&nearest, option->name);
+    return why_fail(why, ERR_USAGE, "%s: no option --%.*s%s; see 'weft help %s'", command->name,
+                    (int)size, name, nearest_hint(&nearest), command->name);
+}
+
 /* One word that begins with two dashes; may take the word after it. */
 static enum err option_parse(struct call *call, int count, char **words, int *at, struct why *why)
 {
@@ -33,8 +49,7 @@ static enum err option_parse(struct call *call, int count, char **words, int *at
     size_t size = equals ? (size_t)(equals - name) : strlen(name);
     const struct option *option = command_option(call->command, name, size);
     if (!option)
-        return why_fail(why, ERR_USAGE, "%s: no option --%.*s; see 'weft help %s'",
-                        call->command->name, (int)size, name, call->command->name);
+        return option_unknown(call->command, name, size, why);
     const char *value = NULL;
     if (option->value) {
         if (equals)
@@ -181,6 +196,35 @@ enum err call_out_file(const struct call *call, const char *name, const char **p
     return OK;
 }
 
+/* ".json" of "plans/torus.json"; NULL if there is none. */
+static const char *ending_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    const char *dot = strrchr(file, '.');
+    return dot && dot > file && dot[1] ? dot : NULL;
+}
+
+enum err call_out_ending(const struct call *call, const char *name, const char *const *endings,
+                         const char *advice, struct why *why)
+{
+    const char *path = call_option(call, name), *ending = path ? ending_of(path) : NULL;
+    struct stat info;
+    if (!ending || (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
+        return OK;
+    char all[128] = "";
+    size_t used = 0;
+    for (int i = 0; endings[i]; i++) {
+        if (strcasecmp(endings[i], ending) == 0)
+            return OK;
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", endings[i]);
+        assert(used < sizeof all);
+    }
+    struct nearest nearest = nearest_make(ending, strlen(ending));
+    nearest_try_all(&nearest, endings);
+    return why_fail(why, ERR_USAGE, "--%s %.120s: cannot write %.20s%s; this command writes %s%s",
+                    name, path, ending, nearest_hint(&nearest), all, advice);
+}
+
 enum err call_uint(const struct call *call, const char *name, uint64_t low, uint64_t high,
                    uint64_t *value, struct why *why)
 {
@@ -227,8 +271,11 @@ enum err call_choice(const struct call *call, const char *name, const char *cons
         }
         text_printf(&all, "%s%s", i ? ", " : "", choices[i]);
     }
-    enum err err = why_fail(why, ERR_USAGE, "--%s %s: expected one of %s", name, text,
-                            text_ok(&all) ? all.data : "those in the manual");
+    struct nearest nearest = nearest_make(text, strlen(text));
+    nearest_try_all(&nearest, choices);
+    enum err err =
+        why_fail(why, ERR_USAGE, "--%s %s%s: expected one of %s", name, text,
+                 nearest_hint(&nearest), text_ok(&all) ? all.data : "those in the manual");
     text_fini(&all);
     return err;
 }

@@ -30,7 +30,7 @@ struct call {
     struct result result; /* printed, as JSON or as text, when the command has succeeded */
     struct result item;   /* of call_item: a line of text */
     struct text out;      /* the same for a command that writes its output itself */
-    enum err health;      /* a result that was printed but is bad news sets the exit code */
+    bool no;              /* the result answers a question with no: the exit code is 1 */
 };
 
 /* Parses the words after the command's name. Knows --name value,
@@ -60,6 +60,13 @@ bool call_has(const struct call *call, const char *name);
  * printed there, and a file of that name is what nobody wants. */
 MUST_CHECK enum err call_out_file(const struct call *call, const char *name, const char **path,
                                   struct why *why);
+
+/* Refuses the file that an option names if its ending is none of `endings` (".csv"), which NULL
+ * ends; `advice` closes the refusal, or is "". Names without an ending pass, and so do folders and
+ * devices. Commands ask this before they begin to work. */
+MUST_CHECK enum err call_out_ending(const struct call *call, const char *name,
+                                    const char *const *endings, const char *advice,
+                                    struct why *why);
 
 /* Values with a type and a range; `*value` keeps its default if not given. */
 MUST_CHECK enum err call_uint(const struct call *call, const char *name, uint64_t low,

@@ -43,7 +43,10 @@ static enum err help_run(struct call *call, struct why *why)
     if (call->json ? help_json(&call->out, call->table, name)
                    : help_text(&call->out, call->table, name))
         return OK;
-    return why_fail(why, ERR_USAGE, "help: no command '%s'; 'weft help' lists them", name);
+    struct nearest nearest = nearest_make(name, strlen(name));
+    command_nearest(call->table, &nearest);
+    return why_fail(why, ERR_USAGE, "help: no command '%s'%s; 'weft help' lists them", name,
+                    nearest_hint(&nearest));
 }
 
 static const struct option help_options[] = {

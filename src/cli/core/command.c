@@ -17,3 +17,26 @@ bool command_in_group(const struct command *command, const char *word)
         return !strchr(command->name, ' ');
     return strncmp(command->name, word, size) == 0 && command->name[size] == ' ';
 }
+
+const char *command_last_word(const struct command *command)
+{
+    const char *space = strrchr(command->name, ' ');
+    return space ? space + 1 : command->name;
+}
+
+void command_nearest(const struct command_table *table, struct nearest *nearest)
+{
+    for (int i = 0; table->commands[i]; i++)
+        nearest_try(nearest, table->commands[i]->name);
+    for (const struct command_group *group = table->groups; group->name; group++)
+        if (!group->unspoken)
+            nearest_try(nearest, group->name);
+    const char *whole = nearest->best;
+    for (int i = 0; table->commands[i]; i++) {
+        const char *before = nearest->best;
+        nearest_try(nearest, command_last_word(table->commands[i]));
+        if (nearest->best != before)
+            whole = table->commands[i]->name;
+    }
+    nearest->best = whole;
+}

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/nearest.h"
 
 struct call;
 
@@ -51,3 +52,10 @@ extern const struct option common_options[];
 
 /* Is it one of the group's? The group "" holds the commands of one word. */
 bool command_in_group(const struct command *command, const char *word);
+
+/* "measure" of "topo measure". */
+const char *command_last_word(const struct command *command);
+
+/* Tries the names of all commands and groups. A command of two words is also found by its second
+ * one alone; `best` is the whole name. */
+void command_nearest(const struct command_table *table, struct nearest *nearest);

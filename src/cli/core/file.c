@@ -20,6 +20,12 @@ static enum err refused(const char *path, struct why *why)
     return why_fail(why, ERR_SYSTEM, "%s: %s", *path ? path : "''", strerror(errno));
 }
 
+/* What cannot be read is bad input, whatever the reason. */
+static enum err unreadable(const char *path, struct why *why)
+{
+    return why_fail(why, ERR_INPUT, "%s: %s", *path ? path : "''", strerror(errno));
+}
+
 static enum err file_slurp(FILE *file, const char *path, char **data, size_t *size, struct why *why)
 {
     size_t capacity = 0;
@@ -36,7 +42,7 @@ static enum err file_slurp(FILE *file, const char *path, char **data, size_t *si
             break;
     }
     (*data)[*size] = '\0';
-    return ferror(file) ? refused(path, why) : OK;
+    return ferror(file) ? unreadable(path, why) : OK;
 }
 
 enum err file_read(const char *path, char **data, size_t *size, struct why *why)
@@ -57,10 +63,10 @@ enum err file_read(const char *path, char **data, size_t *size, struct why *why)
     struct stat info;
     FILE *file = fopen(path, "rb");
     if (!file)
-        return refused(path, why);
+        return unreadable(path, why);
     enum err err;
     if (fstat(fileno(file), &info) == 0 && S_ISDIR(info.st_mode)) {
-        err = why_fail(why, ERR_SYSTEM, "%s: is a directory, not a file", path);
+        err = why_fail(why, ERR_INPUT, "%s: is a directory, not a file", path);
     } else {
         err = file_slurp(file, path, data, size, why);
         if (err)

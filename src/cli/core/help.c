@@ -21,7 +21,9 @@ void help_overview(struct text *out, const struct command_table *table)
         text_puts(out, "\n");
     }
     text_puts(out, "'weft help COMMAND' explains one. All take --json where they print a "
-                   "result.\n");
+                   "result.\n\n"
+                   "Exit codes: 0 yes, or done; 1 no, or a failure; 2 a wrong request, or input\n"
+                   "that cannot be read; 130 after Ctrl-C. weft(1) says more.\n");
 }
 
 static void options_json(struct json *json, const struct option *options)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "cli/core/file.h"
 #include "topology/format/format.h"
@@ -19,10 +20,14 @@ static bool looks_like_spec(const char *word)
 static enum err no_such_generator(const char *word, struct why *why)
 {
     struct text all = {0};
-    for (size_t i = 0; generator_name(i); i++)
+    struct nearest nearest = nearest_make(word, strcspn(word, ":"));
+    for (size_t i = 0; generator_name(i); i++) {
         text_printf(&all, "%s%s", i ? ", " : "", generator_name(i));
-    enum err err = why_fail(why, ERR_USAGE, "no such topology: %.80s; there are %s", word,
-                            text_ok(&all) ? all.data : "those in the manual");
+        nearest_try(&nearest, generator_name(i));
+    }
+    enum err err =
+        why_fail(why, ERR_USAGE, "no such topology: %.80s%s; there are %s", word,
+                 nearest_hint(&nearest), text_ok(&all) ? all.data : "those in the manual");
     text_fini(&all);
     return err;
 }

@@ -156,8 +156,23 @@ static void roff_closing(struct text *out, const struct command_table *table,
     text_puts(out, ".SH COMMON OPTIONS\nEvery command takes these.\n");
     roff_options(out, common_options);
     text_puts(out, ".SH EXIT STATUS\n"
-                   "0 on success, 1 on failure, 2 on bad usage.\n"
-                   "A failure prints one line, \\(lqweft: what: why\\(rq, on standard error.\n"
+                   ".TP\n.B 0\n"
+                   "The command has done what it was asked, or the answer is yes.\n"
+                   ".TP\n.B 1\n"
+                   "The answer is no: a cable is wrong, a routing is not free of deadlock, a gap\n"
+                   "was not reached, there is no path, a cluster is not well, nothing was found.\n"
+                   "Also when the machine or a peer fails: a disk is full, there is no memory, a\n"
+                   "server is dead.\n"
+                   ".TP\n.B 2\n"
+                   "The request is wrong, or its input cannot be read: no such command, option,\n"
+                   "topology, file, server or cluster, or a malformed file. Nothing was done.\n"
+                   ".TP\n.B 130\n"
+                   "Ctrl-C (SIGINT) ended the command; 143 after SIGTERM. Commands that wait for\n"
+                   "others clean up first, and print what they have found so far. A second signal\n"
+                   "ends them at once.\n"
+                   ".PP\n"
+                   "With 1 and 2, unless a result says it, one line on standard error tells why:\n"
+                   "\\(lqweft: what: why\\(rq.\n"
                    ".SH SEE ALSO\n");
     const char *comma = "";
     if (*group->name) {

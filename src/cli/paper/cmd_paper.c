@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/file.h"
@@ -214,8 +215,7 @@ static void session_close(struct session *session)
     result_uint(result, "cannot_be_reproduced", verdicts[VERDICT_MISSING]);
     result_uint(result, "could_not_run", session->failures);
     result_bool(result, "gnuplot_missing", session->plots_missing);
-    if (session->failures)
-        session->call->health = ERR_SYSTEM;
+    session->call->no = session->failures || verdicts[VERDICT_DIFFERS];
 }
 
 static enum err session_run(struct call *call, const struct figure *const *list, struct why *why)
@@ -244,14 +244,23 @@ static enum err session_run(struct call *call, const struct figure *const *list,
     return OK;
 }
 
+static enum err no_such_figure(const char *word, struct why *why)
+{
+    struct nearest nearest = nearest_make(word, strlen(word));
+    const struct figure *figure;
+    for (int i = 0; i < FIGURE_LIST_MAX && (figure = figure_list_at(i)); i++)
+        nearest_try(&nearest, figure->name);
+    return why_fail(why, ERR_USAGE, "paper run: no figure '%s'%s; see 'weft paper list'", word,
+                    nearest_hint(&nearest));
+}
+
 static enum err run_run(struct call *call, struct why *why)
 {
     const struct figure *list[CALL_ARGUMENT_MAX + 1];
     for (int i = 0; i < call->argument_count; i++) {
         list[i] = figure_list_find(call->arguments[i]);
         if (!list[i])
-            return why_fail(why, ERR_USAGE, "paper run: no figure '%s'; see 'weft paper list'",
-                            call->arguments[i]);
+            return no_such_figure(call->arguments[i], why);
     }
     list[call->argument_count] = NULL;
     return session_run(call, list, why);
@@ -297,7 +306,8 @@ const struct command command_paper_run = {
         "NAME-TABLE.csv), everything as JSON, the plot as a gnuplot script, and, if gnuplot is\n"
         "installed, the plot as SVG.\n"
         "\n"
-        "The exit code is 0 if every figure ran, whatever the verdicts, and 1 if one could not.",
+        "The exit code is 1 if a claim differs or a figure could not run. What cannot be\n"
+        "reproduced does not count.",
     .options = run_options,
     .examples = "  weft paper run nova-eq3\n"
                 "  weft paper run jelly-fig2a jelly-fig2b --out figures",

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 
 struct listing {
@@ -94,7 +95,7 @@ static enum err listing_fill(struct listing *listing, const struct call *call, s
 static enum err list_run(struct call *call, struct why *why)
 {
     struct listing listing = {0};
-    ripc_call_catch();
+    stop_catch();
     enum err err = listing_fill(&listing, call, why);
     if (!err && listing.count)
         qsort(listing.names, listing.count, sizeof *listing.names, name_compare);

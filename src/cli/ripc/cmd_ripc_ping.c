@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "cli/ripc/ripc_inbox.h"
 #include "cli/ripc/ripc_ping.h"
@@ -124,7 +125,7 @@ static int answer_take(struct pinger *pinger, const struct ripc_ping *head, int6
         } else if (!ripc_call_quiet(result)) {
             return result;
         }
-        if (*at >= deadline || ripc_call_stopped())
+        if (*at >= deadline || stop_asked())
             return -ETIMEDOUT;
     }
 }
@@ -193,10 +194,10 @@ static enum err ping_all(struct pinger *pinger, struct call *call, struct why *w
 {
     enum err err = OK;
     unsigned lost_in_a_row = 0;
-    while (!err && pinger->sent < pinger->count && !ripc_call_stopped()) {
+    while (!err && pinger->sent < pinger->count && !stop_asked()) {
         int64_t begun = ripc_now();
         int64_t result = ping_once(pinger, pinger->sent + 1);
-        if (ripc_call_stopped() && result == -ETIMEDOUT)
+        if (stop_asked() && result == -ETIMEDOUT)
             break; /* it was not given the time */
         /* The first tells whether there is anybody at all. */
         if (result < 0 && result != -ETIMEDOUT && pinger->sent == 0)
@@ -318,8 +319,7 @@ static enum err pinger_run(struct pinger *pinger, struct call *call, struct why 
     if (pinger->sample_count)
         spread = spread_make(pinger);
     report(pinger, &spread, seconds, call_result(call, ping_page));
-    if (pinger->gave_up || (pinger->sent && !pinger->sample_count))
-        call->health = ERR_SYSTEM;
+    call->no = pinger->gave_up || (pinger->sent && !pinger->sample_count);
     return OK;
 }
 
@@ -332,7 +332,7 @@ static enum err ping_run(struct call *call, struct why *why)
         return err;
     if (call_has(call, "block"))
         config.spin_nsec = config.yield_nsec = -1;
-    ripc_call_catch();
+    stop_catch();
     err = ripc_call_open(call, &config, &pinger.ripc, why);
     if (err)
         return err;

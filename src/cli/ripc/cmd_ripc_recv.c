@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/core/call.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "cli/ripc/ripc_report.h"
 
@@ -72,7 +73,7 @@ static enum err receive_all(const struct receiver *receiver, struct ripc_inbox *
                             struct ripc_report *report, struct why *why)
 {
     enum err err = OK;
-    while (!err && !ripc_call_stopped() && ripc_now() < receiver->deadline &&
+    while (!err && !stop_asked() && ripc_now() < receiver->deadline &&
            (!receiver->count || report->messages < receiver->count)) {
         int result = ripc_inbox_receive(inbox, ripc_call_turn(receiver->deadline));
         if (ripc_call_quiet(result))
@@ -120,7 +121,7 @@ static enum err recv_run(struct call *call, struct why *why)
     enum err err = receiver_parse(&receiver, call, why);
     if (err)
         return err;
-    ripc_call_catch();
+    stop_catch();
     err = ripc_call_open(call, NULL, &ripc, why);
     if (err)
         return err;

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/file.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "cli/ripc/ripc_report.h"
 
@@ -91,7 +92,7 @@ static int64_t send_until(struct sender *sender, int64_t deadline)
         bool again = result == -ETIMEDOUT || (result == -ENOENT && sender->wait);
         if (!again || ripc_now() >= deadline)
             return result;
-        if (ripc_call_stopped())
+        if (stop_asked())
             return -ECANCELED;
         if (result == -ENOENT)
             ripc_call_sleep(ripc_after(RETRY_NSEC));
@@ -104,7 +105,7 @@ static int taken_wait(struct sender *sender, int64_t operation, int64_t deadline
         int status = ripc_wait(sender->service, operation, ripc_call_turn(deadline));
         if (status != -ETIMEDOUT || ripc_now() >= deadline)
             return status;
-        if (ripc_call_stopped())
+        if (stop_asked())
             return -ECANCELED;
     }
 }
@@ -132,7 +133,7 @@ static enum err reply_take(struct sender *sender, struct ripc_inbox *inbox,
     int result;
     do {
         result = ripc_inbox_receive(inbox, ripc_call_turn(deadline));
-    } while (ripc_call_quiet(result) && !ripc_call_stopped() && ripc_now() < deadline);
+    } while (ripc_call_quiet(result) && !stop_asked() && ripc_now() < deadline);
     if (ripc_call_quiet(result))
         return why_fail(why, ERR_SYSTEM, "%s: no answer", ripc_id_text(sender->to, id));
     if (result < 0)
@@ -168,7 +169,7 @@ static enum err sender_run(struct sender *sender, struct call *call, struct why 
         err = data_share(sender, why);
     if (!err)
         ripc_report_begin(&report, call, send_page, ripc_service_id(sender->service));
-    while (!err && sender->sent < sender->count && !ripc_call_stopped()) {
+    while (!err && sender->sent < sender->count && !stop_asked()) {
         err = send_one(sender, why);
         if (!err && sender->reply)
             err = reply_take(sender, &inbox, &report, why);
@@ -198,7 +199,7 @@ static enum err send_run(struct call *call, struct why *why)
     enum err err = sender_parse(&sender, call, why);
     if (!err && from)
         err = ripc_call_id(from, &id, why);
-    ripc_call_catch();
+    stop_catch();
     if (!err)
         err = ripc_call_open(call, NULL, &sender.ripc, why);
     if (!err)

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/core/call.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "cli/ripc/ripc_ping.h"
 #include "cli/ripc/ripc_report.h"
@@ -85,7 +86,7 @@ static enum err serve_all(struct server *server, struct ripc_inbox *inbox,
 {
     enum err err = OK;
     uint64_t served = 0;
-    while (!err && !ripc_call_stopped() && (!server->count || served < server->count) &&
+    while (!err && !stop_asked() && (!server->count || served < server->count) &&
            ripc_now() < server->deadline) {
         int result = ripc_inbox_receive(inbox, ripc_call_turn(server->deadline));
         if (ripc_call_quiet(result))
@@ -141,7 +142,7 @@ static enum err serve_run(struct call *call, struct why *why)
         config.spin_nsec = config.yield_nsec = -1;
     if (err)
         return err;
-    ripc_call_catch();
+    stop_catch();
     err = ripc_call_open(call, &config, &server.ripc, why);
     if (err)
         return err;

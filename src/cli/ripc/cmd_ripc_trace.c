@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/core/call.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "ripc/trace/trace.h"
 #include "transport/domain.h"
@@ -219,7 +220,7 @@ static enum err watcher_run(struct watcher *watcher, struct why *why)
 {
     enum err err = OK;
     while (!err && (!watcher->limit || watcher->shown < watcher->limit)) {
-        bool ending = ripc_call_stopped() || ripc_now() >= watcher->deadline;
+        bool ending = stop_asked() || ripc_now() >= watcher->deadline;
         if (!ending && ripc_now() - watcher->scanned > SCAN_NSEC)
             err = watcher_scan(watcher, why);
         int64_t count = err ? 0 : lines_take(watcher);
@@ -261,7 +262,7 @@ static const char trace_page[] =
 static enum err trace_run(struct call *call, struct why *why)
 {
     static struct watcher watcher;
-    ripc_call_catch();
+    stop_catch();
     enum err err = watcher_open(&watcher, call, why);
     if (!err) {
         struct result *result = call_result(call, trace_page);

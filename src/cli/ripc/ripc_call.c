@@ -3,38 +3,20 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "cli/core/stop.h"
 
 #define NSEC_PER_SEC 1000000000LL
 #define TURN_NSEC    (NSEC_PER_SEC / 10) /* how soon a command notices Ctrl-C */
 #define SECONDS_MAX  1e9
 #define DECIMAL_MAX  1000000000 /* ids below are read more easily in decimal */
-
-static volatile sig_atomic_t stopped;
-
-static void stop_ask(int signal)
-{
-    stopped = 1;
-}
-
-void ripc_call_catch(void)
-{
-    /* SA_RESETHAND: a second signal does what it always did. */
-    struct sigaction action = {.sa_handler = stop_ask, .sa_flags = (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
-bool ripc_call_stopped(void)
-{
-    return stopped;
-}
 
 int64_t ripc_call_turn(int64_t deadline)
 {
@@ -49,7 +31,7 @@ bool ripc_call_quiet(int result)
 
 void ripc_call_sleep(int64_t until)
 {
-    while (!stopped && ripc_now() < until) {
+    while (!stop_asked() && ripc_now() < until) {
         int64_t turn = ripc_call_turn(until);
         struct timespec time = {turn / NSEC_PER_SEC, turn % NSEC_PER_SEC};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
@@ -102,6 +84,23 @@ enum err ripc_call_domain(const struct call *call, char folder[DOMAIN_PATH_MAX],
     return error == -EINVAL ? ERR_USAGE : error < 0 ? ERR_SYSTEM : OK;
 }
 
+static bool is_unreadable(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) || S_ISDIR(info.st_mode) || access(path, R_OK) != 0;
+}
+
+/* The library's reason names the file. This tells a file that cannot be read, which is bad input,
+ * from other refusals of the system. */
+static bool files_unreadable(const char *secret, const char *names)
+{
+    char path[PATH_MAX];
+    const char *file = names ? strstr(names, "file:") : NULL;
+    if (file)
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(file + 5, ","), file + 5);
+    return (secret && *secret && is_unreadable(secret)) || (file && is_unreadable(path));
+}
+
 enum err ripc_call_open(const struct call *call, const struct ripc_config *config,
                         struct ripc **ripc, struct why *why)
 {
@@ -120,12 +119,18 @@ enum err ripc_call_open(const struct call *call, const struct ripc_config *confi
     /* The library reads the file: what a secret is in it is decided in one place. */
     if (secret_file && setenv("WEFT_SECRET_FILE", secret_file, 1))
         return why_memory(why);
+    bool unreadable = files_unreadable(getenv("WEFT_SECRET_FILE"),
+                                       full.names ? full.names : getenv("WEFT_NAMES"));
     int error = ripc_open(&full, ripc);
     if (error >= 0)
         return OK;
     if (!reason[0])
         return ripc_call_fail(why, error, "%s", call->command->name);
-    return why_fail(why, error == -EINVAL ? ERR_USAGE : ERR_SYSTEM, "%s", reason);
+    return why_fail(why,
+                    error == -EINVAL ? ERR_USAGE
+                    : unreadable     ? ERR_INPUT
+                                     : ERR_SYSTEM,
+                    "%s", reason);
 }
 
 enum err ripc_call_id(const char *word, ripc_id *id, struct why *why)

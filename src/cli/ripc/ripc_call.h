@@ -1,6 +1,6 @@
 #pragma once
 /* ripc_call: what the ripc commands have in common: the options that describe
- * a context, ids and sizes as people write them, and Ctrl-C as a wish to stop. */
+ * a context, ids and sizes as people write them, and waits that end at Ctrl-C. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,12 +57,7 @@ const char *ripc_id_text(ripc_id id, char text[RIPC_ID_TEXT]);
 #define RIPC_CONTEXT_TEXT 17
 const char *ripc_context_text(uint64_t context, char text[RIPC_CONTEXT_TEXT]);
 
-/* From here on the first Ctrl-C (or SIGTERM) asks the command to end; the
- * second one kills. */
-void ripc_call_catch(void);
-bool ripc_call_stopped(void);
-
-/* The deadline of one wait of a loop that looks at ripc_call_stopped between. */
+/* The deadline of one wait of a loop that looks at stop_asked between. */
 int64_t ripc_call_turn(int64_t deadline);
 
 /* A result that says "nothing yet", so that the loop goes on. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/file.h"
@@ -21,6 +22,15 @@ struct examination {
     bool has_graph, has_found;
 };
 
+static enum err lanes_refuse(const char *word, struct why *why)
+{
+    struct nearest nearest = nearest_make(word, strlen(word));
+    nearest_try_all(&nearest, (const char *const[]){"own", "none", "hops", "layers", NULL});
+    return why_fail(why, ERR_USAGE,
+                    "--lanes %s%s: expected own, none, hops, layers or a number from 1 to %u", word,
+                    nearest_hint(&nearest), ROUTE_HOP_MAX);
+}
+
 /* "own", "none", "hops", "layers" or a number of lanes. */
 static enum err read_lanes(const struct call *call, struct examination *examination,
                            struct why *why)
@@ -37,9 +47,7 @@ static enum err read_lanes(const struct call *call, struct examination *examinat
     else if (!strcmp(word, "layers"))
         examination->rule.kind = LANE_KEPT;
     else if (call_uint(call, "lanes", 1, ROUTE_HOP_MAX, &count, NULL))
-        return why_fail(why, ERR_USAGE,
-                        "--lanes %s: expected own, none, hops, layers or a number from 1 to %u",
-                        word, ROUTE_HOP_MAX);
+        return lanes_refuse(word, why);
     else
         examination->rule = (struct lane_rule){LANE_FOLDED, (uint32_t)count};
     examination->layered = examination->rule.kind == LANE_KEPT;
@@ -70,7 +78,7 @@ static enum err examine_layers(struct examination *examination, struct why *why)
         return err;
     examination->layers = layers.count;
     if (examination->layered && !found)
-        return why_fail(why, ERR_USAGE, "--lanes layers: %s cannot be made free by layers here",
+        return why_fail(why, ERR_NO, "--lanes layers: %s cannot be made free by layers here",
                         router->algorithm->name);
     if (examination->layered) {
         struct lane_choice choice = layers_choice(&layers);
@@ -258,6 +266,7 @@ static enum err deadlock_run(struct call *call, struct why *why)
         err = write_dependencies(path, &examination, why);
     if (!err)
         report(call_result(call, deadlock_page), &examination, call->arguments[0]);
+    call->no = !err && !examination.found.free;
     if (examination.has_found)
         deadlock_fini(&examination.found);
     if (examination.has_graph)
@@ -281,7 +290,8 @@ const struct command command_route_deadlock = {
         "Follows every packet from every source to every destination through everything it may "
         "do, and notes which virtual channel it can hold while it waits for which: the channel "
         "dependency graph. Prints \"free\" with the number of virtual channels used, or a "
-        "shortest cycle, with a packet for each of its steps.\n\n"
+        "shortest cycle, with a packet for each of its steps. The exit code is 1 unless it is "
+        "free.\n\n"
         "Free is a proof: the virtual channels are numbered so that every packet waits for one "
         "with a lower number. The numbering is checked wait by wait, and --dependencies writes it "
         "down for others to check.\n\n"

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/file.h"
@@ -10,6 +11,19 @@
 #include "cli/route/load_report.h"
 #include "cli/route/route_call.h"
 #include "routing/traffic/traffic.h"
+
+/* A word that is neither a pattern nor a file that can be read. */
+static enum err word_refuse(const char *word, enum err err, const struct why *refusal,
+                            struct why *why)
+{
+    struct nearest nearest = nearest_make(word, strlen(word));
+    for (enum traffic_pattern pattern = 0; pattern < TRAFFIC_PATTERN_COUNT; pattern++)
+        nearest_try(&nearest, traffic_pattern_name(pattern));
+    if (strcmp(word, "-") == 0)
+        return why_fail(why, err, "%s", refusal->text);
+    return why_fail(why, err, "%s; and no pattern has that name%s", refusal->text,
+                    nearest_hint(&nearest));
+}
 
 /* A pattern by its name, or else a file. */
 static enum err read_traffic(struct traffic *traffic, const struct load_report *report,
@@ -29,8 +43,7 @@ static enum err read_traffic(struct traffic *traffic, const struct load_report *
     *from_file = true;
     err = file_read(word, &data, &size, &refusal);
     if (err)
-        return why_fail(why, err, "%s%s", refusal.text,
-                        strcmp(word, "-") == 0 ? "" : "; and no pattern has that name");
+        return word_refuse(word, err, &refusal, why);
     const char *name = strcmp(word, "-") == 0 ? "standard input" : word;
     err = traffic_read(traffic, topology, name, data, size, why);
     free(data);

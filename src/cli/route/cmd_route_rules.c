@@ -37,6 +37,8 @@ static enum err options_read(struct tables_call *tables, struct why *why)
     static const char *const formats[] = {"openflow", "mpls", "json", NULL};
     static const char *const tags[] = {"vlan", "mpls", NULL};
     const struct call *call = tables->call;
+    static const char *const format_endings[][3] = {
+        {".flows", ".txt", NULL}, {".mpls", ".txt", NULL}, {".json", NULL}};
     int algorithm = 0, format = 0, tag = 0;
     uint64_t ways = ROUTE_WAYS_DEFAULT, seed = 1;
     enum err err = call_choice(call, "algorithm", algorithms, &algorithm, why);
@@ -50,6 +52,9 @@ static enum err options_read(struct tables_call *tables, struct why *why)
         err = call_uint(call, "seed", 0, UINT64_MAX, &seed, why);
     if (!err)
         err = call_out_file(call, "out", &tables->report.file, why);
+    if (!err)
+        err =
+            call_out_ending(call, "out", format_endings[format], "; --format chooses another", why);
     if (err)
         return err;
     tables->labels = format == 1;
@@ -438,7 +443,7 @@ static enum err tables_check(struct tables_call *tables, const char *path, struc
     rule_tables_fini(&read);
     if (err)
         return err;
-    call->health = report->replay.fault_count ? ERR_INPUT : OK;
+    call->no = report->replay.fault_count > 0;
     rules_report(call, report);
     return OK;
 }

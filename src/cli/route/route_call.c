@@ -1,5 +1,8 @@
 #include "cli/route/route_call.h"
 
+#include <string.h>
+
+#include "base/nearest.h"
 #include "base/text.h"
 #include "cli/core/load.h"
 
@@ -16,8 +19,12 @@ static enum err refuse_algorithm(const char *name, struct why *why)
     list_algorithms(&list);
     const char *names = text_ok(&list) && list.data ? list.data : "";
     enum err err;
+    struct nearest nearest = nearest_make(name ? name : "", name ? strlen(name) : 0);
+    for (const struct route_algorithm *const *each = route_algorithms; *each; each++)
+        nearest_try(&nearest, (*each)->name);
     if (name)
-        err = why_fail(why, ERR_USAGE, "--algorithm %s: expected one of %s", name, names);
+        err = why_fail(why, ERR_USAGE, "--algorithm %s%s: expected one of %s", name,
+                       nearest_hint(&nearest), names);
     else
         err = why_fail(why, ERR_USAGE, "--algorithm NAME is needed, one of %s", names);
     text_fini(&list);

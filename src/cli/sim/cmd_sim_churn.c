@@ -128,7 +128,7 @@ static enum err churn_call_run(struct call *call, struct why *why)
               : churn_run(&churn.settings, &result, why);
     if (!err) {
         report(&churn, &result, call_result(call, churn_page));
-        call->health = result.misdelivered ? ERR_INPUT : OK;
+        call->no = result.misdelivered > 0;
     }
     sim_plan_close(&plan);
     return err;

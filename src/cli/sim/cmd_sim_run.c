@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/parallel.h"
@@ -48,10 +49,14 @@ static enum err no_such_service(const char *word, struct why *why)
     struct text all = {0};
     for (unsigned i = 0; i < services_count; i++)
         text_printf(&all, "%s%s", i ? ", " : "", services_all[i]->name);
+    struct nearest nearest = nearest_make(word, strlen(word));
+    for (unsigned i = 0; i < services_count; i++)
+        nearest_try(&nearest, services_all[i]->name);
     enum err err = why_fail(why, ERR_USAGE,
-                            "--service %.80s: no such service; there are %s, and files, which need "
-                            "a path, as in ./%.80s.so",
-                            word, text_ok(&all) ? all.data : "those in the manual", word);
+                            "--service %.80s: no such service%s; there are %s, and files, which "
+                            "need a path, as in ./%.80s.so",
+                            word, nearest_hint(&nearest),
+                            text_ok(&all) ? all.data : "those in the manual", word);
     text_fini(&all);
     return err;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/core/call.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "cli/ripc/ripc_report.h"
 #include "cli/show/unit_text.h"
@@ -234,7 +235,7 @@ static enum err frame_show(struct demo *demo, struct why *why)
 static bool demo_is_over(const struct demo *demo, int64_t deadline)
 {
     bool owes = demo->kill && !demo->back;
-    return ripc_call_stopped() || ripc_now() >= deadline + (owes ? JOIN_NSEC : 0);
+    return stop_asked() || ripc_now() >= deadline + (owes ? JOIN_NSEC : 0);
 }
 
 static enum err demo_watch(struct demo *demo, struct why *why)
@@ -333,7 +334,7 @@ static enum err crew_await(struct demo *demo, struct why *why)
 {
     char table[RIPC_ID_TEXT];
     int64_t deadline = ripc_after(JOIN_NSEC);
-    for (uint32_t index = 0; index < demo->crew.count && !ripc_call_stopped();) {
+    for (uint32_t index = 0; index < demo->crew.count && !stop_asked();) {
         enum err err = sst_crew_check(&demo->crew, why);
         int signal, died = err ? -1 : sst_crew_died(&demo->crew, &signal);
         if (err)
@@ -353,7 +354,7 @@ static enum err crew_await(struct demo *demo, struct why *why)
 static enum err demo_play(struct demo *demo, struct why *why)
 {
     enum err err = crew_await(demo, why);
-    if (err || ripc_call_stopped())
+    if (err || stop_asked())
         return err;
     err = ripc_call_open(demo->call, NULL, &demo->ripc, why);
     if (!err)
@@ -379,7 +380,7 @@ static enum err demo_run(struct call *call, struct why *why)
     enum err err = demo_parse(&demo, call, why);
     if (err)
         return err;
-    ripc_call_catch();
+    stop_catch();
     err = sst_crew_start(&demo.crew, call, demo.table, (uint32_t)demo.members,
                          demo.design ? SST_READS : SST_WRITES, demo.kill, why);
     if (!err)

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
+#include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "cli/sst/sst_screen.h"
 #include "cli/sst/sst_watcher.h"
@@ -83,11 +84,11 @@ static enum err picture_take(struct watch *watch, struct sst_picture *picture, s
 
 static enum err watch_loop(struct watch *watch, struct why *why)
 {
-    while (!ripc_call_stopped() && (!watch->count || watch->shown < watch->count)) {
+    while (!stop_asked() && (!watch->count || watch->shown < watch->count)) {
         struct sst_picture picture;
         int64_t begun = ripc_now();
         enum err err = picture_take(watch, &picture, why);
-        if (ripc_call_stopped())
+        if (stop_asked())
             break;
         if (!err)
             err = picture_show(watch, &picture, why);
@@ -106,7 +107,7 @@ static enum err watch_run(struct call *call, struct why *why)
     enum err err = watch_parse(&watch, call, why);
     if (err)
         return err;
-    ripc_call_catch();
+    stop_catch();
     err = ripc_call_open(call, NULL, &watch.ripc, why);
     if (err)
         return err;

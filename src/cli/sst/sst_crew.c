@@ -117,7 +117,7 @@ enum err sst_crew_check(const struct sst_crew *crew, struct why *why)
 {
     for (uint32_t index = 0; index < crew->count + crew->spare; index++)
         if (sst_crew_state(crew, index) == SST_MEMBER_REFUSED)
-            return why_fail(why, ERR_SYSTEM, "%s", crew->reports[index].why.text);
+            return why_fail(why, crew->reports[index].err, "%s", crew->reports[index].why.text);
     return OK;
 }
 

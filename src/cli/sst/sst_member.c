@@ -242,6 +242,7 @@ void sst_member_run(const struct sst_member *member)
         if (life_over(member, SAMPLE_MS / 10))
             return;
     enum err err = member_join(member);
+    report->err = err;
     atomic_store_explicit(&report->state, err ? SST_MEMBER_REFUSED : SST_MEMBER_LEFT,
                           memory_order_release);
 }

@@ -63,6 +63,7 @@ struct sst_member_report {
     _Atomic int64_t joined_at;
     _Atomic bool expelled;
     struct sst_stats stats; /* before it left */
+    enum err err;           /* why it was refused, with ... */
     struct why why;
 };
 

@@ -342,6 +342,8 @@ static enum err cable_run(struct call *call, struct why *why)
     }
     const char *path;
     err = call_out_file(call, "out", &path, why);
+    if (!err)
+        err = call_out_ending(call, "out", (const char *const[]){".csv", NULL}, "", why);
     if (err)
         return err;
     if (call->argument_count == 0)

@@ -209,7 +209,7 @@ static enum err plan_check(struct call *call, struct findings *findings, struct 
     if (err)
         goto free_inspection;
     findings_put(call_result(call, check_page), findings);
-    call->health = inspection_ok(&findings->inspection) ? OK : ERR_INPUT;
+    call->no = !inspection_ok(&findings->inspection);
     repair_fini(&findings->repair);
 free_inspection:
     inspection_fini(&findings->inspection);

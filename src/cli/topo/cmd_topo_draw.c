@@ -27,6 +27,8 @@ static enum err draw_run(struct call *call, struct why *why)
 {
     int kind = LAYOUT_AUTO;
     enum err err = call_choice(call, "layout", layout_names, &kind, why);
+    if (!err)
+        err = call_out_ending(call, "out", (const char *const[]){".svg", NULL}, "", why);
     if (err)
         return err;
     const char *path = call_option(call, "out");

@@ -8,6 +8,9 @@ static enum err export_run(struct call *call, struct why *why)
 {
     enum format format;
     const char *path = call_option(call, "out");
+    enum err err = topology_out_format(call, FORMAT_JSON, &format, why);
+    if (err)
+        return err;
     if (!call_has(call, "format") && !(path && format_of_name(path, &format)))
         return why_fail(why, ERR_USAGE,
                         "topo export: which format? say --format json, edgelist, dot, graphml or "

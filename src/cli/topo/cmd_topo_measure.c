@@ -8,22 +8,42 @@
 #include "cli/core/parallel.h"
 #include "cli/core/progress.h"
 #include "cli/topo/measure_report.h"
+#include "cli/topo/throughput_report.h"
 #include "topology/measure/connectivity.h"
 #include "topology/measure/failure.h"
 
-/* Replaces the topology by what the failures leave of it. */
-static enum err measure_failures(const struct call *call, struct measurement *found,
-                                 struct topology *topology, struct why *why)
+/* The share of --fail-links or --fail-nodes. 1 is refused: it could mean one of them, or all, and
+ * a network without any is not worth a measurement. */
+static enum err share_read(const struct call *call, const char *name, const char *what,
+                           double *share, struct why *why)
 {
-    struct topology left;
-    enum err err = call_real(call, "fail-links", 0, 1, &found->link_share, why);
+    const char *word = call_option(call, name);
+    if (call_real(call, name, 0, 1, share, NULL) || *share >= 1)
+        return why_fail(why, ERR_USAGE,
+                        "--%s %s: expected a share of the %s, at least 0 and below 1; 0.05 is 5 %%",
+                        name, word, what);
+    return OK;
+}
+
+static enum err failures_read(const struct call *call, struct measurement *found, struct why *why)
+{
+    enum err err = share_read(call, "fail-links", "links", &found->link_share, why);
     if (!err)
-        err = call_real(call, "fail-nodes", 0, 1, &found->node_share, why);
+        err = share_read(call, "fail-nodes", "nodes", &found->node_share, why);
     if (!err)
         err = call_uint(call, "seed", 0, UINT64_MAX, &found->seed, why);
-    if (err || (found->link_share <= 0 && found->node_share <= 0))
-        return err;
-    err = failure_apply(&left, topology, found->link_share, found->node_share, found->seed, why);
+    return err;
+}
+
+/* Replaces the topology by what the failures leave of it. */
+static enum err measure_failures(struct measurement *found, struct topology *topology,
+                                 struct why *why)
+{
+    struct topology left;
+    if (found->link_share <= 0 && found->node_share <= 0)
+        return OK;
+    enum err err =
+        failure_apply(&left, topology, found->link_share, found->node_share, found->seed, why);
     if (err)
         return err;
     found->links_lost = topology->graph.link_count - left.graph.link_count;
@@ -123,7 +143,7 @@ static enum err measure_all(const struct call *call, struct measurement *found,
                             struct topology *topology, const struct throughput_plan *plan,
                             struct why *why)
 {
-    enum err err = measure_failures(call, found, topology, why);
+    enum err err = measure_failures(found, topology, why);
     if (!err && call_has(call, "paths"))
         err = measure_paths(call_option(call, "paths"), found, why);
     if (!err && plan->mode != THROUGHPUT_NONE && plan->mode != THROUGHPUT_BOUND)
@@ -143,15 +163,18 @@ static enum err measure_run(struct call *call, struct why *why)
 {
     struct topology topology;
     struct throughput_plan plan;
+    struct measurement found = {.name = call->arguments[0], .topology = &topology, .seed = 1};
     enum err err = throughput_plan_read(&plan, call, why);
+    if (!err)
+        err = failures_read(call, &found, why);
     if (!err)
         err = load_topology(&topology, call->arguments[0], why);
     if (err)
         return err;
-    struct measurement found = {.name = call->arguments[0], .topology = &topology, .seed = 1};
     err = measure_all(call, &found, &topology, &plan, why);
     if (!err)
         measure_report(call, &found);
+    call->no = !err && throughput_gap_missed(&found.throughput);
     distance_tally_fini(&found.tally);
     if (found.has_bisection)
         bisection_fini(&found.bisection);
@@ -175,8 +198,8 @@ static const struct option measure_options[] = {
      "the traffic that a verified --flow FILE must be for"},
     {"bound", NULL, "only an upper bound, by path lengths (default traffic longest-matching)"},
     {"full-capacity", NULL, "also how many servers a Jellyfish's switches carry at full rate"},
-    {"fail-links", "SHARE", "first remove this share (0 to 1) of the links, at random"},
-    {"fail-nodes", "SHARE", "first remove this share (0 to 1) of the nodes, at random"},
+    {"fail-links", "SHARE", "first remove this share (0.05 is 5 %) of the links, at random"},
+    {"fail-nodes", "SHARE", "first remove this share (0.05 is 5 %) of the nodes, at random"},
     {"seed", "N", "what fails, where the search for a cut starts, the permutation (default 1)"},
     {"threads", "N", "work on N threads (default: all cores); the result is the same"},
     {0},
@@ -207,6 +230,7 @@ const struct command command_topo_measure = {
         "same, as far away as possible) it is a share of the server line rate; all-to-all, the "
         "flow of every ordered pair of servers; for a FILE of weft-traffic(5), a factor. The "
         "lower bound is a flow, the upper one follows from weights on the links: both are proofs. "
+        "The exit code is 1 if the bracket stays wider than --gap. "
         "Cables between servers and switches are not counted: a network of switches that could "
         "carry more than the servers can send shows more than 1, and server_rate_lower and "
         "server_rate_upper of --json are what is left of it, 1 at most.\n\n"

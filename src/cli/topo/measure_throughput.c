@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/core/file.h"
@@ -34,6 +35,19 @@ static enum err refuse_size(const char *traffic, double count, const char *what,
                     traffic, count, what);
 }
 
+/* A word that is neither a pattern nor a file that can be read. */
+static enum err word_refuse(const char *word, enum err err, const struct why *reason,
+                            struct why *why)
+{
+    struct nearest nearest = nearest_make(word, strlen(word));
+    for (int kind = 0; kind < CERTIFICATE_FILE; kind++)
+        nearest_try(&nearest, certificate_traffic_names[kind]);
+    if (strchr(word, '/') || strcmp(word, "-") == 0)
+        return why_fail(why, err, "%s", reason->text);
+    return why_fail(why, err, "%s%s; patterns are permutation, all-to-all, longest-matching",
+                    reason->text, nearest_hint(&nearest));
+}
+
 static enum err file_traffic(struct traffic *traffic, const struct topology *topology,
                              const char *path, struct why *why)
 {
@@ -42,13 +56,8 @@ static enum err file_traffic(struct traffic *traffic, const struct topology *top
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     struct why reason = {""};
     enum err err = file_read(path, &data, &size, &reason);
-    if (err) {
-        why_set(why, "%s%s", reason.text,
-                strchr(path, '/') || strcmp(path, "-") == 0
-                    ? ""
-                    : "; patterns are permutation, all-to-all, longest-matching");
-        return err;
-    }
+    if (err)
+        return word_refuse(path, err, &reason, why);
     err = traffic_read(traffic, topology, name, data, size, why);
     free(data);
     return err;
@@ -116,9 +125,9 @@ static enum err check_reach(const struct traffic *traffic, const struct topology
     enum err err = traffic_check_reach(traffic, topology, &reason);
     if (err)
         why_set(why, "%s%s", reason.text,
-                err != ERR_INPUT ? ""
-                : failed         ? "; let fewer fail, or others (--seed)"
-                                 : "; measure its parts one by one");
+                err != ERR_NO ? ""
+                : failed      ? "; let fewer fail, or others (--seed)"
+                              : "; measure its parts one by one");
     return err;
 }
 
@@ -184,8 +193,8 @@ static enum err prove(struct throughput *found, const struct topology *topology,
     enum err err = certificate_verify(
         certificate, topology, traffic,
         certificate->about.routing == CERTIFICATE_OPTIMAL ? NULL : paths, &proof, why);
-    if (err)
-        return err;
+    if (err) /* the file could be read; it is no proof of this */
+        return err == ERR_INPUT ? ERR_NO : err;
     found->verified = true;
     found->lower = proof.lower;
     found->upper = proof.upper;
@@ -381,7 +390,7 @@ static enum err bound_all(struct throughput *found, const struct topology *topol
         return why_fail(why, ERR_USAGE, "%s: all-to-all traffic needs two servers at least",
                         found->about.topology);
     if (tally->servers_apart)
-        return why_fail(why, ERR_INPUT,
+        return why_fail(why, ERR_NO,
                         "all-to-all: %llu pairs of servers have no path; measure the network's "
                         "parts one by one",
                         (unsigned long long)tally->servers_apart / 2);

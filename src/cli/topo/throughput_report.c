@@ -22,6 +22,12 @@ static double gap_of(const struct throughput *found)
     return found->lower >= found->upper ? 0 : found->upper / found->lower - 1;
 }
 
+bool throughput_gap_missed(const struct throughput *found)
+{
+    return (found->plan.mode == THROUGHPUT_SOLVE && gap_of(found) > found->plan.gap) ||
+           (found->plan.mode == THROUGHPUT_CAPACITY && found->capacity.undecided > 0);
+}
+
 static const char *unit_of(const struct throughput *found)
 {
     if (found->about.traffic == CERTIFICATE_ALL_TO_ALL)
@@ -88,7 +94,7 @@ static void bracket_put(struct result *result, const struct throughput *found,
     result_uint_if(result, "phases", solved, found->phases);
     if (solved) {
         result_number(result, "gap_wanted", found->plan.gap);
-        result_bool(result_hide(result), "gap_missed", gap_of(found) > found->plan.gap);
+        result_bool(result_hide(result), "gap_missed", throughput_gap_missed(found));
     }
     result_string(result, "bound", bound ? "path-length" : NULL);
     if (has_server_rate(found, topology))

@@ -10,5 +10,8 @@
 extern const char *const throughput_keys[];
 extern const char *const capacity_keys[];
 
+/* The solver ended before the bracket was as narrow as --gap asks, or left a step undecided. */
+bool throughput_gap_missed(const struct throughput *found);
+
 void throughput_report(struct result *result, const struct throughput *found,
                        const struct topology *topology);

@@ -10,7 +10,8 @@
 /* What the option --format takes. */
 #define FORMAT_CHOICES "json|edgelist|dot|graphml|anynet"
 
-/* The format of --format, else of the ending of --out, else `fallback`. */
+/* The format of --format, else of the ending of --out, else `fallback`. Refuses an ending of --out
+ * that stands for no format. */
 MUST_CHECK enum err topology_out_format(const struct call *call, enum format fallback,
                                         enum format *format, struct why *why);
 

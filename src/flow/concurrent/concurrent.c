@@ -112,7 +112,7 @@ static enum err refuse_apart(const struct solver *solver, size_t apart, struct w
     const struct topology *topology = solver->topology;
     const struct demand *demand = &solver->spread.traffic->demands[apart];
     char from[NODE_NAME_SIZE], to[NODE_NAME_SIZE];
-    return why_fail(why, ERR_INPUT, "the traffic has a demand from %s to %s, but there is no path",
+    return why_fail(why, ERR_NO, "the traffic has a demand from %s to %s, but there is no path",
                     topology_name(topology, demand->from, from),
                     topology_name(topology, demand->to, to));
 }

@@ -316,7 +316,7 @@ enum err cluster_file_read(struct cluster_file *file, const char *folder, struct
     snprintf(path, sizeof path, "%s/%s", folder, CLUSTER_FILE_NAME);
     int handle = open(path, O_RDONLY | O_CLOEXEC);
     if (handle < 0)
-        return why_fail(why, ERR_SYSTEM, "%s: %s", path, strerror(errno));
+        return why_fail(why, ERR_INPUT, "%s: %s", path, strerror(errno));
     char *data = malloc(FILE_SIZE_MAX);
     size_t size = 0;
     ssize_t got = data ? 1 : -1;
@@ -327,7 +327,7 @@ enum err cluster_file_read(struct cluster_file *file, const char *folder, struct
     if (!data)
         err = why_memory(why);
     else if (got < 0)
-        err = why_fail(why, ERR_SYSTEM, "%s: %s", path, strerror(errno));
+        err = why_fail(why, ERR_INPUT, "%s: %s", path, strerror(errno));
     else if (size == FILE_SIZE_MAX)
         err = why_fail(why, ERR_INPUT, "%s: too large for a cluster file", path);
     else

@@ -39,13 +39,13 @@ static enum err file_take(struct text *text, const char *path, struct why *why)
     size_t count;
     FILE *file = fopen(path, "re");
     if (!file)
-        return why_fail(why, ERR_SYSTEM, "%s: %s", path, strerror(errno));
+        return why_fail(why, ERR_INPUT, "%s: %s", path, strerror(errno));
     while ((count = fread(bytes, 1, sizeof bytes, file)) > 0)
         text_add(text, bytes, count);
     bool bad = ferror(file);
     fclose(file);
     if (bad)
-        return why_fail(why, ERR_SYSTEM, "%s: cannot be read", path);
+        return why_fail(why, ERR_INPUT, "%s: cannot be read", path);
     return text_ok(text) ? OK : why_memory(why);
 }
 

@@ -222,7 +222,7 @@ static enum err refuse_demand(const struct topology *topology, const struct dema
 {
     char from[NODE_NAME_SIZE], to[NODE_NAME_SIZE];
     return why_fail(
-        why, ERR_INPUT, "the traffic has a demand from %.100s to %.100s, but there is no path",
+        why, ERR_NO, "the traffic has a demand from %.100s to %.100s, but there is no path",
         topology_name(topology, demand->from, from), topology_name(topology, demand->to, to));
 }
 

@@ -258,7 +258,7 @@ static void a_demand_without_a_path_is_named(void **state)
     assert_int_equal(topology_init(&parts, TOPOLOGY_OTHER, true, 4, links, 2, NULL), OK);
     assert_int_equal(traffic_make(&traffic, demands, 2, NULL), OK);
     assert_int_equal(k_shortest_traffic(&set, &parts, &traffic, 2, K_SHORTEST_ANY, 1, &why),
-                     ERR_INPUT);
+                     ERR_NO);
     assert_string_equal(why.text, "the traffic has a demand from 1 to 2, but there is no path");
     traffic_fini(&traffic);
     topology_fini(&parts);

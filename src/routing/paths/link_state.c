@@ -48,7 +48,7 @@ static enum err check_reach(const struct topology *topology, const struct first_
             any |= set[word];
         char from[NODE_NAME_SIZE], to[NODE_NAME_SIZE];
         if (!any)
-            return why_fail(why, ERR_USAGE, "link-state: there is no path from %.100s to %.100s",
+            return why_fail(why, ERR_NO, "link-state: there is no path from %.100s to %.100s",
                             topology_name(topology, 0, from), topology_name(topology, v, to));
     }
     return OK;

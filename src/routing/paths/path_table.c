@@ -53,7 +53,7 @@ static enum err find_to(struct k_shortest *search, const struct router *router, 
             return err;
         char one[NODE_NAME_SIZE], other[NODE_NAME_SIZE];
         if (paths->pair_first[paths->pair_count] == paths->pair_first[paths->pair_count - 1])
-            return why_fail(why, ERR_USAGE, "%s: there is no path from %.100s to %.100s", name,
+            return why_fail(why, ERR_NO, "%s: there is no path from %.100s to %.100s", name,
                             topology_name(topology, to, one), topology_name(topology, from, other));
     }
     return table_fits(paths, to + 1, nodes) ? OK : refuse_size(router, why);

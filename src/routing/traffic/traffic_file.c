@@ -156,9 +156,11 @@ static enum err line_read(struct traffic_input *input, const char *at, const cha
         err = amount_read(input, words[2], &demand.amount);
     if (err)
         return err;
-    if (input->part[demand.from] != input->part[demand.to])
-        return input_fail(input, "no path leads from '%.*s' to '%.*s'", WORD_ARGS(words[0]),
-                          WORD_ARGS(words[1]));
+    if (input->part[demand.from] != input->part[demand.to]) {
+        (void)input_fail(input, "no path leads from '%.*s' to '%.*s'", WORD_ARGS(words[0]),
+                         WORD_ARGS(words[1]));
+        return ERR_NO; /* the line is well-formed; the network has no such path */
+    }
     if (demand.amount <= 0)
         return OK;
     if (!array_reserve(&input->demands, &input->capacity, input->count + 1, sizeof demand))

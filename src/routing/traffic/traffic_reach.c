@@ -13,7 +13,7 @@ enum err traffic_check_reach(const struct traffic *traffic, const struct topolog
     for (size_t i = 0; !err && i < traffic->count; i++) {
         const struct demand *demand = &traffic->demands[i];
         if (label[demand->from] != label[demand->to])
-            err = why_fail(why, ERR_INPUT, "%s: no path leads from '%.80s' to '%.80s'",
+            err = why_fail(why, ERR_NO, "%s: no path leads from '%.80s' to '%.80s'",
                            traffic->name ? traffic->name : "traffic",
                            topology_name(topology, demand->from, from),
                            topology_name(topology, demand->to, to));

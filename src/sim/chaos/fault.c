@@ -6,6 +6,7 @@
 
 #include "base/bitset.h"
 #include "base/check.h"
+#include "base/nearest.h"
 #include "base/rng.h"
 
 #define FAULT_NAME(kind, name, text) name,
@@ -351,8 +352,12 @@ static enum err no_such_kind(const char *word, int size, struct why *why)
     size_t used = 0;
     for (unsigned kind = 0; kind < FAULT_COUNT && used < sizeof all; kind++)
         used += (size_t)snprintf(all + used, sizeof all - used, "%s, ", fault_names[kind]);
-    return why_fail(why, ERR_USAGE, "unknown fault '%.*s'; there are %sall and none",
-                    size < WORD_SHOWN ? size : WORD_SHOWN, word, all);
+    struct nearest nearest = nearest_make(word, (size_t)size);
+    nearest_try_all(&nearest, (const char *const[]){"all", "none", NULL});
+    for (unsigned kind = 0; kind < FAULT_COUNT; kind++)
+        nearest_try(&nearest, fault_names[kind]);
+    return why_fail(why, ERR_USAGE, "no fault is called '%.*s'%s; there are %sall and none",
+                    size < WORD_SHOWN ? size : WORD_SHOWN, word, nearest_hint(&nearest), all);
 }
 
 enum err fault_kinds_read(const char *text, uint32_t *kinds, struct why *why)

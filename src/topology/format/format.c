@@ -10,21 +10,22 @@
 const char *const format_words[FORMAT_COUNT + 1] = {"json",    "edgelist", "dot",
                                                     "graphml", "anynet",   NULL};
 
+const char *const format_endings[] = {
+    ".json", ".edgelist", ".edges", ".txt", ".dot", ".gv", ".graphml", ".anynet", NULL,
+};
+
+static const enum format ending_formats[] = {
+    FORMAT_JSON, FORMAT_EDGELIST, FORMAT_EDGELIST, FORMAT_EDGELIST,
+    FORMAT_DOT,  FORMAT_DOT,      FORMAT_GRAPHML,  FORMAT_ANYNET,
+};
+
 bool format_of_name(const char *name, enum format *format)
 {
-    static const struct {
-        const char *ending;
-        enum format format;
-    } endings[] = {
-        {".json", FORMAT_JSON},       {".edgelist", FORMAT_EDGELIST}, {".edges", FORMAT_EDGELIST},
-        {".txt", FORMAT_EDGELIST},    {".dot", FORMAT_DOT},           {".gv", FORMAT_DOT},
-        {".graphml", FORMAT_GRAPHML}, {".anynet", FORMAT_ANYNET},
-    };
     size_t size = strlen(name);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t ending = strlen(endings[i].ending);
-        if (size > ending && strcasecmp(name + size - ending, endings[i].ending) == 0) {
-            *format = endings[i].format;
+    for (size_t i = 0; format_endings[i]; i++) {
+        size_t ending = strlen(format_endings[i]);
+        if (size > ending && strcasecmp(name + size - ending, format_endings[i]) == 0) {
+            *format = ending_formats[i];
             return true;
         }
     }

@@ -25,6 +25,9 @@ enum format {
 /* The values of --format in the order of the enum, ended by NULL. */
 extern const char *const format_words[FORMAT_COUNT + 1];
 
+/* All endings of file names that belong to a format, such as ".json"; NULL ends the list. */
+extern const char *const format_endings[];
+
 /* Finds the format by the ending of a file name; returns false if no format has this ending. */
 bool format_of_name(const char *name, enum format *format);
 
