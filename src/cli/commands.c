@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* One line each, for those who add one. */
+/* One line each, so that adding a command changes one line. */
 /* clang-format off */
 static const struct command *const commands[] = {
     &command_up,
@@ -55,15 +55,17 @@ static const struct command *const commands[] = {
 /* clang-format on */
 
 static const struct command_group groups[] = {
-    {"cluster", "clusters", "run a cluster on this machine: start, look, break, mend, end", true},
-    {"topo", "topologies", "plan a network: build, measure, grow, wire and draw a topology", false},
+    {"cluster", "clusters", "run a cluster on this machine: start, inspect, break, repair, stop",
+     true},
+    {"topo", "topologies", "plan a network: build, measure, grow, cable and draw a topology",
+     false},
     {"route", "routing", "routing algorithms on a topology: paths, loads, worst cases, deadlock",
      false},
-    {"ripc", "messages", "messages between services named by ids: try, list, watch, clean up",
+    {"ripc", "messages", "messages between services with ids: send, receive, list, trace, clean up",
      false},
-    {"sst", "tables", "tables of state that processes share: see one at work, watch any", false},
-    {"sim", "simulation", "run a cluster in a simulated world: loads, churn, faults", false},
-    {"paper", "the papers", "reproduce the figures of the papers weft is built on", false},
+    {"sst", "tables", "tables of state that processes share: a demo, and a viewer", false},
+    {"sim", "simulation", "simulate a cluster: loads, churn, faults", false},
+    {"paper", "the papers", "reproduce the figures of the papers that weft is based on", false},
     {"", "weft itself", "plan, run and program a cluster without switches", false},
     {0},
 };

@@ -1,6 +1,5 @@
 #pragma once
-/* commands: every command there is. Only main takes the table from here; a command finds it in
- * its call. */
+/* commands: all commands. Only main uses the table directly; a command finds it in its call. */
 
 #include "cli/core/command.h"
 

@@ -1,7 +1,7 @@
 /* weft: the command line.
  *
- * main finds the command in the table, lets it work, prints its result or its one line of
- * refusal, and turns the outcome into an exit code. weft(1) explains the codes. */
+ * main finds the command in the table, runs it, prints its result or one line of error, and
+ * returns the exit code. weft(1) explains the codes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ enum {
     EXIT_YES = 0,
     EXIT_NO = 1,        /* the answer is no, or the machine or a peer failed */
     EXIT_WRONG = 2,     /* a wrong request, or input that cannot be read */
-    EXIT_STOPPED = 128, /* plus the signal's number, as shells count */
+    EXIT_STOPPED = 128, /* plus the number of the signal, as in shells */
 };
 
 static int exit_code(enum err err)
@@ -44,7 +44,7 @@ static int refuse(enum err err, const struct why *why)
     return exit_code(err);
 }
 
-/* How many of the words name the command; 0 if they do not. */
+/* Returns how many of the words name the command; 0 if they do not. */
 static int name_match(const struct command *command, int count, char **words)
 {
     const char *at = command->name;
@@ -102,7 +102,7 @@ static int run(const struct command *command, int count, char **words)
     return stop_asked() ? EXIT_STOPPED + stop_signal() : code;
 }
 
-/* `weft topo`, `weft topo help [...]` and `weft topo nonsense`, of a group of commands. */
+/* Handles `weft topo`, `weft topo help [...]` and `weft topo nonsense` of a group of commands. */
 static int run_group(const char *group, int count, char **words)
 {
     struct why why;

@@ -1,4 +1,4 @@
-"""weft topo cable: the blueprint, its totals, the cost model and its file."""
+"""weft topo cable: the list of cables, its totals, the cost model and its file."""
 
 import csv
 import math
@@ -15,7 +15,7 @@ JELLYFISH = "jellyfish:servers=200,switches=40,ports=12,seed=3"
 
 
 def blueprint(*words):
-    """The rows of the blueprint and the totals."""
+    """The rows of the list of cables, and the totals."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "blueprint.csv")
         run = weft("topo", "cable", *words, "--out", path, "--json")
@@ -35,7 +35,7 @@ def defaults():
 
 
 class Blueprint(unittest.TestCase):
-    def test_totals_are_those_of_the_rows(self):
+    def test_totals_equal_the_sums_of_the_rows(self):
         for words in ([JELLYFISH], [JELLYFISH, "--layout", "racks"], ["fattree:k=8"],
                       ["fattree:k=8", "--layout", "containers"], ["torus:6x5x4"],
                       ["novacube:4x4x4"]):
@@ -94,18 +94,18 @@ class Blueprint(unittest.TestCase):
         self.assertEqual(links, {frozenset((row["from_node"], row["to_node"])) for row in rows})
 
     def test_a_torus_has_no_long_cables(self):
-        """Folding: a ring on 25 racks in rows never crosses the floor."""
+        """A torus is folded, so that no cable of a ring crosses the whole floor."""
         _, totals = blueprint("torus:1000")
         self.assertEqual(totals["racks"], 25)
         self.assertLess(totals["length_max_m"], 9)
 
-    def test_the_fat_trees_local_share_is_the_papers(self):
+    def test_the_local_share_of_a_fat_tree_equals_the_paper(self):
         for k in (4, 8, 14):
             totals = weft("topo", "cable", f"fattree:k={k}", "--layout", "containers", "--json").json
             self.assertEqual(totals["containers"], k)
             self.assertAlmostEqual(totals["local_share"], 0.5 * (1 + 1 / k))
 
-    def test_layouts_are_chosen_and_said(self):
+    def test_the_chosen_layout_is_printed(self):
         two = "jellyfish:servers=200,switches=40,ports=12,containers=4,local=0.5,seed=3"
         for spec, layout in (("torus:3x3x3", "racks"), ("fattree:k=4", "racks"),
                              ("fattree:k=24", "containers"), (JELLYFISH, "cluster"),
@@ -128,7 +128,7 @@ class Comparison(unittest.TestCase):
     def test_the_printed_cost_model_has_plain_numbers(self):
         self.assertNotRegex(weft("topo", "cable", "--print-cost").out, r"= .*e[+-]")
 
-    def test_without_servers_there_is_no_cost_per_server(self):
+    def test_a_network_without_servers_has_no_cost_per_server(self):
         out = weft("topo", "cable", "jellyfish:servers=0,switches=20,ports=4").out
         self.assertNotIn("nan", out)
         self.assertRegex(out, r"\n  cost per server +- +\d+\.\d\d\n")
@@ -156,7 +156,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(result["cheapest_layout"], min(costs, key=costs.get))
         self.assertAlmostEqual(result["cheapest_cost_per_server"], min(costs.values()) / 200)
 
-    def test_where_there_is_none_it_says_why(self):
+    def test_a_missing_comparison_is_explained(self):
         for spec in ("torus:4x4", "jellyfish:servers=2,switches=4,ports=3"):
             result = weft("topo", "cable", spec, "--json").json
             self.assertIsNone(result["fattree"])
@@ -177,7 +177,7 @@ class CostFile(unittest.TestCase):
         with open(self.path, "w") as file:
             file.write(text)
 
-    def test_what_is_printed_reads_back(self):
+    def test_a_printed_cost_file_can_be_read(self):
         printed = weft("topo", "cable", "--print-cost").out
         self.write(printed)
         self.assertEqual(weft("topo", "cable", "--print-cost", "--cost", self.path).out, printed)
@@ -189,7 +189,7 @@ class CostFile(unittest.TestCase):
         with open(os.path.join(os.path.dirname(__file__), "../../man/weft-cost.5")) as file:
             manual = dict(re.findall(r"^\.BR (\w+) \" = ([\d.]+)\"", file.read(), re.M))
         self.assertEqual({key: float(value) for key, value in manual.items()}, model)
-        # a network in which every measure shows, in one layout or another
+        # networks in which every price and length has an effect, in some layout
         self.write("container_servers = 40\nservers_per_rack = 10\nswitches_per_rack = 10\n"
                    "container_racks = 2\nswitch_port = 1\n")
         base = {layout: weft("topo", "cable", JELLYFISH, "--layout", layout, "--cost", self.path,
@@ -219,7 +219,7 @@ class CostFile(unittest.TestCase):
 
 
 class BadInput(unittest.TestCase):
-    def test_refusals_are_one_line(self):
+    def test_errors_are_one_line(self):
         for code, words in ((2, []), (2, ["torus:0"]), (2, ["torus:3", "--layout", "heap"]),
                             (2, ["torus:3x3", "--layout", "cluster"]), (2, ["no/such/file"]),
                             (2, ["torus:3", "--cost", "no/such/file"]), (2, ["torus:3", "--cost", "/"]),

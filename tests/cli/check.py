@@ -1,4 +1,4 @@
-"""weft topo check: reports of neighbours against a plan, and the smallest repair."""
+"""weft topo check: compares reports of neighbours with a plan, and finds the smallest repair."""
 
 import csv
 import json
@@ -32,7 +32,7 @@ def check(spec, cables, *words):
 
 
 def repaired(cables, actions):
-    """Carries the actions out, on a dictionary from port to cable."""
+    """Carries out the actions on a dictionary from port to cable."""
     ends = {}
     for number, (a, p, b, q) in enumerate(cables):
         for end in ((a, p), (b, q)):
@@ -61,7 +61,7 @@ def repaired(cables, actions):
 
 
 class Right(unittest.TestCase):
-    def test_the_plan_is_the_plan(self):
+    def test_reports_that_match_the_plan_are_right(self):
         for spec in ("torus:3x3x3", "novacube:4x4", "fattree:k=4", "torus:2x1x2",
                      "jellyfish:servers=30,switches=20,ports=6,seed=2"):
             cables = planned(spec)
@@ -74,7 +74,7 @@ class Right(unittest.TestCase):
                                  (True, len(cables), 0))
                 for key in ("miswired", "missing", "surplus", "contradictions", "repair"):
                     self.assertEqual(run.json[key], [])
-                self.assertIn("the wiring is the plan",
+                self.assertIn("the wiring matches the plan",
                               weft("topo", "check", spec, "-", stdin=report(text)).out)
 
     def test_a_plan_from_a_file_with_names(self):
@@ -100,7 +100,7 @@ class Right(unittest.TestCase):
 
 
 class Findings(unittest.TestCase):
-    def test_one_end_elsewhere(self):
+    def test_a_cable_with_one_wrong_end(self):
         cables = [cable for cable in planned("torus:5") if cable[0] != "4"]
         cables = [("0", 0, "4", 0) if cable[0] == "0" else cable for cable in cables]
         run = check("torus:5", cables)
@@ -127,7 +127,7 @@ class Findings(unittest.TestCase):
         self.assertEqual(text.count("swapped "), 1)
         self.assertNotIn("miswired", text)
 
-    def test_ports_count_on_a_torus_only_unless_asked(self):
+    def test_ports_are_compared_on_a_torus_or_on_request(self):
         cables = planned("torus:3x3")
         a, p, b, q = cables[0]
         c, r, d, s = cables[1]
@@ -157,8 +157,8 @@ class Findings(unittest.TestCase):
         self.assertIn("contradiction  line ",
                       weft("topo", "check", "torus:4", "-", stdin=text).out)
 
-    def test_mistakes_are_undone(self):
-        """Random mistakes; the repair, carried out, gives the plan."""
+    def test_the_repair_restores_the_plan(self):
+        """Makes random mistakes, carries out the repair, and compares with the plan."""
         for seed in range(40):
             chance = random.Random(seed)
             spec, ports = chance.choice((("torus:4x3", True), ("novacube:4x4", True),
@@ -202,7 +202,7 @@ class BadInput(unittest.TestCase):
             self.assertTrue(run.err.startswith("weft: standard input: " + reason), run.err)
             self.assertEqual(run.err.count("\n"), 1)
 
-    def test_refusals_are_one_line(self):
+    def test_errors_are_one_line(self):
         for code, words in ((2, ["torus:4"]), (2, ["torus:0", "-"]), (2, ["torus:4", "no/such"]),
                             (2, ["torus:4", "/"]), (2, ["no/such", "-"]),
                             (2, ["torus:4", "-", "--ports", "--no-ports"])):
@@ -211,7 +211,7 @@ class BadInput(unittest.TestCase):
                 self.assertEqual((run.code, run.out), (code, ""))
                 self.assertRegex(run.err, r"^weft: [^\n]+\n$")
 
-    def test_no_reports_mean_no_cables(self):
+    def test_without_reports_all_cables_are_missing(self):
         run = check("torus:4", "")
         self.assertEqual((run.code, run.json["found"], len(run.json["missing"])), (1, 0, 4))
         self.assertEqual(run.json["moves"], 8)

@@ -1,4 +1,4 @@
-"""A cluster, as a person uses it."""
+"""A cluster, as a user runs it."""
 
 import json
 import os
@@ -18,11 +18,11 @@ from tap import main, weft
 
 
 class Life(ClusterCase):
-    def test_it_comes_up_tells_about_itself_and_goes_without_a_trace(self):
+    def test_a_cluster_starts_reports_itself_and_leaves_nothing(self):
         found = self.up("torus:3x3")
         self.assertEqual((found["servers"], found["links"], found["processes"], found["wire"]), (9, 18, 9, "shm"))
         self.assertTrue(all(map(lives, self.pids)))
-        status = self.status()  # at once: up has waited for the last link
+        status = self.status()  # at once, because up has waited for the last link
         self.assertEqual(status["health"], "OK", status)
         self.assertEqual((status["servers"]["live"], status["servers"]["dead"]), (9, []))
         self.assertEqual((status["links"]["up"], status["links"]["not_up"]), (18, []))
@@ -46,7 +46,7 @@ class Life(ClusterCase):
         done = self.ping(8, "--count", 50)
         self.assertEqual((done["answered"], done["lost"]), (50, 0))
         killed = self.good("kill", 8, "--json").json
-        self.assertEqual(killed["servers"], [5, 6, 7, 8])  # all in that process
+        self.assertEqual(killed["servers"], [5, 6, 7, 8])  # all servers of that process
         status = self.status()
         self.assertEqual(status["servers"]["dead"], [5, 6, 7, 8])
         revived = self.good("revive", 6, "--json").json
@@ -85,8 +85,8 @@ class Life(ClusterCase):
         self.assertEqual(self.ping(2, "--count", 50)["answered"], 50)
         self.down()
 
-    def test_busy_servers_leave_each_other_time(self):
-        """More than a processor's round of slices would be silence."""
+    def test_busy_servers_do_not_starve_each_other(self):
+        """A wait of more than one round of time slices would exceed the silence of 800 ms."""
         self.in_real_time("torus:3x3x3", "--silence", 800)
         self.good("bench", "--mode", "keys", "--rate", 1000000, "--size", 64, "--seconds", 4)
         self.well()
@@ -94,7 +94,7 @@ class Life(ClusterCase):
         self.assertEqual([line for line in said if line.endswith(": down")], [])
         self.down()
 
-    def test_over_datagrams_and_with_a_rate(self):
+    def test_links_over_udp_with_a_rate(self):
         self.up("torus:3", "--wire", "udp", "--rate", "100Mbps")
         status = self.well()
         self.assertEqual((status["wire"], status["rate"]), ("udp", 100000000))
@@ -102,7 +102,7 @@ class Life(ClusterCase):
         self.assertIn("at 0.1 Gbit/s", self.good("status").out)
         self.down()
 
-    def test_any_wiring_will_do(self):
+    def test_any_topology_can_be_started(self):
         for spec, servers in (("novacube:4x4", 16), ("jellyfish:n=8,degree=3,seed=1", 8), ("torus:2", 2)):
             with self.subTest(spec):
                 self.assertEqual(self.up(spec)["servers"], servers)
@@ -111,7 +111,7 @@ class Life(ClusterCase):
                 self.assertRegex(self.good("top").out, rf"\AOK  {servers} of {servers} servers ")
                 self.down()
 
-    def test_a_wiring_from_a_file_keeps_its_names(self):
+    def test_a_topology_from_a_file_keeps_its_names(self):
         plan = pathlib.Path(self.above.name) / "plan.edgelist"
         plan.write_text("red green\ngreen blue\nblue red\n")
         self.up(plan)
@@ -120,7 +120,7 @@ class Life(ClusterCase):
         self.assertIn("1 of 3 servers is dead: blue", self.run_weft("status").out)
         self.down()
 
-    def test_the_folder_may_be_there_and_keeps_what_is_not_ours(self):
+    def test_an_existing_folder_keeps_other_files(self):
         self.folder.mkdir(mode=0o700)
         (self.folder / "mine.txt").write_text("precious")
         self.up("torus:2")
@@ -129,7 +129,7 @@ class Life(ClusterCase):
         self.assertEqual([path.name for path in self.folder.iterdir()], ["mine.txt"])
         self.assertEqual([pid for pid in self.pids if lives(pid)], [])
 
-    def test_a_service_of_ones_own_runs_on_every_server(self):
+    def test_a_loaded_service_runs_on_every_server(self):
         counter = pathlib.Path(os.environ["WEFT"]).parent / "examples" / "counter.so"
         if not counter.exists():
             raise unittest.SkipTest("the examples are not built")
@@ -141,7 +141,7 @@ class Life(ClusterCase):
         self.assertIn("counter", self.good("nodes", "--json").json["nodes"][1]["services"])
         self.down()
 
-    def test_where_it_is_by_default(self):
+    def test_the_default_run_directory(self):
         env = {"WEFT_DIR": "", "XDG_RUNTIME_DIR": self.above.name}
         self.assertEqual(weft("up", "torus:2", env=env).code, 0)
         self.assertTrue((pathlib.Path(self.above.name) / "weft" / "cluster.json").exists())
@@ -151,7 +151,7 @@ class Life(ClusterCase):
 
 
 class Troubles(ClusterCase):
-    def test_a_killed_server_is_seen_and_comes_back(self):
+    def test_a_killed_server_is_noticed_and_can_be_revived(self):
         self.up("torus:3x3")
         killed = self.good("kill", 4, "--json").json
         self.assertIn(killed["pid"], self.pids)
@@ -171,10 +171,10 @@ class Troubles(ClusterCase):
         self.pids.add(revived["pid"])
         self.assertEqual(revived["servers"], [4])
         self.well()
-        self.refused("revive", 4, code=1, says=rf"server 4 lives \(pid {revived['pid']}\)")
+        self.refused("revive", 4, code=1, says=rf"server 4 is running \(pid {revived['pid']}\)")
         self.down()
 
-    def test_a_server_that_hangs_is_silent_and_not_dead(self):
+    def test_a_hung_server_is_silent_and_not_dead(self):
         self.up("torus:3x3", silence=2000)
         pid = self.good("nodes", "--json").json["nodes"][4]["pid"]
         os.kill(pid, signal.SIGSTOP)
@@ -194,7 +194,7 @@ class Troubles(ClusterCase):
         self.assertEqual(self.good("down", "--grace", 1, "--json").json["servers"], 9)
         self.assertEqual([pid for pid in self.pids if lives(pid)], [])
 
-    def test_links_are_cut_and_mended(self):
+    def test_links_are_cut_and_repaired(self):
         self.up("torus:3x3")
         direct = self.good("ping", 1, "--from", 0, "--count", 1, "--json").json
         self.assertEqual(direct["path"], [0, 1])
@@ -206,13 +206,13 @@ class Troubles(ClusterCase):
         self.assertIn("1 link is cut: 0 - 1", self.run_weft("status").out)
         around = self.good("ping", 1, "--from", 0, "--count", 1, "--json").json
         self.assertEqual((around["hops_there"], around["path"][1:]), (2, [2, 1, 2]))
-        self.assertIn("mended", self.good("heal", 0, 1).out)
+        self.assertIn("repaired", self.good("heal", 0, 1).out)
         self.well()
-        self.refused("cut", 0, 4, code=2, says="0 and 4: no link between them")
+        self.refused("cut", 0, 4, code=2, says="0 and 4: there is no link between them")
         self.refused("cut", 0, 9, code=2, says="no server 9")
         self.down()
 
-    def test_a_link_to_a_server_that_hangs_is_left_as_it_was(self):
+    def test_a_link_to_a_hung_server_is_not_changed(self):
         self.up("torus:3x3")
         self.good("cut", 0, 1)
         pid = self.good("nodes", "--json").json["nodes"][1]["pid"]
@@ -229,7 +229,7 @@ class Troubles(ClusterCase):
         self.well()
         self.down()
 
-    def test_who_comes_back_does_not_wait_for_whom_it_cannot_reach(self):
+    def test_a_revived_server_does_not_wait_for_unreachable_ones(self):
         self.up("torus:4")
         self.good("cut", 0, 1)
         self.good("cut", 0, 3)
@@ -256,13 +256,13 @@ class Troubles(ClusterCase):
             time.sleep(0.1)
         self.assertEqual(status["health"], "ERR")
         self.assertIn("CLUSTER_SPLIT", self.codes(status))
-        self.assertIn("3 + 1 apart; not with most: 0", self.run_weft("status").out)
+        self.assertIn("3 + 1 servers; not in the largest part: 0", self.run_weft("status").out)
         self.good("heal", 0, 1)
         self.good("heal", 0, 3)
         self.well()
         self.down()
 
-    def test_all_dead_is_said_and_cleared(self):
+    def test_a_cluster_without_live_servers_is_reported_and_removed(self):
         self.up("torus:3")
         for pid in self.pids:
             os.kill(pid, signal.SIGKILL)
@@ -271,19 +271,19 @@ class Troubles(ClusterCase):
             time.sleep(0.01)
         status = self.status()
         self.assertEqual((status["health"], self.codes(status)), ("ERR", {"ALL_SERVERS_DOWN"}))
-        self.refused("where", "x", says="none of its servers lives; 'weft down")
-        self.refused("up", "torus:3", says="holds what a cluster left that no longer lives; 'weft down")
+        self.refused("where", "x", says="none of its servers is alive; 'weft down")
+        self.refused("up", "torus:3", says="has files of a cluster that no longer runs; 'weft down")
         self.assertEqual(self.down()["servers"], 0)
 
 
     def test_a_removed_run_directory_ends_its_servers(self):
-        """Nobody could find them any more. The next cluster need not wait for that, and is not harmed."""
+        """Otherwise they could not be found any more. A new cluster need not wait for their end."""
         for wire in "shm", "udp":
             with self.subTest(wire):
                 self.up("torus:3x3", "--wire", wire)
                 orphans = set(self.pids)
                 logs = [open(path) for path in sorted(self.folder.glob("node-*.log"))]
-                subprocess.run(["rm", "-rf", self.folder], check=True)  # the servers take part
+                subprocess.run(["rm", "-rf", self.folder], check=True)  # while servers change its files
                 self.up("torus:3x3", "--wire", wire)
                 self.until(lambda: not any(map(lives, orphans)), "the first ones have ended")
                 for log in logs:
@@ -299,7 +299,7 @@ class Troubles(ClusterCase):
 
 
 class Keys(ClusterCase):
-    def test_a_key_is_found_and_goes_to_the_next_when_its_home_dies(self):
+    def test_the_next_server_takes_over_a_key_when_its_home_dies(self):
         self.up("torus:3x3")
         found = self.good("where", "photo.jpg", "--json").json
         self.assertEqual(found["root"], found["home"])
@@ -313,7 +313,7 @@ class Keys(ClusterCase):
             self.assertNotIn("of the name", self.good("where", *words).out)
         text = self.good("where", "photo.jpg").out
         self.assertRegex(text, rf"(?m)^home      {found['home']} ")
-        for server in range(9):  # everybody says the same
+        for server in range(9):  # all servers give the same answer
             self.assertEqual(self.good("where", "photo.jpg", "--from", server, "--json").json["root"],
                              found["root"])
 
@@ -333,7 +333,7 @@ class Keys(ClusterCase):
         self.assertEqual(self.good("where", "photo.jpg", "--json").json["root"], found["root"])
         self.down()
 
-    def test_pings_tell_their_path_and_their_times(self):
+    def test_pings_report_their_path_and_their_times(self):
         self.up("torus:3x3")
         done = self.ping(4, "--from", 0, "--count", 100)
         self.assertEqual((done["sent"], done["answered"], done["lost"], done["server"]), (100, 100, 0, 4))
@@ -357,7 +357,7 @@ class Keys(ClusterCase):
         return self.good("nodes", "--json").json["nodes"][0]["services"]["ping"]["pings_sent"]
 
     def stop_amid(self, pings, earlier):
-        """Stops them, and how many were sent by then; that may be all, if we are slow."""
+        """Stops the server; returns how many pings were sent by then, perhaps all."""
         deadline = time.monotonic() + PATIENCE
         while self.pings_sent() == earlier:
             self.assertLess(time.monotonic(), deadline)
@@ -369,7 +369,7 @@ class Keys(ClusterCase):
             before, sent = sent, self.pings_sent()
         return sent - earlier
 
-    def test_who_is_stopped_holds_its_pings_up_and_misses_none(self):
+    def test_a_stopped_server_delays_pings_but_loses_none(self):
         count, sent, times = 100000, None, 0
         self.up("torus:2", "--processes", 1)
         while sent in (None, count) and times < 20:
@@ -392,7 +392,7 @@ class Load(ClusterCase):
         bench = self.begin("bench", "--seconds", 4, "--json")
         busy = None
 
-        def shows_load():  # a tenth of its rate: far more than what an idle link carries
+        def shows_load():  # a tenth of the rate, much more than an idle link carries
             nonlocal busy
             busy = self.good("top", "--json").json
             return max(link["bytes_per_second"] for link in busy["links"]) > 0.1 * 20e6 / 8
@@ -404,7 +404,7 @@ class Load(ClusterCase):
         self.assertEqual((found["servers"], found["links"], found["line_rate"]), (9, 4, 20000000))
         self.assertEqual(found["link_bytes_per_second"]["directions"], 36)
         self.assertGreater(found["received_per_second"], 0)
-        self.assertLess(found["link_bytes_per_second"]["median"], 1.1 * 20e6 / 8)  # no link beats its rate
+        self.assertLess(found["link_bytes_per_second"]["median"], 1.1 * 20e6 / 8)  # no link exceeds its rate
         self.assertEqual(len(busy["links"]), 18)
         self.assertIn("% of line rate", self.good("bench", "--seconds", 0.5, "--links", 1).out)
         keys = self.good("bench", "--mode", "keys", "--rate", 100, "--seconds", 1, "--json").json
@@ -416,20 +416,20 @@ class Load(ClusterCase):
         self.refused("bench", "--rate", 5, code=2, says="--rate")
         self.down()
 
-    def test_bench_leaves_out_who_hangs(self):
+    def test_bench_leaves_out_hung_servers(self):
         self.up("torus:3x3")
         pid = self.good("nodes", "--json").json["nodes"][4]["pid"]
         os.kill(pid, signal.SIGSTOP)
         found = self.good("bench", "--mode", "servers", "--rate", 100, "--seconds", 1, "--json").json
         self.assertEqual((found["servers"], found["silent"]), (8, 1))
         self.assertGreater(found["received_per_second"], 0)
-        self.assertIn("left out  1 server that lives and does not answer",
+        self.assertIn("left out  1 server that runs but does not answer",
                       self.good("bench", "--mode", "keys", "--rate", 100, "--seconds", 0.5).out)
         self.refused("bench", "--from", 4, "--seconds", 0.5, says=r"server 4 \(1,1\) does not answer")
         os.kill(pid, signal.SIGCONT)
         self.down()
 
-    def test_top_on_a_terminal_until_q(self):
+    def test_top_runs_on_a_terminal_until_q(self):
         self.up("torus:3x3")
         try:
             terminal, end = pty.openpty()
@@ -453,7 +453,7 @@ class Load(ClusterCase):
         self.assertRegex(shown.decode(errors="replace"), r"\x1b\[\d+A")  # drawn over itself
         self.down()
 
-    def test_idle_pictures_come_one_by_one_elsewhere(self):
+    def test_top_prints_single_pictures_without_a_terminal(self):
         self.up("torus:3x3x3")
         once = self.good("top").out
         self.assertIn("z 0                z 1                z 2\n", once)

@@ -1,4 +1,4 @@
-"""Servers that are told nothing but what is plugged into their ports find their places."""
+"""Servers that know only the cables in their ports find their places."""
 
 import json
 import os
@@ -14,13 +14,13 @@ from tap import main, weft
 
 class Commission(ClusterCase):
     def room(self, spec):
-        """A topology as `weft topo build` writes it, to be changed."""
+        """A topology as `weft topo build` writes it, which tests then change."""
         path = pathlib.Path(self.above.name) / "room.json"
         self.assertEqual(weft("topo", "build", spec, "--out", path).code, 0)
         return path, json.loads(path.read_text())
 
     def wiring(self):
-        """Of each end of a cable, by serial number, the other."""
+        """Maps each end of a cable, by serial number and port, to the other end."""
         ends = {}
         for link in json.loads((self.folder / "wiring.json").read_text())["links"]:
             one = (int(link["source"]), link["source_port"])
@@ -31,7 +31,7 @@ class Commission(ClusterCase):
     def log(self, serial):
         return (self.folder / f"serial-{serial}.log").read_text()
 
-    def test_a_cube_finds_itself_from_shuffled_serials(self):
+    def test_machines_with_shuffled_serial_numbers_find_their_places(self):
         found = self.up("torus:3x3x3", "--commission", "--seed", 5)
         self.assertEqual((found["servers"], found["seed"], found["findings"]), (27, 5, []))
         machines = found["machines"]
@@ -71,7 +71,7 @@ class Commission(ClusterCase):
         self.well()
         self.down()
 
-    def test_exchanged_cables_are_named_and_the_rest_is_up(self):
+    def test_exchanged_cables_are_reported_and_all_others_are_up(self):
         path, room = self.room("torus:3x3x3")
         one, other = room["links"][0], room["links"][40]
         for end in "target", "target_port":
@@ -109,12 +109,12 @@ class Commission(ClusterCase):
         self.assertEqual(self.good("ping", wrong[0][0], "--from", wrong[2][0], "--count", 5, "--json").json["lost"], 0)
         self.down()
 
-    def test_one_that_lost_its_place_finds_it_among_the_others(self):
+    def test_a_machine_that_lost_its_place_finds_it_again(self):
         found = self.up("torus:3x3", "--commission")
         serial = found["machines"][4]["serial"]
         self.good("kill", 4)
         (self.folder / f"serial-{serial}.place").unlink()
-        self.refused("revive", 4, says="server 4: no machine has that place")
+        self.refused("revive", 4, says="server 4: no machine is at that place")
         weftd = os.environ.get("WEFTD") or pathlib.Path(os.environ["WEFT"]).with_name("weftd")
         with open(self.folder / f"serial-{serial}.log", "a") as log:
             process = subprocess.Popen([weftd, "--dir", self.folder, "--serial", str(serial)], stderr=log)
@@ -125,7 +125,7 @@ class Commission(ClusterCase):
         self.good("down")
         self.assertEqual(process.wait(timeout=PATIENCE), 0)
 
-    def test_a_missing_cable_is_waited_for_and_then_named(self):
+    def test_a_missing_cable_is_reported_after_a_wait(self):
         path, room = self.room("torus:3x3")
         del room["links"][3]
         path.write_text(json.dumps(room))
@@ -136,16 +136,16 @@ class Commission(ClusterCase):
         self.assertEqual((status["health"], status["links"]["up"]), ("WARN", 17))
         self.down()
 
-    def test_half_of_them_take_no_places(self):
-        """Cables between two halves are all missing: neither may begin to count."""
+    def test_half_of_the_machines_take_no_places(self):
+        """All cables between two halves are missing: neither half may assign places."""
         path, room = self.room("torus:4")
         room["links"] = [link for link in room["links"] if (link["source"] < 2) == (link["target"] < 2)]
         path.write_text(json.dumps(room))
         self.refused("up", "torus:4", "--commission", "--wiring", path, "--wait", 14,
-                     says="after 14 s 4 of 4 servers are not ready: server 0 does not answer; see the machines' logs")
+                     says="after 14 s 4 of 4 servers are not ready: server 0 does not answer; see the logs of the machines")
         self.assertFalse(self.folder.exists())
 
-    def test_one_that_still_looks_ends_with_its_run_directory(self):
+    def test_a_machine_without_a_place_ends_with_its_run_directory(self):
         self.up("torus:3", "--commission")
         serial = min(self.wiring())[0]
         alone = pathlib.Path(self.above.name) / "alone"
@@ -164,11 +164,11 @@ class Commission(ClusterCase):
         self.well()  # the others have theirs
         self.down()
 
-    def test_what_cannot_be_is_refused(self):
+    def test_impossible_requests_are_refused(self):
         path, _ = self.room("torus:4")
-        self.refused("up", "torus:3", "--seed", 1, code=2, says="--seed: only with --commission")
-        self.refused("up", "torus:3", "--wiring", path, code=2, says="--wiring: only with --commission")
-        self.refused("up", "torus:3", "--commission", "--processes", 1, code=2, says="leave out --processes")
+        self.refused("up", "torus:3", "--seed", 1, code=2, says="--seed: needs --commission")
+        self.refused("up", "torus:3", "--wiring", path, code=2, says="--wiring: needs --commission")
+        self.refused("up", "torus:3", "--commission", "--processes", 1, code=2, says="cannot be combined with --processes")
         self.refused("up", "torus:3", "--commission", "--wiring", path, code=2,
                      says="expected the cables of 3 servers, not of 4")
         self.up("torus:3", "--commission")

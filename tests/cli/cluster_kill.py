@@ -1,5 +1,5 @@
-"""A third of the servers is killed one by one while pings by key run: all go on, and the status is
-true at every moment. The longest time without an answer is measured and printed, not judged."""
+"""Kills a third of the servers one by one while pings to keys run: the pings continue, and the status
+is correct all the time. The longest time without an answer is printed, but not judged."""
 
 import json
 import random
@@ -15,7 +15,7 @@ SEED = 1
 
 class Kill(ClusterCase):
     def homes(self, count):
-        """Names of keys, each at home at another server, and that server; never at server 0."""
+        """Names whose keys have different homes, and these homes; never server 0."""
         found = {}
         for number in range(1000):
             where = self.good("where", f"key-{number}", "--json").json
@@ -25,7 +25,7 @@ class Kill(ClusterCase):
                 return found
         self.fail("keys are not spread")
 
-    def test_nine_of_twenty_seven(self):
+    def test_nine_of_27_servers_are_killed_one_by_one(self):
         print(f"# seed {SEED}")
         self.up("torus:3x3x3")
         homes = self.homes(9)
@@ -65,7 +65,7 @@ class Kill(ClusterCase):
             dead.remove(victim)
             self.assertEqual(self.status()["servers"]["dead"], sorted(dead))
         self.well()
-        for victim in victims:  # they have their keys back
+        for victim in victims:  # revived servers have their keys again
             self.assertEqual(self.good("where", homes[victim], "--json").json["root"], victim)
             done = self.ping(homes[victim], "--from", 0, "--count", 5)
             self.assertEqual(([one["server"] for one in done["answered_by"]], done["lost"]), ([victim], 0))

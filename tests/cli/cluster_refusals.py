@@ -1,5 +1,5 @@
-"""What goes wrong when a cluster starts: each gets one line that says what to do, and leaves
-everything as it was."""
+"""Faults at the start of a cluster: each is reported in one line that says what to do, and leaves
+everything unchanged."""
 
 import ctypes
 import errno
@@ -24,7 +24,7 @@ from tap import main, weft
 
 class Refusals(ClusterCase):
     def weftd(self, script):
-        """Another weftd: a few words of shell."""
+        """Makes a weftd that is a shell script."""
         path = pathlib.Path(self.above.name) / "weftd"
         path.write_text("#!/bin/sh\n" + script)
         path.chmod(0o755)
@@ -33,49 +33,49 @@ class Refusals(ClusterCase):
     def untouched(self):
         self.assertFalse(self.folder.exists())
 
-    def test_bad_words(self):
+    def test_invalid_arguments_are_refused(self):
         for words, says in ((["up", "torus:0"], "torus:0"), (["up", "nonsense:3"], "no such topology"),
                             (["up", "fattree:k=4"], "^weft: fattree:k=4 has switches"), (["up", "torus:99x99"], "at most 4096"),
                             (["up", "--wire", "string"], "shm, udp"), (["up", "--rate", "fast"], "1Gbps"),
                             (["up", "--rate", "1"], "1Gbps"), (["up", "--processes", "0"], "--processes"),
                             (["up", "--processes", "28"], "1 to 27"), (["up", "--silence", "1"], "--silence"),
-                            (["status", "more"], "one word too many"), (["kill"], "expected ID")):
+                            (["status", "more"], "unexpected argument 'more'"), (["kill"], "expected ID")):
             with self.subTest(words):
                 self.refused(*words, code=2, says=says)
                 self.untouched()
 
-    def test_no_cluster_is_said_with_how_to_start_one(self):
+    def test_without_a_cluster_the_error_says_how_to_start_one(self):
         for words in (["status"], ["nodes"], ["top"], ["kill", "1"], ["revive", "1"], ["cut", "0", "1"],
                       ["heal", "0", "1"], ["where", "x"], ["ping", "1"], ["bench"]):
             self.refused(*words, code=2, says=rf"no cluster here; 'weft up --dir {self.folder}' starts one")
         self.refused("down", code=2, says="no cluster here")
         self.untouched()
 
-    def test_a_long_path_is_refused_for_the_sockets_sake(self):
+    def test_a_path_too_long_for_sockets_is_refused(self):
         self.folder = pathlib.Path(self.above.name) / ("f" * 100)
         self.refused("up", "torus:2", code=2, says="too long for the sockets in it; at most 84")
         self.untouched()
 
-    def test_a_folder_that_is_none_or_open_to_others(self):
+    def test_a_file_or_a_folder_that_others_can_write_is_refused(self):
         self.folder.write_text("a file")
         self.refused("up", "torus:2", code=2, says="is not a folder")
         self.refused("status", code=2, says="is not a folder")
         self.folder.unlink()
         self.folder.mkdir()
         self.folder.chmod(0o777)
-        self.refused("up", "torus:2", code=2, says="others may write there; 'chmod go-w' it")
+        self.refused("up", "torus:2", code=2, says="other users can write there; run 'chmod go-w' on it")
         self.assertEqual(list(self.folder.iterdir()), [])
         self.folder.rmdir()
         self.folder = pathlib.Path(self.above.name) / "no" / "such"
         self.refused("up", "torus:2", says="No such file or directory")
 
-    def test_a_second_cluster_in_the_folder(self):
+    def test_a_second_cluster_in_the_same_folder_is_refused(self):
         self.up("torus:2")
-        self.refused("up", says=r"a cluster runs there, 2 of 2 servers live; 'weft down --dir \S+' ends it")
-        self.well()  # and it is as it was
+        self.refused("up", says=r"a cluster runs there, 2 of 2 servers are alive; 'weft down --dir \S+' ends it")
+        self.well()  # the first cluster is not affected
         self.down()
 
-    def test_weftd_is_not_found_or_no_program(self):
+    def test_weftd_is_missing_or_not_executable(self):
         alone = pathlib.Path(self.above.name) / "weft"
         shutil.copy(os.environ["WEFT"], alone)
         env = {**os.environ, "PATH": "/nowhere"}
@@ -85,7 +85,7 @@ class Refusals(ClusterCase):
         self.refused("up", "torus:2", code=2, says="WEFTD=/nowhere: No such file", env={"WEFTD": "/nowhere"})
         self.untouched()
 
-    def test_a_server_that_ends_at_once_is_named_with_its_last_words(self):
+    def test_a_server_that_ends_at_once_is_reported_with_its_last_line(self):
         env = self.weftd("echo first; echo weftd: port 7: no such thing >&2; exit 3\n")
         self.refused("up", "torus:2", env=env,
                      says=r"server \d ended \(exit code 3\); its log ends: weftd: port 7: no such thing")
@@ -94,7 +94,7 @@ class Refusals(ClusterCase):
         self.refused("up", "torus:2", env=env, says=r"server \d ended \(Killed\); its log is empty")
         self.untouched()
 
-    def test_a_server_that_never_answers_is_named(self):
+    def test_a_server_that_never_answers_is_reported(self):
         mark = str(pathlib.Path(self.above.name) / "pids")
         env = self.weftd(f"echo $$ >> {mark}; echo waiting for godot; exec sleep 1000\n")
         self.refused("up", "torus:2", "--wait", 3, env=env,
@@ -104,7 +104,7 @@ class Refusals(ClusterCase):
         pids = pathlib.Path(mark).read_text().split()
         self.assertEqual((len(pids), [pid for pid in pids if lives(pid)]), (2, []))
 
-    def test_breaking_off_leaves_nothing(self):
+    def test_an_interrupted_start_leaves_nothing(self):
         mark = pathlib.Path(self.above.name) / "pids"
         env = self.weftd(f"echo $$ >> {mark}; exec sleep 1000\n")
         shell = subprocess.Popen([os.environ["WEFT"], "up", "torus:2", "--dir", self.folder], text=True,
@@ -119,7 +119,7 @@ class Refusals(ClusterCase):
         self.untouched()
         self.assertEqual([pid for pid in mark.read_text().split() if lives(pid)], [])
 
-    def test_two_at_once(self):
+    def test_two_starts_at_once_exclude_each_other(self):
         env = self.weftd("exec sleep 1000\n")
         shell = subprocess.Popen([os.environ["WEFT"], "up", "torus:2", "--dir", self.folder], text=True,
                                  stderr=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **env})
@@ -127,33 +127,33 @@ class Refusals(ClusterCase):
         deadline = time.monotonic() + PATIENCE
         while not (self.folder / "node-1.log").exists() and time.monotonic() < deadline:
             time.sleep(0.01)
-        self.refused("down", says="another weft up, down or revive is at work there")
+        self.refused("down", says="another weft up, down or revive is running there")
         shell.send_signal(signal.SIGINT)
         shell.communicate(timeout=PATIENCE)
         self.untouched()
 
-    def test_a_service_that_is_not_there(self):
+    def test_a_missing_service_file_is_refused(self):
         self.refused("up", "torus:2", "--service", "/no/such.so", code=2, says="--service /no/such.so: No such file")
         self.untouched()
 
-    def test_damaged_files_are_named_and_cleared(self):
+    def test_damaged_files_are_reported_and_removed(self):
         self.up("torus:2")
         path = self.folder / "cluster.json"
         whole = path.read_text()
         path.write_text(whole[:40])
         self.refused("status", code=2, says=r"cluster\.json: line \d+: ")
-        self.refused("up", "torus:2", says="holds what a cluster left")
-        done = self.good("down", "--json").json  # the locks tell who lives all the same
+        self.refused("up", "torus:2", says="has files of a cluster")
+        done = self.good("down", "--json").json  # the locks still tell which servers run
         self.assertEqual([pid for pid in self.pids if lives(pid)], [])
         self.assertEqual(done["files_left"], 0)
         self.assertEqual(list(self.folder.iterdir()), [])
 
-    def test_unknown_servers_and_keys(self):
+    def test_unknown_servers_and_keys_are_refused(self):
         self.up("torus:2")
         for words in (["kill", "2"], ["revive", "x"], ["cut", "0", "7"], ["ping", "7"], ["where", "k", "--from", "9"]):
             self.refused(*words, code=2, says=r"no server \S+; \S+ has 0 to 1")
         self.refused("where", "0xnonsense", code=2, says="a key is 0x and 1 to 40 hexadecimal digits")
-        self.refused("where", "", code=2, says="a key or a name is expected")
+        self.refused("where", "", code=2, says="expected a key or a name")
         self.refused("ping", "1", "--size", 1, code=2, says="--size")
         self.down()
 
@@ -163,8 +163,8 @@ CALLS = {"x86_64": (319, 285, 144), "aarch64": (279, 47, 119)}.get(platform.mach
 
 
 def without(call, error):
-    """For preexec_fn: from here on the system refuses that call with that errno."""
-    load, same, give = 0x20, 0x15, 0x06  # of the classic packet filter: its three steps here
+    """For preexec_fn: lets a system call fail with that errno from now on."""
+    load, same, give = 0x20, 0x15, 0x06  # instructions of the classic packet filter
     steps = b"".join(struct.pack("HBBI", *step) for step in (
         (load, 0, 0, 0), (same, 0, 1, call), (give, 0, 0, 0x00050000 | error), (give, 0, 0, 0x7FFF0000)))
     kept = ctypes.create_string_buffer(steps, len(steps))
@@ -200,7 +200,7 @@ class WithoutCase(ClusterCase):
 
 @unittest.skipUnless(filters_work(), "no filters of system calls here")
 class SharedMemory(WithoutCase):
-    def test_a_system_without_it(self):
+    def test_a_system_without_shared_memory(self):
         for wire in ("shm", "udp"):
             for error in (errno.ENOSYS, errno.EPERM):
                 said = self.said(os.environ["WEFT"], "up", "torus:2", "--wire", wire, call=CALLS[0], error=error)
@@ -208,7 +208,7 @@ class SharedMemory(WithoutCase):
                                        r"so run where it is allowed \([^\n]+\)\n\Z")
                 self.assertFalse(self.folder.exists())
 
-    def test_too_little_of_it(self):
+    def test_too_little_shared_memory(self):
         said = self.said(os.environ["WEFT"], "up", "torus:2", call=CALLS[0], error=errno.ENOMEM)
         self.assertRegex(said, r"^weft: not enough shared memory: [^;]+; end other programs, or raise the limits "
                                r"\(ulimit -v, or the container's memory\)\n\Z")
@@ -216,8 +216,8 @@ class SharedMemory(WithoutCase):
         self.assertRegex(said, r"^weft: no shared memory: [^;]+; raise the limit \(ulimit -n\)\n\Z")
         self.assertFalse(self.folder.exists())
 
-    def test_too_little_of_it_for_links(self):
-        """The advice is true: with datagrams the servers come up."""
+    def test_too_little_shared_memory_for_links(self):
+        """The advice works: with UDP the servers start."""
         said = self.said(os.environ["WEFT"], "up", "torus:2", call=CALLS[1], error=errno.ENOSPC)
         self.assertRegex(said, r"^weft: not enough shared memory for links: [^\n]+, or take --wire udp\n\Z")
         self.assertFalse(self.folder.exists())
@@ -225,7 +225,7 @@ class SharedMemory(WithoutCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.down()
 
-    def test_a_server_says_the_same(self):
+    def test_a_server_reports_the_same(self):
         self.up("torus:2")
         self.good("kill", 1)
         weftd = os.path.join(os.path.dirname(os.environ["WEFT"]), "weftd")
@@ -238,13 +238,13 @@ class SharedMemory(WithoutCase):
 class Realtime(WithoutCase):
     SAYS = r"--realtime: Operation not permitted; it takes CAP_SYS_NICE, or 'ulimit -r' of at least 1\n\Z"
 
-    def test_whoever_may_not(self):
+    def test_a_user_without_the_right(self):
         said = self.said(os.environ["WEFT"], "up", "torus:2", "--realtime", call=CALLS[2], error=errno.EPERM)
         self.assertRegex(said, "^weft: " + self.SAYS)
         self.assertFalse(self.folder.exists())
 
-    def test_a_server_that_may_not(self):
-        """Somebody else starts it again, who has not the rights of who began."""
+    def test_a_server_without_the_right(self):
+        """A user without the right revives a server of a cluster that was started with it."""
         self.up("torus:2")
         self.good("kill", 1)
         path = self.folder / "cluster.json"
@@ -256,7 +256,7 @@ class Realtime(WithoutCase):
 
 
 def apart(*commands):
-    """Commands in a file system view of their own, if this machine allows that."""
+    """Runs commands in their own mount namespace, if this machine allows that."""
     script = " && ".join(commands)
     return subprocess.run(["unshare", "--mount", "--map-root-user", "sh", "-c", script], text=True,
                           capture_output=True, timeout=PATIENCE)
@@ -268,30 +268,31 @@ class Machine(ClusterCase):
         return shlex.join([os.environ["WEFT"], *map(str, words), "--dir", str(self.folder)])
 
     def up_on(self, disk, *before, env=""):
-        """Starts nine servers on a tmpfs of those options; what `up` says, and nothing may be left."""
+        """Starts nine servers on a tmpfs with those options; returns the output of `up`. No file may
+        remain."""
         above = shlex.quote(self.above.name)
         done = apart(f"mount -t tmpfs -o {disk} none {above}", f"mkdir -m 700 {above}/run", *before,
                      f"({env} {self.weft_words('up', 'torus:3x3')}; echo $? >&2)", f"ls -A {above}/run")
         self.assertEqual(done.stdout, "")
         return done.stderr
 
-    FULL = r"^weft: \S+/run: its disk is full%s; free some space, or take another folder with weft up --dir\n1\n\Z"
+    FULL = r"^weft: \S+/run: its disk is full%s; free some space, or use another folder with weft up --dir\n1\n\Z"
 
-    def test_a_full_disk(self):
+    def test_a_full_disk_is_reported(self):
         filler = shlex.quote(self.above.name + "/filler")
         said = self.up_on("size=16k", f"(head -c 20000 /dev/zero > {filler} 2> /dev/null || true)")
-        self.assertRegex(said, self.FULL % ": 0 KiB are left, and 9 servers need about \\d+")
+        self.assertRegex(said, self.FULL % ": 0 KiB are left, but 9 servers need about \\d+")
 
-    def test_a_disk_that_is_nearly_full(self):
+    def test_a_nearly_full_disk_is_reported(self):
         for size in (8, 16, 32, 48, 64, 80):
             with self.subTest(size):
                 self.assertRegex(self.up_on(f"size={size}k"),
-                                 self.FULL % f": {size} KiB are left, and 9 servers need about \\d+")
+                                 self.FULL % f": {size} KiB are left, but 9 servers need about \\d+")
         self.assertRegex(self.up_on("size=1m,nr_inodes=30"),
-                         self.FULL % ": it takes \\d+ files more, and 9 servers need about \\d+")
+                         self.FULL % ": it has room for \\d+ more files, but 9 servers need about \\d+")
 
     def test_a_disk_that_becomes_full_while_servers_start(self):
-        """None can write into its log why it ends; or one does, and no more."""
+        """No server, or only one, can write to its log why it ends."""
         with tempfile.TemporaryDirectory(prefix="weft-") as elsewhere:
             path = pathlib.Path(elsewhere) / "weftd"
             for script in (f"cat /dev/zero >> {shlex.quote(self.above.name)}/filler 2> /dev/null\nexit 1\n",
@@ -300,23 +301,23 @@ class Machine(ClusterCase):
                 path.chmod(0o755)
                 self.assertRegex(self.up_on("size=256k", env=f"WEFTD={shlex.quote(str(path))}"), self.FULL % "")
 
-    def test_a_disk_that_is_just_large_enough(self):
+    def test_a_disk_that_is_just_large_enough_suffices(self):
         above = shlex.quote(self.above.name)
         done = apart(f"mount -t tmpfs -o size=112k,nr_inodes=100 none {above}",
                      self.weft_words("up", "torus:3x3"), self.weft_words("down"))
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
 
-    def test_more_servers_than_there_is_memory_for(self):
+    def test_too_many_servers_for_the_memory_are_refused(self):
         little = shlex.quote(self.above.name + "/meminfo")
         pathlib.Path(self.above.name + "/meminfo").write_text("MemAvailable:     102400 kB\n")
         done = apart(f"mount --bind {little} /proc/meminfo",
                      f"({self.weft_words('up', 'torus:6x6x6')}; echo $? >&2)")
-        self.assertRegex(done.stderr, r"^weft: 216 servers need about \d+ MiB and this machine has 100 MiB left; "
+        self.assertRegex(done.stderr, r"^weft: 216 servers need about \d+ MiB, but this machine has only 100 MiB left; "
                                       r"take fewer servers, or --processes 2\n1\n\Z")
         self.assertEqual(done.stdout, "")
         self.assertFalse(self.folder.exists())
 
-    def test_nothing_is_needed_or_left_in_dev_shm(self):
+    def test_dev_shm_is_not_used(self):
         done = apart("mount -t tmpfs -o size=4k none /dev/shm", "(head -c 9999 /dev/zero > /dev/shm/full || true)",
                      self.weft_words("up", "torus:3"), self.weft_words("ping", 2, "--count", 10),
                      "ls -A /dev/shm", self.weft_words("kill", 1), self.weft_words("down"), "ls -A /dev/shm")

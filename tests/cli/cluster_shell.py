@@ -1,5 +1,5 @@
-"""cluster_shell: what the tests of clusters share: a run directory of their own, the commands in it,
-and a look at what is left."""
+"""cluster_shell: the base of tests of clusters: a private run directory, commands that use it, and
+a check that nothing remains."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ sys.path.insert(0, sys.path[0] + "/..")
 from processes import lives
 from tap import weft
 
-PATIENCE = 120  # seconds; nothing takes that long, also not on a busy machine
+PATIENCE = 120  # seconds; nothing takes that long, even on a busy machine
 
 
 class ClusterCase(unittest.TestCase):
@@ -26,7 +26,7 @@ class ClusterCase(unittest.TestCase):
         self.addCleanup(self.end)
 
     def end(self):
-        """Whatever a failed test left."""
+        """Removes what a failed test left."""
         if self.folder.exists():
             self.run_weft("down", "--grace", "0")
 
@@ -34,23 +34,23 @@ class ClusterCase(unittest.TestCase):
         return weft(words[0], *words[1:], "--dir", self.folder, env=env, timeout=timeout)
 
     def good(self, *words, env=None):
-        """A command that has nothing to complain about."""
+        """Runs a command that must succeed without errors."""
         done = self.run_weft(*words, env=env)
         self.assertEqual((done.code, done.err), (0, ""), (words, done.out))
         return done
 
     def ping(self, *words):
-        """Pings that nothing but a busy machine can hold up."""
+        """Pings with a timeout that only a very busy machine exceeds."""
         return self.good("ping", *words, "--timeout", 20000, "--json").json
 
     def up(self, *words, silence=30000):
-        """A busy machine leaves processes waiting for seconds, so silence means little here."""
+        """Uses a long --silence, because processes wait for seconds on a busy machine."""
         found = self.good("up", *words, "--silence", silence, "--wait", PATIENCE, "--json").json
         self.pids.update(found["pids"])
         return found
 
     def refused(self, *words, code=1, says="", env=None):
-        """One clear line, and nothing else."""
+        """Runs a command that must fail with one line of error and no output."""
         done = self.run_weft(*words, env=env)
         self.assertEqual((done.code, done.out), (code, ""), (words, done.err))
         self.assertRegex(done.err, r"^weft: [^\n]+\n\Z")
@@ -58,14 +58,14 @@ class ClusterCase(unittest.TestCase):
         return done.err
 
     def status(self, *words):
-        """What it says, whether good or bad; the exit code is the health."""
+        """The status as JSON, healthy or not; the exit code must match the health."""
         done = self.run_weft("status", "--json", *words)
         self.assertEqual(done.err, "")
         self.assertEqual(done.code, 0 if done.json["health"] == "OK" else 1)
         return done.json
 
     def well(self):
-        """All is well, now or soon."""
+        """Waits until the cluster is healthy."""
         status = self.status("--wait", PATIENCE)
         self.assertEqual((status["health"], status["reasons"]), ("OK", []))
         return status
@@ -80,7 +80,7 @@ class ClusterCase(unittest.TestCase):
         return {reason["code"] for reason in status["reasons"]}
 
     def begin(self, *words):
-        """Another shell; ended with the test."""
+        """Starts a command in another shell, which ends with the test."""
         shell = subprocess.Popen([os.environ["WEFT"], *map(str, words), "--dir", self.folder], text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -99,7 +99,7 @@ class ClusterCase(unittest.TestCase):
         return shell.communicate(timeout=PATIENCE)
 
     def down(self):
-        """Ends it, and looks that nothing is left."""
+        """Ends the cluster and checks that nothing remains."""
         done = self.good("down", "--json").json
         self.assertFalse(self.folder.exists())
         self.assertEqual([pid for pid in self.pids if lives(pid)], [])

@@ -16,7 +16,7 @@ from tap import main
 
 SEED = int(os.environ.get("WEFT_SEED") or random.SystemRandom().randrange(1 << 32))
 ACTIONS = int(os.environ.get("WEFT_ACTIONS") or 24)
-STOPPED_MAX = 2  # at once: others are to go on
+STOPPED_MAX = 2  # stopped at the same time
 
 
 class Storm(ClusterCase):
@@ -27,7 +27,7 @@ class Storm(ClusterCase):
         self.stopped, self.shells = set(), []
         self.addCleanup(self.go_on)
 
-    # ---- what may happen ----
+    # ---- actions ----
 
     def tell(self, *words):
         """In a storm a command may be refused, with a reason."""
@@ -64,7 +64,7 @@ class Storm(ClusterCase):
             self.stopped |= {pid} - {None}
 
     def collide(self):
-        """Several operators, who do not know of each other."""
+        """Several operators act at the same time."""
         server = self.any_server()
         for words in (("kill", server), ("revive", server, "--wait", 20), ("status",),
                       ("cut", *self.any_link()), ("heal", *self.any_link())):
@@ -99,7 +99,7 @@ class Storm(ClusterCase):
             self.collide,
         ])()
 
-    # ---- and what must be then ----
+    # ---- checks ----
 
     def finish_shells(self):
         for shell in self.shells:
@@ -135,13 +135,13 @@ class Storm(ClusterCase):
         self.pids.update(node["pid"] for node in self.good("nodes", "--json").json["nodes"])
         self.down()
 
-    def test_a_torus_over_shared_memory(self):
+    def test_a_torus_over_shared_memory_survives_a_storm(self):
         self.storm("torus:3x3")
 
-    def test_a_novacube_over_datagrams(self):
+    def test_a_novacube_over_udp_survives_a_storm(self):
         self.storm("novacube:4x4", "--wire", "udp")
 
-    def test_a_random_graph_in_three_processes(self):
+    def test_a_random_graph_in_three_processes_survives_a_storm(self):
         self.storm(f"jellyfish:n=12,degree=4,seed={SEED % 100}", "--processes", 3)
 
 

@@ -1,4 +1,4 @@
-"""The words of the command line are a contract: help, exit codes, one line per refusal."""
+"""What all commands have in common: help, exit codes, one line for each error."""
 
 import os
 import pty
@@ -12,7 +12,7 @@ from tap import main, weft
 
 
 class Contract(unittest.TestCase):
-    def test_no_words_explain_themselves_and_are_bad_usage(self):
+    def test_without_a_command_the_usage_is_printed(self):
         run = weft()
         self.assertEqual(run.code, 2)
         self.assertIn("usage: weft COMMAND", run.err)
@@ -28,7 +28,7 @@ class Contract(unittest.TestCase):
                 self.assertIn("usage: weft " + name, one.out)
                 self.assertEqual(weft(*name.split(), "--help").out, one.out)
 
-    def test_unknown_words_are_refused_in_one_line(self):
+    def test_unknown_commands_and_options_are_refused_in_one_line(self):
         for words in (["nonsense"], ["topo", "nonsense"], ["topo", "build"],
                       ["topo", "build", "--nonsense", "torus:3"],
                       ["topo", "build", "torus:3", "torus:3"], ["help", "nonsense"],
@@ -103,13 +103,13 @@ class Contract(unittest.TestCase):
             self.assertRegex(weft(*words, "--json").out, r"}\n\Z", words)
             self.assertNotRegex(weft(*words, "--json").out, r"\n\n\Z", words)
 
-    def test_version_is_printed_both_ways(self):
+    def test_both_forms_print_the_version(self):
         self.assertEqual(weft("--version").out.split()[1], weft("version", "--json").json["version"])
 
 
 def on_terminal(*words, stdin, wait_s, typed=False):
-    """Standard error of a run on a terminal, whose standard input comes after a while:
-    through a pipe, or typed there."""
+    """Standard error of a run on a terminal whose standard input arrives after a while, through a
+    pipe or typed."""
     try:
         terminal, end = pty.openpty()
     except OSError:  # a chroot without /dev/pts
@@ -137,24 +137,24 @@ def on_terminal(*words, stdin, wait_s, typed=False):
 class Progress(unittest.TestCase):
     LINK = b"0 1\n"
 
-    def test_a_terminal_sees_that_long_work_goes_on_and_then_nothing_of_it(self):
+    def test_a_terminal_shows_progress_which_is_removed_at_the_end(self):
         shown = on_terminal("topo", "measure", "-", stdin=self.LINK, wait_s=1.5)
         self.assertIn("\r\033[Ktopo measure: 1 s", shown)
         self.assertTrue(shown.endswith("\r\033[K"), repr(shown))
 
-    def test_nothing_is_written_over_what_somebody_types(self):
+    def test_progress_does_not_overwrite_typed_text(self):
         shown = on_terminal("topo", "measure", "-", stdin=self.LINK, wait_s=1.3, typed=True)
         self.assertIn("0 1", shown)  # the terminal's own echo
         self.assertNotIn("topo measure", shown)
 
-    def test_short_work_shows_none(self):
+    def test_short_commands_show_no_progress(self):
         self.assertEqual(on_terminal("topo", "measure", "-", stdin=self.LINK, wait_s=0), "")
 
-    def test_a_refusal_stands_on_a_line_of_its_own(self):
+    def test_an_error_has_its_own_line_after_progress(self):
         shown = on_terminal("topo", "measure", "-", stdin=b"{", wait_s=1.3)
         self.assertRegex(shown, r"\r\033\[Kweft: standard input: line 1: [^\n]+\r\n$")
 
-    def test_what_is_no_terminal_sees_nothing(self):
+    def test_progress_is_shown_on_terminals_only(self):
         run = subprocess.Popen([os.environ["WEFT"], "topo", "measure", "-"], stdin=subprocess.PIPE,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         time.sleep(1.3)

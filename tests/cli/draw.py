@@ -1,4 +1,4 @@
-"""Pictures are well-formed, complete, and never half-written."""
+"""weft topo draw: pictures are valid, complete, and never partially written."""
 
 import os
 import sys
@@ -36,7 +36,7 @@ class Draw(unittest.TestCase):
             self.assertLess(0, float(circle.get("cy")))
             self.assertLess(float(circle.get("cy")), float(picture.get("height")))
 
-    def test_the_file_is_written_or_left_alone(self):
+    def test_a_failed_write_does_not_change_the_file(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "a.svg")
             run = weft("topo", "draw", "torus:3x3", "--out", path, "--json")
@@ -47,7 +47,7 @@ class Draw(unittest.TestCase):
             self.assertEqual(weft("topo", "draw", "torus:3", "--out", "/dev/full").code, 1)
             self.assertEqual(os.listdir(folder), ["a.svg"])
 
-    def test_bad_usage_is_one_line(self):
+    def test_invalid_options_are_refused_in_one_line(self):
         for words in (["torus:3", "--layout", "cubist"], ["torus:99x99"], ["torus:3", "--json"]):
             run = weft("topo", "draw", *words)
             self.assertEqual((run.code, run.out), (2, ""), words)

@@ -1,4 +1,4 @@
-"""Files as commands read and write them: whole or not at all, and where the user said."""
+"""How commands read and write files: completely or not at all, and at the given path."""
 
 import os
 import stat
@@ -55,13 +55,13 @@ class Files(unittest.TestCase):
             os.unlink(self.path("link"))
             self.assertEqual(os.listdir(self.path("far")), ["file"])
 
-    def test_a_link_to_nothing_yet_is_followed_too(self):
+    def test_a_link_to_a_missing_file_is_followed_too(self):
         os.symlink("new", self.path("link"))
         self.write(WRITERS[0], "link")
         self.assertTrue(os.path.islink(self.path("link")))
         self.assertIn("torus:3x3", self.content("new"))
 
-    def test_a_file_that_was_there_keeps_its_mode(self):
+    def test_an_existing_file_keeps_its_mode(self):
         for mode in (0o600, 0o640, 0o755):
             self.write(WRITERS[0], "file")
             os.chmod(self.path("file"), mode)
@@ -75,7 +75,7 @@ class Files(unittest.TestCase):
         for words in WRITERS[3:]:  # their report is on standard output
             self.refused(2, "topo", *words, "--out", "-", cwd=self.folder.name)
 
-    def test_names_that_cannot_be_written_are_one_line_and_no_file(self):
+    def test_unwritable_names_give_one_line_and_no_file(self):
         for words in WRITERS:
             self.refused(1, "topo", *words, "--out", "/dev/full")
             self.refused(1, "topo", *words, "--out", self.folder.name)
@@ -104,9 +104,9 @@ class Files(unittest.TestCase):
                       ("route", "load", "-", "--algorithm", "ecmp", "--traffic", "-")):
             run = weft(*words, stdin="a b\n")
             self.assertEqual((run.code, run.out), (2, ""), words)
-            self.assertRegex(run.err, r"^weft: -: standard input has been read; name a file as well\n\Z")
+            self.assertRegex(run.err, r"^weft: -: standard input can be read only once; name a file for the other\n\Z")
 
-    def test_names_that_cannot_be_read_are_one_line(self):
+    def test_unreadable_names_give_one_line(self):
         self.assertIn("''", self.refused(2, "topo", "measure", ""))
         for name in (self.folder.name, self.path("none"), self.path("x" * 5000),
                      self.path("two\nlines\033[31m")):

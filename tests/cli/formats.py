@@ -1,4 +1,4 @@
-"""Topologies as files: to and from networkx in every format, and what broken files are told."""
+"""Topology files: exchange with networkx in every format, and errors for broken files."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def plain(word):
 
 
 def shape(graph):
-    """Names and links, whatever the types: what must survive every journey."""
+    """Names and links as strings: what every format must preserve."""
     edges = graph.edges()
     if graph.is_directed():
         edges = {frozenset(map(str, edge)) for edge in edges}
@@ -150,7 +150,7 @@ class FromNetworkx(Folder):
                 made = json_graph.node_link_graph(self.good("topo", "build", path).json)
                 self.assertEqual(shape(made), shape(graph))
 
-    def test_attributes_of_networkx_arrive(self):
+    def test_attributes_of_networkx_are_read(self):
         graph = nx.cycle_graph(4)
         for v in graph:
             graph.nodes[v].update(servers=v, ports=9, group=v % 2, level=1)
@@ -163,7 +163,7 @@ class FromNetworkx(Folder):
                 want = [{"id": v, "servers": v, "ports": 9, "level": 1, "group": v % 2} for v in graph]
                 self.assertEqual(made["nodes"], want)
 
-    def test_edges_is_as_good_as_links(self):
+    def test_the_key_edges_is_read_like_links(self):
         data = json_graph.node_link_data(nx.petersen_graph())
         links = self.good("topo", "build", "-", stdin=json.dumps(data)).json
         data["edges"] = data.pop("links")
@@ -171,7 +171,7 @@ class FromNetworkx(Folder):
 
 
 class ToNetworkx(Folder):
-    def test_networkx_reads_what_we_write(self):
+    def test_networkx_reads_files_of_weft(self):
         for name, graph in graphs().items():
             source = self.path(f"{name}.json")
             write(graph, source, "json")
@@ -188,7 +188,7 @@ class ToNetworkx(Folder):
                             made = nx.relabel_nodes(made, {str(i): v for i, v in enumerate(graph)})
                     self.assertEqual(shape(made), shape(graph))
 
-    def test_ports_and_servers_reach_networkx(self):
+    def test_networkx_reads_ports_and_servers(self):
         for form in FULL:
             path = self.path("t." + form)
             self.good("topo", "build", "torus:4x3", "--out", path)
@@ -200,7 +200,7 @@ class ToNetworkx(Folder):
                                for *_, d in made.edges(data=True))
                 self.assertEqual(ports, [(0, 1)] * 12 + [(2, 3)] * 12)
 
-    def test_a_torus_is_the_torus_of_networkx(self):
+    def test_a_torus_equals_that_of_networkx(self):
         made = json_graph.node_link_graph(self.good("topo", "build", "torus:4x5").json)
         self.assertTrue(nx.is_isomorphic(made, nx.grid_2d_graph(4, 5, periodic=True)))
 
@@ -212,7 +212,7 @@ class ToNetworkx(Folder):
 
 
 class RoundTrips(Folder):
-    def test_every_format_gives_back_the_same_topology(self):
+    def test_every_format_preserves_the_topology(self):
         sources = []
         for name, graph in graphs().items():
             chance = random.Random(SEED)
@@ -229,7 +229,7 @@ class RoundTrips(Folder):
                     file = self.good("topo", "export", source, "--format", form).out
                     self.assertEqual(self.good("topo", "build", "-", stdin=file).out, want)
 
-    def test_anynet_gives_back_routers_servers_and_links(self):
+    def test_anynet_preserves_routers_servers_and_links(self):
         for source in ["torus:3x4", self.put("s.json", json.dumps(
                 {"nodes": [{"id": v, "servers": v % 3} for v in range(6)],
                  "links": [{"source": v, "target": (v + 1) % 6} for v in range(6)]}))]:
@@ -241,7 +241,7 @@ class RoundTrips(Folder):
             ends = lambda topology: sorted(sorted((link["source"], link["target"])) for link in topology["links"])
             self.assertEqual(ends(made), ends(want))
 
-    def test_the_spec_survives_and_a_lie_does_not(self):
+    def test_the_spec_is_kept_unless_the_links_contradict_it(self):
         for form in FULL:
             path = self.path("t." + form)
             self.good("topo", "build", "torus:4x3", "--out", path)
@@ -252,7 +252,7 @@ class RoundTrips(Folder):
 
 
 class Broken(Folder):
-    def test_a_file_cut_at_any_byte_is_refused_with_a_line_or_whole(self):
+    def test_a_file_truncated_at_any_byte_is_refused_with_a_line_or_complete(self):
         for form in FORMATS:
             whole = self.good("topo", "export", "torus:3", "--format", form).out
             for size in range(len(whole)):
@@ -265,7 +265,7 @@ class Broken(Folder):
                     elif form in ("json", "dot", "graphml"):  # all but the last white space
                         self.assertEqual(whole[size:].strip(), "")
 
-    def test_each_mistake_is_named_with_its_line(self):
+    def test_each_mistake_is_reported_with_its_line(self):
         nodes = '{"nodes": [{"id": 0},\n{"id": 1}],\n"links": ['
         for name, content, line, reason in [
             ("a.json", '{"nodes": [}', 1, "'}' where a value"),
@@ -301,13 +301,13 @@ class Broken(Folder):
                 run = weft("topo", "build", path)
                 self.refused(run, 2, re.escape(f"{path}: line {line}: ") + ".*" + re.escape(reason))
 
-    def test_a_file_that_is_none_is_refused(self):
+    def test_an_unreadable_file_is_refused(self):
         self.refused(weft("topo", "build", self.folder), 2, "directory")
         self.refused(weft("topo", "build", self.path("absent.json")), 2, "No such file")
         self.refused(weft("topo", "build", "-", stdin=""), 2, "standard input: line 1: ")
         self.refused(weft("topo", "build", self.put("a.json", b"\x00\xff" * 99)), 2, "line 1: ")
 
-    def test_a_topology_that_is_none_is_bad_usage(self):
+    def test_an_unknown_topology_is_refused(self):
         self.refused(weft("topo", "build", "taurus:3x3"), 2,
                      r"no such topology: taurus:3x3 \(did you mean 'torus'\?\); there are .*torus")
         with open(self.path("taurus:3x3"), "w") as file:
@@ -327,7 +327,7 @@ class Manual(Folder):
 
 
 class Commands(Folder):
-    def test_the_ending_of_the_name_says_the_format(self):
+    def test_the_ending_of_the_name_selects_the_format(self):
         for ending, form in [("json", "json"), ("edges", "edgelist"), ("txt", "edgelist"), ("gv", "dot"),
                              ("graphml", "graphml"), ("anynet", "anynet"), ("", "json")]:
             path = self.path("a." + ending if ending else "a")
@@ -338,14 +338,14 @@ class Commands(Folder):
                 written = file.read()
             self.assertEqual(written, self.good("topo", "export", "torus:3x3", "--format", form).out)
 
-    def test_the_option_beats_the_ending(self):
+    def test_the_option_overrides_the_ending(self):
         path = self.path("a.json")
         line = self.good("topo", "build", "torus:3x3", "--out", path, "--format", "anynet").out
         self.assertRegex(line, r"\A[^\n]+9 nodes, 18 links, 9 servers, as anynet\n\Z")
         with open(path) as file:
             self.assertTrue(file.read().startswith("router 0"))
 
-    def test_content_says_the_format_where_the_name_does_not(self):
+    def test_the_content_determines_the_format_if_the_name_does_not(self):
         want = self.good("topo", "build", "torus:4").json
         for form in FORMATS:
             path = self.put("unnamed", self.good("topo", "export", "torus:4", "--format", form).out)
@@ -357,7 +357,7 @@ class Commands(Folder):
         self.refused(weft("topo", "export", "torus:3", "--format", "gml"), 2, "json, edgelist, dot")
         self.refused(weft("topo", "export", "torus:3", "--format", "dot", "--json"), 2, "--out")
 
-    def test_what_a_format_cannot_hold_is_refused(self):
+    def test_a_topology_that_a_format_cannot_store_is_refused(self):
         self.refused(weft("topo", "export", "-", "--format", "anynet", stdin="0 1\n0 1\n"), 2, "more than one cable")
 
     def test_a_failed_write_leaves_nothing(self):
@@ -368,13 +368,13 @@ class Commands(Folder):
         self.refused(weft("topo", "build", self.put("bad.json", "{"), "--out", self.path("a.json")), 2, "line 1")
         self.assertEqual(os.listdir(self.folder), ["bad.json"])
 
-    def test_an_old_file_survives_a_failure(self):
+    def test_a_failure_keeps_the_old_file(self):
         path = self.put("a.anynet", "precious")
         self.refused(weft("topo", "build", "-", "--out", path, stdin="0 1\n0 1\n"), 2, "anynet")
         with open(path) as file:
             self.assertEqual(file.read(), "precious")
 
-    def test_a_folder_that_may_not_be_written(self):
+    def test_a_folder_that_cannot_be_written(self):
         folder = self.folder
         if os.geteuid() == 0:
             folder = "/dev/null"  # no folder at all: even root makes no file there

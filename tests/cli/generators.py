@@ -1,5 +1,5 @@
-"""The generators against networkx: the same graphs by other people's hands, and what
-networkx measures on ours. Links leave weft as node-link JSON."""
+"""Compares the generators with networkx: with its graphs of the same kind, and with what it
+measures on ours. weft writes the links as node-link JSON."""
 
 import re
 import sys
@@ -100,7 +100,7 @@ class Generators(unittest.TestCase):
         self.same("degree-diameter:12,11,1", nx.complete_graph(12))
         self.same("degree-diameter:13,2,6", nx.cycle_graph(13))
 
-    def test_the_manual_lists_what_is_offered(self):
+    def test_the_manual_lists_all_graphs(self):
         listed = set(re.findall(r"^(\d+,\d+,\d+)\t", MANUAL.read_text(), re.M))
         offered = set()
         for degree in range(2, 41):
@@ -120,7 +120,7 @@ class Generators(unittest.TestCase):
             self.assertEqual(max(dict(graph.degree).values()), degree)
             self.assertEqual(nx.diameter(graph), diameter)
 
-    def test_a_fat_tree_has_its_levels(self):
+    def test_the_levels_of_a_fat_tree(self):
         for k in (2, 4, 6):
             graph = simple(f"fattree:k={k}")
             half = k // 2
@@ -166,7 +166,7 @@ class Generators(unittest.TestCase):
                 set(map(frozenset, lattice.edges)), set(map(frozenset, expected.edges))
             )
 
-    def test_a_seed_is_a_network_and_another_seed_another(self):
+    def test_the_same_seed_gives_the_same_network_and_another_seed_another(self):
         for spec in ("swdc-ring:99", "swdc-torus2d:9x11", "swdc-hex3d:6x5x4"):
             one = weft("topo", "export", spec, "--format", "edgelist")
             again = weft("topo", "export", spec + ",seed=1", "--format", "edgelist")
@@ -174,7 +174,7 @@ class Generators(unittest.TestCase):
             self.assertEqual(one.out, again.out)
             self.assertNotEqual(one.out, other.out)
 
-    def test_impossible_words_get_one_line(self):
+    def test_impossible_parameters_are_refused_in_one_line(self):
         for spec in """
             torus:0 torus:1000000x1000000 torus:3,seed=1 novacube:x fattree:k=3
             fattree:k=1000000000000 swdc-ring:6 swdc-hex3d:5x5x5 swdc-torus2d:1000000x1000000
@@ -184,7 +184,7 @@ class Generators(unittest.TestCase):
             self.assertEqual((run.code, run.out), (2, ""), spec)
             self.assertRegex(run.err, rf"^weft: {re.escape(spec)}: [^\n]+\n$")
 
-    def test_sizes_beyond_64_bits_are_too_large_not_nonsense(self):
+    def test_sizes_beyond_64_bits_are_refused_as_too_large(self):
         for words in ("torus:99999999999999999999", "swdc-ring:99999999999999999999"):
             self.assertIn("nodes that fit", weft("topo", "show", words).err)
 

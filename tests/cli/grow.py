@@ -1,5 +1,5 @@
-"""weft topo grow and weft topo diff: every printed plan is carried out on a networkx graph, which
-knows nothing of the code that made it."""
+"""weft topo grow and weft topo diff: carries out every printed plan on a networkx graph, independent
+of the code that made it."""
 
 import json
 import os
@@ -17,7 +17,7 @@ JELLYFISH = "jellyfish:servers=80,switches=20,ports=12,seed=3"
 
 
 class Network:
-    """Cables by the ports they are in."""
+    """A network: its cables by their ports."""
 
     def __init__(self, word):
         built = weft("topo", "build", word).json
@@ -43,7 +43,7 @@ class Network:
         return graph
 
     def follow(self, plan, leaving=()):
-        """Carries out a plan; returns the numbers of the steps that leave it in pieces."""
+        """Carries out a plan. Returns the steps after which the network is in pieces."""
         apart = set()
         for at, action in enumerate(plan["steps"]):
             a, b = (action["a"], action["a_port"]), (action["b"], action["b_port"])
@@ -73,7 +73,7 @@ class Grow(unittest.TestCase):
         return os.path.join(self.folder.name, name)
 
     def grown(self, word, *options):
-        """Grows, follows the plan, and holds the file against the result."""
+        """Grows a network, carries out the plan, and compares the result with the file."""
         before = Network(word)
         nodes = len(before.site)
         file = self.path("grown.json")
@@ -122,7 +122,7 @@ class Grow(unittest.TestCase):
         plan, after = self.grown("torus:5x5", "--add", 2, "--ports", 7)
         self.assertLessEqual(plan["ports_free"], 2)
 
-    def test_names_go_on(self):
+    def test_names_of_new_nodes_continue(self):
         with open(self.path("named.json"), "w") as file:
             graph = networkx.relabel_nodes(networkx.cycle_graph(6), lambda v: f"rack {v}")
             json.dump(networkx.node_link_data(graph), file)
@@ -135,7 +135,7 @@ class Grow(unittest.TestCase):
         plan, after = self.grown(self.path("tree.edges"), "--add", 1, "--ports", 2)
         self.assertEqual((plan["together"], plan["step_count"], plan["apart"]), (1, 1, 0))
 
-    def test_the_lines_say_what_the_json_says(self):
+    def test_text_and_json_agree(self):
         plan = weft("topo", "grow", JELLYFISH, "--add", 2, "--json").json
         lines = weft("topo", "grow", JELLYFISH, "--add", 2).out.splitlines()
         self.assertIn(f"{plan['unplug']} cables to unplug and {plan['plug']} to plug", lines[0])
@@ -146,13 +146,13 @@ class Grow(unittest.TestCase):
                 [str(action["step"]), action["action"], f"{action['a']}:{action['a_port']}", "--",
                  f"{action['b']}:{action['b_port']}"])
 
-    def test_a_seed_repeats_itself(self):
+    def test_the_same_seed_gives_the_same_plan(self):
         outs = [weft("topo", "grow", JELLYFISH, "--add", 4, "--seed", seed).out
                 for seed in (1, 1, 2)]
         self.assertEqual(outs[0], outs[1])
         self.assertNotEqual(outs[0], outs[2])
 
-    def test_impossible_orders_get_one_line_and_leave_no_file(self):
+    def test_impossible_requests_give_one_line_and_no_file(self):
         out = ["--out", self.path("none.json")]
         for code, words in (
             (2, [JELLYFISH]),
@@ -203,7 +203,7 @@ class Diff(unittest.TestCase):
         self.assertEqual(actions.count("plug"), plan["plug"])
         return plan
 
-    def test_between_any_two_networks(self):
+    def test_plans_between_different_networks(self):
         for one, other in (
             ("torus:4x5", "torus:5x4"),
             ("torus:12", "torus:3x4"),
@@ -221,12 +221,12 @@ class Diff(unittest.TestCase):
                 self.assertEqual(self.diff(one, other)["apart"], 0)
                 self.assertEqual(self.diff(other, one)["apart"], 0)
 
-    def test_the_same_is_nothing_to_do(self):
+    def test_equal_networks_need_no_steps(self):
         plan = self.diff("torus:4x4", "torus:4x4")
         self.assertEqual(plan["steps"], [])
         self.assertIn("the cables are the same", weft("topo", "diff", "torus:4", "torus:4").out)
 
-    def test_growing_is_a_difference(self):
+    def test_diff_finds_the_cables_of_growing(self):
         file = os.path.join(self.folder.name, "next.json")
         weft("topo", "grow", JELLYFISH, "--add", 3, "--out", file)
         plan = self.diff(JELLYFISH, file)
@@ -237,7 +237,7 @@ class Diff(unittest.TestCase):
         self.assertEqual(plan["apart"], 0)
         self.assertIn("servers: 80 before, 92 after\n", weft("topo", "diff", JELLYFISH, file).out)
 
-    def test_pieces_are_admitted(self):
+    def test_steps_that_leave_pieces_are_marked(self):
         whole = self.write("whole.edges", "0 1\n1 2\n2 3\n")
         torn = self.write("torn.edges", "0 1\n2 3\n")
         plan = self.diff(whole, torn)
@@ -248,7 +248,7 @@ class Diff(unittest.TestCase):
         self.assertRegex(out, r"(?m)^ +1  unplug  1:\d -- 2:\d  apart$")
         self.assertIn("second network is in 2 pieces", out)
 
-    def test_a_step_of_several_actions_shows(self):
+    def test_a_step_of_several_actions_is_marked(self):
         one = self.write("one.edges", "0 1\n1 2\n")
         other = self.write("other.edges", "0 2\n1 2\n")
         self.assertEqual(self.diff(one, other)["together"], 1)
@@ -256,7 +256,7 @@ class Diff(unittest.TestCase):
         self.assertRegex(lines[2], r"^ +1  unplug  0:\d -- 1:\d$")
         self.assertRegex(lines[3], r"^ +\+  plug    0:\d -- 2:\d$")
 
-    def test_networks_that_cannot_be_compared(self):
+    def test_networks_that_cannot_be_compared_are_refused(self):
         letters = self.write("letters.edges", "x y\ny z\n")
         for one, other in (("torus:4x4", JELLYFISH), ("torus:4", letters)):
             run = weft("topo", "diff", one, other)

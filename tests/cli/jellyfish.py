@@ -36,13 +36,13 @@ REFUSED = {
 
 
 class Jellyfish(unittest.TestCase):
-    def test_what_is_possible_is_built(self):
+    def test_possible_networks_are_built(self):
         for words in BUILT:
             run = weft("topo", "build", "jellyfish:" + words)
             self.assertEqual((run.code, run.err), (0, ""), words)
             self.assertNotEqual(run.out, "", words)
 
-    def test_what_is_impossible_is_refused_in_one_line(self):
+    def test_impossible_networks_are_refused_in_one_line(self):
         for words, reason in REFUSED.items():
             run = weft("topo", "build", "jellyfish:" + words)
             self.assertEqual(run.code, 2, words)
@@ -50,7 +50,7 @@ class Jellyfish(unittest.TestCase):
             self.assertRegex(run.err, r"^weft: jellyfish:[^\n]+\n$")
             self.assertIn(reason, run.err)
 
-    def test_a_seed_builds_the_same_twice(self):
+    def test_the_same_seed_builds_the_same_network(self):
         words = "jellyfish:n=200,degree=5,seed=12"
         self.assertEqual(weft("topo", "build", words).out, weft("topo", "build", words).out)
 

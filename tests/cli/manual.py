@@ -1,4 +1,4 @@
-"""The manual pages and the shells' completion say what the table of commands says."""
+"""The manual pages and the completion of shells agree with the table of commands."""
 
 import functools
 import glob
@@ -26,7 +26,7 @@ def groups():
 
 @functools.cache
 def unspoken():
-    """Commands of one word that belong together, though no word says so."""
+    """Commands of one word that form a group, and the name of the group."""
     return {line[2:20].strip(): "cluster" for line in weft("help", "cluster").out.splitlines()
             if line.startswith("  ")}
 
@@ -58,14 +58,14 @@ class Manual(unittest.TestCase):
         return list({"weft": weft("help", "--man").out, **pages}.items())
 
     @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
-    def test_every_page_is_set_without_a_warning(self):
+    def test_every_page_is_formatted_without_a_warning(self):
         for name, page in self.pages():
             done = formatted(page)
             self.assertEqual((done.returncode, done.stderr), (0, ""), name)
             self.assertIn(name.upper() + "(1)", done.stdout)
 
     @unittest.skipUnless(shutil.which("man"), "man is not installed")
-    def test_man_warns_of_no_page_made_or_written(self):
+    def test_man_prints_no_warning_for_any_page(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, page in self.pages():
                 with open(f"{folder}/{name}.1", "w") as file:
@@ -98,8 +98,8 @@ class Manual(unittest.TestCase):
                 self.assertIn("--" + option, page, name)
 
     @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
-    def test_the_page_of_weftd_has_the_words_that_it_takes(self):
-        """Both ways: its help, its page and what it refuses by name."""
+    def test_the_page_of_weftd_has_all_its_options(self):
+        """Compares its help, its page and the options that it accepts."""
         weftd = os.path.join(os.path.dirname(os.environ["WEFT"]), "weftd")
         with open(os.environ["MAN_FOLDER"] + "/weftd.8") as file:
             page = formatted(file.read())
@@ -123,7 +123,7 @@ class Manual(unittest.TestCase):
         self.assertEqual(weft("help", "version", "--json").json["commands"],
                          [command for command in table if command["name"] == "version"])
 
-    def test_a_page_that_is_not_there_is_bad_usage(self):
+    def test_a_missing_page_is_refused(self):
         for words in (["nonsense"], ["topo", "build"]):
             done = weft("help", "--man", *words)
             self.assertEqual((done.code, done.out), (2, ""))
@@ -132,7 +132,7 @@ class Manual(unittest.TestCase):
 
 class Completion(unittest.TestCase):
     def complete(self, *words, cwd=None):
-        """What bash offers for the last of these words."""
+        """The completions of bash for the last of these words."""
         script = (bash_script() +
                   '\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _weft\n'
                   'printf "%s\\n" "${COMPREPLY[@]}"\n')
@@ -142,7 +142,7 @@ class Completion(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), words)
         return sorted(done.stdout.split("\n")[:-1]) if done.stdout != "\n" else []
 
-    def test_first_and_second_words(self):
+    def test_commands_are_completed(self):
         firsts = sorted({name.split()[0] for name in names()})
         self.assertEqual(self.complete(""), firsts)
         self.assertEqual(self.complete("help", ""), firsts)
@@ -152,17 +152,17 @@ class Completion(unittest.TestCase):
             self.assertEqual(self.complete(group, ""), seconds)
             self.assertEqual(self.complete("help", group, ""), seconds)
 
-    def test_what_is_not_said_is_not_offered(self):
+    def test_names_of_groups_without_a_word_are_not_completed(self):
         self.assertIn("up", unspoken())
         self.assertNotIn("cluster", self.complete(""))
         self.assertNotIn(" -a cluster ", weft("completion", "fish").out)
 
-    def test_options_of_every_command(self):
+    def test_options_of_every_command_are_completed(self):
         for name in names():
             self.assertEqual(self.complete(*name.split(), "--"),
                              sorted("--" + option for option in options(name)), name)
 
-    def test_choices_and_files(self):
+    def test_choices_and_files_are_completed(self):
         self.assertEqual(self.complete("completion", ""), ["bash", "fish", "zsh"])
         self.assertEqual(self.complete("paper", "run", "--quick", "cam-h"), ["cam-hops"])
         with tempfile.TemporaryDirectory() as folder:
@@ -179,7 +179,7 @@ class Completion(unittest.TestCase):
             self.assertEqual(self.complete("paper", "all", "--out", "pl", cwd=folder),
                              ["plan folder"])
 
-    def test_the_choices_of_options_are_those_the_command_takes(self):
+    def test_completed_choices_equal_those_that_the_command_accepts(self):
         for command, option in (("build", "--format"), ("export", "--format"),
                                 ("grow", "--format"), ("draw", "--layout"),
                                 ("cable", "--layout")):
@@ -188,11 +188,11 @@ class Completion(unittest.TestCase):
             taken = said.strip().split("one of ")[1].split(", ")
             self.assertEqual(offered, sorted(taken), command)
 
-    def test_tables_are_offered_their_designs(self):
+    def test_designs_of_tables_are_completed(self):
         self.assertEqual(self.complete("sst", "demo", "--design", ""), ["reads", "writes"])
         self.assertEqual(self.complete("sst", "watch", ""), [])
 
-    def test_routes_are_offered_what_they_take(self):
+    def test_arguments_of_route_commands_are_completed(self):
         algorithms = sorted(row["name"] for row in weft("route", "list", "--json").json["algorithms"])
         for command in ("path", "load", "worst", "deadlock"):
             self.assertEqual(self.complete("route", command, "torus:3", "--algorithm", ""),
@@ -204,7 +204,7 @@ class Completion(unittest.TestCase):
             self.assertEqual(self.complete("route", "load", "torus:3", "--traffic", "", cwd=folder),
                              ["complement", "neighbour", "tornado", "transpose", "uniform"])
 
-    def test_the_scripts_are_read_by_their_shells(self):
+    def test_shells_accept_their_scripts(self):
         for shell in ("bash", "zsh", "fish"):
             script = weft("completion", shell).out
             self.assertIn("weft", script)

@@ -1,4 +1,4 @@
-"""weft topo measure and show, against networkx."""
+"""weft topo measure and show, compared with networkx."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ from tap import main, weft
 
 SEED = 20
 
-NODES_AT_ONCE = 60  # words a command takes
+NODES_AT_ONCE = 60  # arguments that a command accepts
 
 
 def measure(*words, stdin=None):
@@ -24,7 +24,7 @@ def measure(*words, stdin=None):
 
 
 def graph_of(spec):
-    """The graph as `topo show` tells it, node by node."""
+    """The graph that `topo show` prints, node by node."""
     graph = networkx.MultiGraph()
     count = weft("topo", "show", spec, "--json").json["nodes"]
     graph.add_nodes_from(map(str, range(count)))
@@ -40,7 +40,7 @@ def graph_of(spec):
 
 
 def torus(*sizes):
-    """networkx's own torus; its nodes are tuples, the first axis last."""
+    """The torus of networkx; its nodes are tuples with the first axis last."""
     return networkx.grid_graph(dim=list(sizes), periodic=True)
 
 
@@ -54,7 +54,7 @@ def histogram(graph):
 
 
 def server_histogram(graph):
-    """Pairs of servers on switches: two cables more than between the switches."""
+    """Distances of servers on switches: two cables more than between the switches."""
     pairs = {}
     servers = {name: graph.nodes[name]["servers"] for name in graph}
     for one, lengths in networkx.all_pairs_shortest_path_length(graph):
@@ -132,7 +132,7 @@ class Measure(unittest.TestCase):
             self.assertEqual(found["vertex_connectivity"], networkx.node_connectivity(graph))
         self.assertTrue(0 < parted < 30)
 
-    def test_bisection_is_a_bracket(self):
+    def test_the_bounds_contain_the_bisection(self):
         # every halving of ten nodes
         graph = graph_of("torus:5x2")
         halves = itertools.combinations(graph.nodes, 5)
@@ -174,7 +174,7 @@ class Measure(unittest.TestCase):
             self.assertEqual(
                 weft("topo", "measure", "torus:11x12x13", "--threads", threads, "--json").out, one)
 
-    def test_means_of_nothing_are_null(self):
+    def test_means_without_pairs_are_null(self):
         found = measure("torus:1")
         self.assertIsNone(found["mean_path"])
         self.assertIsNone(found["server_mean_path"])
@@ -185,7 +185,7 @@ class Measure(unittest.TestCase):
         self.assertIsNone(found["diameter"])
         self.assertIsNone(found["degree_min"])
 
-    def test_what_was_not_measured_is_said(self):
+    def test_values_that_were_not_measured_are_listed(self):
         found = measure("torus:3x3")
         for key in ("bisection_lower", "bisection_upper", "edge_connectivity",
                     "vertex_connectivity", "shortest_paths"):
@@ -197,7 +197,7 @@ class Measure(unittest.TestCase):
 
 
 class Text(unittest.TestCase):
-    def test_connectivity_says_how_many_may_fail(self):
+    def test_connectivity_is_explained_by_how_many_may_fail(self):
         for spec, lines in (
             ("torus:4x4", ("4: any 3 links may fail and", "4: any 3 nodes may fail and")),
             ("torus:5", ("2: any 1 link may fail and", "2: any 1 node may fail and")),
@@ -215,11 +215,11 @@ class Text(unittest.TestCase):
         self.assertIn("NO: 2 parts", out)
         self.assertNotIn("share", out)
 
-    def test_one_is_not_many(self):
+    def test_counts_of_one_are_singular(self):
         out = weft("topo", "measure", "torus:2", "--bisection").out
         self.assertIn("bisection             1 cable\n", out)
 
-    def test_many_distances_are_printed_in_ranges_and_none_is_lost(self):
+    def test_many_distances_are_printed_in_ranges(self):
         out = weft("topo", "measure", "torus:100x100").out
         rows = [line.split() for line in out.splitlines() if line.endswith(" %")]
         self.assertLess(len(rows), 41)
@@ -228,7 +228,7 @@ class Text(unittest.TestCase):
 
 
 class Failures(unittest.TestCase):
-    def test_counts_are_what_was_asked(self):
+    def test_as_many_fail_as_the_share_says(self):
         found = measure("torus:5x6x7", "--fail-links", 0.1, "--seed", 3)
         self.assertEqual((found["links"], found["links_lost"]), (567, 63))
         self.assertEqual(found["nodes"], 210)
@@ -241,7 +241,7 @@ class Failures(unittest.TestCase):
         self.assertNotEqual(measure(*words, "--seed", 5)["histogram"],
                             measure(*words, "--seed", 6)["histogram"])
 
-    def test_a_network_in_parts_says_so(self):
+    def test_a_network_in_parts_is_reported(self):
         found = measure("torus:20", "--fail-links", 0.25)
         self.assertFalse(found["connected"])
         self.assertEqual(found["components"], 5)
@@ -255,12 +255,12 @@ class Failures(unittest.TestCase):
                                  "--connectivity")["edge_connectivity"], 0)
         self.assertIn("NO: 5 parts", weft("topo", "measure", "torus:20", "--fail-links", 0.25).out)
 
-    def test_failed_nodes_are_not_left(self):
+    def test_failed_nodes_are_removed(self):
         run = weft("topo", "measure", "torus:3x3", "--fail-nodes", 0.99, "--paths", "0,1")
         self.assertEqual(run.code, 2)
         self.assertIn("there is no node '0' left", run.err)
 
-    def test_paths_between_the_parted_are_none(self):
+    def test_there_are_no_paths_between_parts(self):
         counts = set()
         for to in range(1, 20, 3):
             paths = measure("torus:20", "--fail-links", 0.25, "--paths", f"0,{to}")[
@@ -297,7 +297,7 @@ class Refusals(unittest.TestCase):
         self.assertEqual(run.err, "weft: --fail-nodes 1: expected a share of the nodes, at least 0 and "
                                   "below 1; 0.05 is 5 %\n")
 
-    def test_each_is_one_line_and_exit_2(self):
+    def test_invalid_requests_give_one_line_and_exit_2(self):
         for words in (
             ("measure", "torus:0"),
             ("measure", "torus:3", "--fail-links", "1.5"),

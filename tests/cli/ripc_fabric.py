@@ -70,7 +70,7 @@ class Fabric(unittest.TestCase):
 
 
 class Talk(Fabric):
-    def test_short_messages(self):
+    def test_short_messages_cross_servers(self):
         self.serve(0, 77)
         for size in (16, 64, 8900):
             done = self.ping(4, 77, "--count", 50, "--size", size)
@@ -88,7 +88,7 @@ class Talk(Fabric):
         self.assertRegex(log, rf"node {server}: program \d+ attached through shared memory")
         self.assertNotIn("attached through its socket", log)
 
-    def test_long_messages(self):
+    def test_long_messages_cross_servers(self):
         self.serve(0, 87)
         for size in (16, 8192, 3000000):
             done = self.ping(4, 87, "--long", "--count", 5, "--size", size)
@@ -103,7 +103,7 @@ class Talk(Fabric):
         taker.communicate(timeout=PATIENCE)
         self.assertEqual((self.above / "taken").read_bytes(), sent.read_bytes())
 
-    def test_a_name_is_one_programs(self):
+    def test_an_id_belongs_to_one_program(self):
         first = self.serve(0, 97)
         second = self.start(5, "serve", 97)
         out, _ = second.communicate(timeout=PATIENCE)
@@ -119,7 +119,7 @@ class Talk(Fabric):
             third.wait()
         self.assertIn("over routed", self.ping(8, 97, "--count", 3).out)
 
-    def test_groups(self):
+    def test_groups_span_servers(self):
         members = [self.start(server, "recv", 500, "--group", "--count", 1) for server in (2, 6, 7)]
         deadline = time.monotonic() + PATIENCE
         while any(member.poll() is None for member in members) and time.monotonic() < deadline:
@@ -130,7 +130,7 @@ class Talk(Fabric):
             out, _ = member.communicate(timeout=PATIENCE)
             self.assertIn("to all of you", out)
 
-    def test_what_was_sent_before_the_end_arrives(self):
+    def test_messages_sent_before_the_end_arrive(self):
         for number in range(130, 134):
             taker = self.start(6, "recv", number, "--count", 20, "--json")
             done = weft("ripc", "send", number, "x", "--count", 20, "--wait", "--timeout", 60000,
@@ -140,7 +140,7 @@ class Talk(Fabric):
             self.assertEqual(taker.returncode, 0, out)
             self.assertEqual(json.loads(out)["received"], 20)
 
-    def test_a_program_that_dies_is_noticed(self):
+    def test_the_death_of_a_program_is_noticed(self):
         served = self.serve(0, 107)
         pings = self.start(4, "ping", 107, "--interval", 20, "--timeout", 20000)
         for _ in range(5):
@@ -156,7 +156,7 @@ class Talk(Fabric):
 
 
 class Death(Fabric):
-    def test_a_server_between_dies(self):
+    def test_programs_survive_the_death_of_a_server_between_them(self):
         self.serve(0, 77)
         pings = self.start(4, "ping", 77, "--interval", 20, "--count", 200, "--timeout", 20000)
         for _ in range(20):
@@ -168,7 +168,7 @@ class Death(Fabric):
         self.assertEqual(pings.returncode, 0, out)
         self.assertRegex(out, "200 answered, 0 lost")
 
-    def test_a_program_whose_server_dies_is_noticed(self):
+    def test_the_death_of_a_program_s_server_is_noticed(self):
         self.serve(8, 117)
         pings = self.start(4, "ping", 117, "--interval", 20, "--timeout", 5000)
         for _ in range(5):
@@ -196,7 +196,7 @@ class Revival(Fabric):
                 return done
         self.fail(done)
 
-    def test_a_service_is_found_again(self):
+    def test_a_service_is_found_again_after_its_server_was_revived(self):
         served = self.serve(0, 150)
         member = self.start(0, "recv", 151, "--group", "--count", 1)
         self.assertIn("3 answered", self.ping(4, 150, "--count", 3).out)
@@ -215,7 +215,7 @@ class Revival(Fabric):
         self.assertGreaterEqual(log.count("attached through shared memory"), 6)  # both, thrice
         self.assertNotIn("attached through its socket", log)
 
-    def test_a_client_finds_its_way_again(self):
+    def test_a_client_works_again_after_its_server_was_revived(self):
         self.serve(3, 160)
         pings = self.start(7, "ping", 160, "--interval", 20, "--timeout", 1000)
         self.answers(pings, 5)

@@ -1,5 +1,5 @@
-"""weft ripc, as a person uses it from two shells. Every test has a folder of its own, so nothing
-is shared with other tests or with what else runs on the machine."""
+"""weft ripc, as a user runs it in two shells. Every test has its own folder, so that it shares nothing
+with other tests or other programs."""
 
 import json
 import os
@@ -30,7 +30,7 @@ class Shells(unittest.TestCase):
         return weft("ripc", *words, env=self.env, timeout=PATIENCE, **options)
 
     def begin(self, *words):
-        """Another shell; ended with the test."""
+        """Starts a command in another shell, which ends with the test."""
         shell = subprocess.Popen([os.environ["WEFT"], "ripc", *map(str, words)],
                                  env={**os.environ, **self.env}, text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -47,7 +47,7 @@ class Shells(unittest.TestCase):
         return self.ripc("list", "--json").json["names"]
 
     def await_names(self, *ids):
-        """Until those ids are bound (a group as often as it is named)."""
+        """Waits until those ids are bound (a group as often as it is listed)."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             bound = [name["id"] for name in self.names()]
@@ -61,7 +61,7 @@ class Shells(unittest.TestCase):
         return shell
 
     def finish(self, shell, how=None):
-        """Its exit code, output and errors, perhaps after a signal."""
+        """Waits for the end, perhaps after a signal; returns exit code, output and errors."""
         if how:
             shell.send_signal(how)
         out, err = shell.communicate(timeout=PATIENCE)
@@ -69,7 +69,7 @@ class Shells(unittest.TestCase):
 
 
 class Ping(Shells):
-    def test_round_trips_are_told(self):
+    def test_round_trips_are_reported(self):
         self.serve(42)
         run = self.ripc("ping", 42, "--count", 200, *PATIENT)
         self.assertEqual((run.code, run.err), (0, ""))
@@ -77,7 +77,7 @@ class Ping(Shells):
                                   r"0 lost, in \d+\.\d+ s\n"
                                   r"round trip: min .+, median .+, p99 .+, max .+; the first one .+\n\Z")
 
-    def test_the_object(self):
+    def test_ping_prints_a_json_object(self):
         server = self.serve(42)
         for words, size, long in ((["--size", 16], 16, False), (["--size", 8900], 8900, False),
                                   (["--block"], 64, False),
@@ -92,16 +92,16 @@ class Ping(Shells):
             self.assertEqual(order, sorted(order))
             self.assertGreater(trip["min"], 0)
 
-    def test_each_is_printed_with_an_interval(self):
+    def test_with_an_interval_each_ping_is_printed(self):
         self.serve(42)
         run = self.ripc("ping", 42, "--interval", 1, "--count", 3, *PATIENT)
         self.assertEqual([line.split(":")[0] for line in run.out.splitlines()[:3]], ["1", "2", "3"])
 
-    def test_nobody_there(self):
+    def test_a_ping_to_a_missing_service_fails(self):
         run = self.ripc("ping", 42)
         self.assertEqual((run.code, run.out, run.err), (1, "", "weft: 42: no process holds that id\n"))
 
-    def test_a_service_that_answers_no_pings(self):
+    def test_a_service_that_does_not_answer_pings(self):
         self.begin("recv", 42)
         self.await_names(42)
         run = self.ripc("ping", 42, "--timeout", 50, "--json")
@@ -109,7 +109,7 @@ class Ping(Shells):
         self.assertEqual((run.json["sent"], run.json["answered"], run.json["lost"]), (5, 0, 5))
         self.assertIsNone(run.json["round_trip_ns"])
 
-    def test_a_service_that_is_killed_and_comes_again_is_found(self):
+    def test_a_restarted_service_is_found_again(self):
         server = self.serve(42)
         ping = self.begin("ping", 42, "--interval", 5, "--timeout", 200)
         for number in range(1, 4):
@@ -129,7 +129,7 @@ class Ping(Shells):
         self.assertEqual((code, err), (130, ""))
         self.assertRegex(out, r"answered, \d+ lost")
 
-    def test_giving_up_is_an_error_that_says_why(self):
+    def test_giving_up_is_an_error_with_a_reason(self):
         self.serve(42, "--count", 100)
         run = self.ripc("ping", 42, "--count", 10000000)
         self.assertEqual((run.code, run.err), (1, ""))
@@ -137,16 +137,16 @@ class Ping(Shells):
                               r"(no process holds that id|the peer has ended or is unreachable|no answer)\n"
                               r"round trip: ")
 
-    def test_other_domains_do_not_exist(self):
+    def test_services_of_other_domains_are_not_found(self):
         self.serve(42, "--domain", "other")
         self.assertEqual(self.ripc("ping", 42).code, 1)
         self.assertEqual(self.ripc("ping", 42, "--count", 1, "--domain", "other").code, 0)
 
 
 class Hosts(Shells):
-    """As between hosts, on loopback: names by multicast, no shared memory."""
+    """Like two hosts, on the loopback interface: names by multicast, no shared memory."""
 
-    def test_pings_over_datagrams_and_libfabric(self):
+    def test_pings_over_udp_and_libfabric(self):
         port = 20000 + os.getpid() % 40000
         for transport in ("udp", "fabric"):
             words = ["--names", f"multicast:239.255.87.71:{port}", "--address", "127.0.0.1",
@@ -165,19 +165,19 @@ class Hosts(Shells):
                 self.assertEqual((long["answered"], long["damaged"]), (5, 0))
             self.assertEqual(self.finish(server, signal.SIGINT)[0], 130)
 
-    def test_nothing_in_common(self):
+    def test_peers_without_a_common_transport(self):
         self.serve(42)
         run = self.ripc("ping", 42, "--transports", "udp", "--address", "127.0.0.1")
         self.assertEqual((run.code, run.out, run.err),
                          (1, "", "weft: 42: no transport in common with that peer\n"))
 
-    def test_a_file_that_names_a_closed_port(self):
+    def test_a_names_file_with_a_closed_port(self):
         (self.folder / "names").write_text("42 127.0.0.1:1\n")
         run = self.ripc("ping", 42, "--names", f"file:{self.folder}/names")
         self.assertEqual((run.code, run.out, run.err),
                          (1, "", "weft: 42: nothing listens at its address, or the peer refuses the connection\n"))
 
-    def test_another_secret_is_told(self):
+    def test_a_different_secret_is_reported(self):
         one, other = self.folder / "one", self.folder / "other"
         one.write_text("of one cluster")
         other.write_text("of another one")
@@ -187,12 +187,12 @@ class Hosts(Shells):
             run = self.ripc(*command, "--secret-file", other)
             self.assertEqual((run.code, run.out), (1, ""))
             self.assertRegex(run.err, r"^weft: 42: no process holds that id; \d+ claims? with another seal "
-                                      r"ignored: is the secret the same\?\n\Z")
+                                      r"ignored: do both sides use the same secret\?\n\Z")
         self.assertEqual(self.ripc("ping", 42).err, "weft: 42: no process holds that id\n")
 
 
 class Messages(Shells):
-    def test_a_message_is_printed_when_it_comes(self):
+    def test_a_message_is_printed_when_it_arrives(self):
         receiver = self.begin("recv", 7)
         self.await_names(7)
         self.assertEqual(self.ripc("send", 7, "hello \\ \u00e4", "--from", 9).code, 0)
@@ -204,7 +204,7 @@ class Messages(Shells):
         self.assertEqual((code, err), (130, ""))
         self.assertRegex(out, r"^2 messages of 14 bytes, in \d+\.\d+ s\n\Z")
 
-    def test_the_object_lists_them(self):
+    def test_the_json_object_lists_messages(self):
         receiver = self.begin("recv", 7, "--count", 2, "--json")
         self.await_names(7)
         self.ripc("send", 7, "one", "--from", 9)
@@ -218,7 +218,7 @@ class Messages(Shells):
                          [(9, 7, "one"), (9, 7, "")])
         self.assertEqual(told["messages"][1]["long_items"], [{"size": 3, "way": "fetched"}])
 
-    def test_a_file_arrives_as_it_was(self):
+    def test_a_file_arrives_unchanged(self):
         data = os.urandom(3000000)
         original, copy = self.folder / "original", self.folder / "copy"
         original.write_bytes(data)
@@ -232,7 +232,7 @@ class Messages(Shells):
             self.assertIn("(window)" if words else "(fetched)", out)
             self.assertTrue(copy.read_bytes() == data)
 
-    def test_what_is_larger_than_the_window_is_rejected(self):
+    def test_an_item_larger_than_the_window_is_rejected(self):
         receiver = self.begin("recv", 7, "--window", "1K")
         self.await_names(7)
         run = self.ripc("send", 7, "x" * 2000, "--long")
@@ -241,7 +241,7 @@ class Messages(Shells):
         self.assertIn("long item of 2000 bytes (rejected)", receiver.stdout.readline())
         self.assertEqual(self.ripc("send", 7, "x" * 1024, "--long").code, 0)
         self.assertIn("long item of 1024 bytes (window)", receiver.stdout.readline())
-        self.assertIn("1 long item not taken", self.finish(receiver, signal.SIGTERM)[1])
+        self.assertIn("1 long item not received", self.finish(receiver, signal.SIGTERM)[1])
 
     def test_a_file_is_kept_when_the_id_is_taken(self):
         kept = self.folder / "kept"
@@ -250,7 +250,7 @@ class Messages(Shells):
         self.assertEqual(self.ripc("recv", 7, "--out", kept).code, 1)
         self.assertEqual(kept.read_text(), "precious")
 
-    def test_a_long_send_ends_at_once_when_asked(self):
+    def test_a_long_send_ends_at_once_after_a_signal(self):
         receiver = self.begin("recv", 7)
         self.await_names(7)
         self.assertEqual(self.ripc("send", 7, "first").code, 0)
@@ -279,7 +279,7 @@ class Messages(Shells):
         run = self.ripc("send", 7, "x", "--reply", "--timeout", 1000)
         self.assertEqual((run.code, run.out, run.err), (1, "", "weft: 7: no answer\n"))
 
-    def test_a_sender_may_come_first(self):
+    def test_a_sender_may_start_before_the_receiver(self):
         sender = self.begin("send", 7, "early", "--wait", "--timeout", 10000)
         time.sleep(0.1)
         receiver = self.begin("recv", 7, "--count", 1)
@@ -295,7 +295,7 @@ class Messages(Shells):
         self.assertRegex(self.finish(receiver)[1], r"^3000 messages of 30000 bytes")
         self.assertEqual((self.folder / "all").read_text(), "0123456789" * 3000)
 
-    def test_a_group_hears_it_all(self):
+    def test_all_members_of_a_group_receive_a_message(self):
         members = [self.begin("recv", 77, "--group", "--count", 1) for _ in range(2)]
         self.await_names(77, 77)
         self.assertEqual(self.ripc("send", 77, "to all", "--from", 9).code, 0)
@@ -304,7 +304,7 @@ class Messages(Shells):
 
 
 class Looking(Shells):
-    def test_the_list(self):
+    def test_the_list_has_services_and_groups(self):
         self.assertEqual((self.ripc("list").out, self.names()), ("", []))
         server = self.serve(42)
         member = self.begin("recv", "0xfeedfacecafe", "--group")
@@ -323,12 +323,12 @@ class Looking(Shells):
         self.finish(member, signal.SIGINT)
         self.assertEqual(self.names(), [])
 
-    def test_an_id_is_had_once(self):
+    def test_an_id_can_be_bound_once(self):
         self.serve(42)
         run = self.ripc("recv", 42, "--seconds", 0)
         self.assertEqual((run.code, run.out, run.err), (1, "", "weft: 42: a live process holds that id\n"))
 
-    def test_the_trace_tells_what_happens(self):
+    def test_the_trace_prints_events(self):
         server = self.serve(42)
         context = self.names()[0]["context"]
         for word in (42, "0x2a", server.pid, context):
@@ -345,7 +345,7 @@ class Looking(Shells):
             if word == context:
                 self.assertEqual({line.split()[1] for line in lines[:-1]}, {context})
 
-    def test_the_trace_as_an_object(self):
+    def test_the_trace_prints_a_json_object(self):
         server = self.serve(42)
         trace = self.begin("trace", "--count", 50, "--json")
         while trace.poll() is None:
@@ -358,7 +358,7 @@ class Looking(Shells):
         self.assertGreater(min(times), 0)
         self.finish(server, signal.SIGINT)
 
-    def test_a_trace_of_nobody(self):
+    def test_a_trace_of_an_unknown_id_is_refused(self):
         for word in ("42", "0123456789abcdef"):
             run = self.ripc("trace", word, "--seconds", 0)
             self.assertEqual((run.code, run.out), (1, ""))
@@ -367,7 +367,7 @@ class Looking(Shells):
         self.assertEqual((run.code, run.out), (0, "0 records, 0 lost, of 0 contexts\n"))
         self.assertEqual(list(self.folder.iterdir()), [])
 
-    def test_what_the_killed_leave_is_removed(self):
+    def test_files_of_killed_processes_are_removed(self):
         shells = [self.serve(id) for id in (1, 2, 3)]
         for shell in shells[:2]:
             shell.kill()
@@ -383,7 +383,7 @@ class Looking(Shells):
 
 
 class Refusals(Shells):
-    def test_bad_usage_is_one_line(self):
+    def test_invalid_arguments_are_refused_in_one_line(self):
         (self.folder / "big").write_bytes(bytes(8901))
         (self.folder / "empty").touch()
         (self.folder / "secret").write_bytes(bytes(4097))
@@ -407,7 +407,7 @@ class Refusals(Shells):
             self.assertEqual((run.code, run.out), (2, ""), words)
             self.assertRegex(run.err, r"^weft: [^\n]+: [^\n]+\n\Z", words)
 
-    def test_what_the_system_refuses_is_one_line(self):
+    def test_failures_of_the_system_are_one_line(self):
         for code, *words in ((2, "send", "1", "--file", self.folder / "none"),
                              (2, "list", "--secret-file", self.folder / "none"),
                              (2, "list", "--secret-file", self.folder),
@@ -417,7 +417,7 @@ class Refusals(Shells):
             self.assertEqual((run.code, run.out), (code, ""), words)
             self.assertRegex(run.err, r"^weft: [^\n]+: [^\n]+\n\Z", words)
 
-    def test_a_folder_that_cannot_be_used_says_so(self):
+    def test_an_unusable_folder_is_reported(self):
         open_one = self.folder / "open"
         open_one.mkdir()
         open_one.chmod(0o755)

@@ -1,4 +1,5 @@
-"""The tour's parts about clusters, messages and tables run, say what they promise, and leave nothing behind."""
+"""The parts of the tour about clusters, messages and tables run, print what they promise, and leave
+nothing behind."""
 
 import os
 import pathlib
@@ -31,7 +32,7 @@ class Tour(unittest.TestCase):
     def left(self):
         return [*(self.folder / "temporary").iterdir(), *(self.folder / "shared").iterdir()]
 
-    def test_a_cluster_is_shown(self):
+    def test_the_tour_of_a_cluster(self):
         done = subprocess.run([TOUR, "cluster"], env=self.env, capture_output=True, text=True,
                               timeout=3 * PATIENCE)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -42,17 +43,17 @@ class Tour(unittest.TestCase):
             self.assertRegex(done.stdout, promised)
         self.assertEqual(self.left(), [])
 
-    def test_messages_are_shown(self):
+    def test_the_tour_of_messages(self):
         done = subprocess.run([TOUR, "messages"], env=self.env, capture_output=True, text=True,
                               timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         for promised in (r"(?m)^serving 42, pid \d+$", "1000 answered, 0 lost",
-                         "long, taken by the receiver", "100 long pings of 1048576 bytes, 100 answered",
+                         "long, received by the service", "100 long pings of 1048576 bytes, 100 answered",
                          r"(?m)^5: no process holds that id$"):
             self.assertRegex(done.stdout, promised)
         self.assertEqual(self.left(), [])
 
-    def test_tables_are_shown(self):
+    def test_the_tour_of_tables(self):
         done = subprocess.run([TOUR, "tables"], env=self.env, capture_output=True, text=True,
                               timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -62,7 +63,7 @@ class Tour(unittest.TestCase):
             self.assertRegex(done.stdout, promised)
         self.assertEqual(self.left(), [])
 
-    def test_a_tour_that_is_broken_off_cleans_up(self):
+    def test_an_interrupted_tour_cleans_up(self):
         tour = subprocess.Popen([TOUR, "messages"], env=self.env, text=True,
                                 stdout=subprocess.PIPE, start_new_session=True)
         for line in tour.stdout:
@@ -101,7 +102,7 @@ class Tour(unittest.TestCase):
         self.assertEqual(tour.wait(timeout=PATIENCE), 0)
         return shown.decode()
 
-    def test_a_part_that_does_not_exist(self):
+    def test_an_unknown_part_is_refused(self):
         done = subprocess.run([TOUR, "nonsense"], env=self.env, capture_output=True, text=True,
                               timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stdout), (2, ""))

@@ -323,7 +323,7 @@ class Text(unittest.TestCase):
     def test_verdicts(self):
         out = weft("route", "deadlock", "torus:4x4", "--algorithm", "dor").out
         self.assertIn("deadlock          free", out)
-        self.assertIn("virtual channels  2, its own", out)
+        self.assertIn("virtual channels  2, of the algorithm", out)
         out = weft("route", "deadlock", "torus:4x4", "--algorithm", "dor", "--lanes", "none").out
         self.assertIn("NOT free: a cycle of 4 channels", out)
         self.assertEqual(out.count("after 1 hop\n"), 4)

@@ -147,7 +147,7 @@ class Refusals(unittest.TestCase):
                          "jellyfish:n=16,degree=3,seed=1", "--algorithm", "dor")
             self.refused(2, "^weft: torus:1: .*two nodes", command, "torus:1", "--algorithm", "dor")
             self.refused(2, "expected one of dor", command, SQUARE, "--algorithm", "nonsense")
-            self.refused(2, "--algorithm NAME is needed", command, SQUARE)
+            self.refused(2, "--algorithm NAME is missing", command, SQUARE)
             self.refused(2, "--gap 0", command, SQUARE, "--algorithm", "dor", "--gap", "0")
         self.refused(2, "^weft: torus:4x8: .*axis 0 has size 4", "load", "torus:4x8", "--algorithm", "dor",
                      "--traffic", "transpose")
@@ -163,11 +163,11 @@ class Refusals(unittest.TestCase):
             ("0 1 1e999\n", "line 1: the amount '1e999'"),
             ("0\n", "line 1: expected 'FROM TO'"),
             ("", "^weft: standard input: no server sends anything"),
-            ("3 3 2\n", "^weft: standard input: all traffic stays within its nodes"),
+            ("3 3 2\n", "^weft: standard input: all traffic stays within its node"),
         ):
             self.refused(2, reason, "load", "torus:4x4", "--algorithm", "dor", "--traffic", "-",
                          stdin=text)
-        self.refused(2, r"No such file.*no pattern has that name \(did you mean 'tornado'\?\)", "load", "torus:4x4",
+        self.refused(2, r"No such file.*not the name of a pattern \(did you mean 'tornado'\?\)", "load", "torus:4x4",
                      "--algorithm", "dor", "--traffic", "tornadoo")
 
     def test_networks_in_parts_are_refused(self):

@@ -1,4 +1,4 @@
-"""weft route path and list, against networkx."""
+"""weft route path and list, compared with networkx."""
 
 import collections
 import itertools
@@ -23,7 +23,7 @@ def path(*words, stdin=None):
 
 
 def graph_of(spec):
-    """The network's cables, each with its ports, as `topo show` tells them."""
+    """The cables of the network with their ports, as `topo show` prints them."""
     graph = networkx.Graph()
     count = weft("topo", "show", spec, "--json").json["nodes"]
     for first in range(0, count, 60):
@@ -36,7 +36,7 @@ def graph_of(spec):
 
 
 def link_state(graph, at, to, distance):
-    """Every way with its probability: at each node all nearer neighbours alike."""
+    """Every path with its probability: at each node all nearer neighbours are equally likely."""
     if at == to:
         return {(to,): 1.0}
     nearer = [n for n in graph[at] if distance[n] < distance[at]]
@@ -55,7 +55,7 @@ class Ways(unittest.TestCase):
         return [self.random.sample(sorted(self.graph), 2) for _ in range(count)]
 
     def check(self, found, one):
-        """Nodes, ports and hops of a way say the same."""
+        """Checks that nodes, ports and hops of a path agree."""
         nodes = one["nodes"]
         self.assertEqual((nodes[0], nodes[-1]), (found["from"], found["to"]))
         self.assertEqual(one["hops"], len(nodes) - 1)
@@ -63,7 +63,7 @@ class Ways(unittest.TestCase):
         self.assertEqual(one["ports"],
                          [self.graph[a][b][a] for a, b in itertools.pairwise(nodes)])
 
-    def test_link_state_takes_nearer_neighbours_alike(self):
+    def test_link_state_chooses_nearer_neighbours_with_equal_probability(self):
         for a, b in self.pairs(12):
             found = path(JELLYFISH, a, b, "--algorithm", "link-state", "--all")
             distance = networkx.single_source_shortest_path_length(self.graph, b)
@@ -76,7 +76,7 @@ class Ways(unittest.TestCase):
             for one in found["paths"]:
                 self.check(found, one)
 
-    def test_k_shortest_has_the_lengths_of_the_first_k(self):
+    def test_k_shortest_paths_have_the_right_lengths(self):
         for a, b in self.pairs(12):
             for k in (1, 8, 30):
                 found = path(JELLYFISH, a, b, "--algorithm", "k-shortest", "--ways", k, "--all")
@@ -90,7 +90,7 @@ class Ways(unittest.TestCase):
                     self.assertAlmostEqual(one["probability"], 1 / k, 12)
                     self.check(found, one)
 
-    def test_ecmp_has_some_of_the_shortest(self):
+    def test_ecmp_uses_shortest_paths(self):
         for a, b in self.pairs(12):
             every = {tuple(way) for way in networkx.all_shortest_paths(self.graph, a, b)}
             for ways in (1, 2, 64):
@@ -99,12 +99,12 @@ class Ways(unittest.TestCase):
                 self.assertLessEqual(ours, every)
                 self.assertEqual(len(ours), min(ways, len(every)))
 
-    def test_parallel_cables_are_two_ways(self):
+    def test_parallel_cables_are_two_paths(self):
         found = path("-", "a", "c", "--algorithm", "ecmp", "--all", stdin="a b\na b\nb c\n")
         self.assertEqual([one["nodes"] for one in found["paths"]], [["a", "b", "c"]] * 2)
         self.assertNotEqual(*(one["channels"] for one in found["paths"]))
 
-    def test_every_algorithm_of_a_torus_arrives(self):
+    def test_every_torus_algorithm_reaches_the_destination(self):
         for algorithm in weft("route", "list", "--json").json["algorithms"]:
             if "torus" not in algorithm["fits"]:
                 continue
@@ -137,7 +137,7 @@ class Draws(unittest.TestCase):
             expected = 500 * every[tuple(one["nodes"])]
             self.assertLessEqual((one["packets"] - expected) ** 2, 25 * expected)
 
-    def test_one_packet_takes_one_way(self):
+    def test_one_packet_takes_one_path(self):
         found = path("torus:8x8", 0, 27, "--algorithm", "dor")
         self.assertEqual(found["count"], 1)
         self.assertEqual([one["nodes"] for one in found["paths"]],
@@ -152,13 +152,13 @@ class Draws(unittest.TestCase):
 
 
 class Text(unittest.TestCase):
-    def test_a_single_way_stands_hop_by_hop(self):
+    def test_a_single_path_is_printed_hop_by_hop(self):
         run = weft("route", "path", "torus:4x4", 9, 10, "--algorithm", "dor")
         self.assertEqual(run.out.splitlines()[-2:], ["  9   (1,2)  port 0", "  10  (2,2)"])
 
-    def test_several_ways_stand_one_a_line(self):
+    def test_several_paths_are_printed_one_per_line(self):
         run = weft("route", "path", "torus:5x5", 0, 6, "--algorithm", "link-state", "--all")
-        self.assertIn("2 ways\n", run.out)
+        self.assertIn("2 paths\n", run.out)
         self.assertIn("0.500000     2  0(0,0):0 1(1,0):2 6(1,1)\n", run.out)
 
     def test_names_without_coordinates(self):
@@ -167,12 +167,12 @@ class Text(unittest.TestCase):
         self.assertEqual(run.out.splitlines()[-3:],
                          ["  left  port 0", "  mid   port 1", "  far"])
 
-    def test_nowhere_to_go(self):
+    def test_a_path_to_the_source_itself(self):
         run = weft("route", "path", "torus:4x4", 3, 3, "--algorithm", "link-state")
         self.assertEqual(run.code, 0, run.err)
         self.assertIn("0 hops\n", run.out)
 
-    def test_the_list_names_all(self):
+    def test_the_list_has_all_algorithms(self):
         rows = weft("route", "list", "--json").json["algorithms"]
         names = [row["name"] for row in rows]
         text = weft("route", "list").out.splitlines()[1:]
@@ -184,11 +184,11 @@ class Text(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
-    def test_each_is_one_line_and_exit_2(self):
+    def test_invalid_requests_give_one_line_and_exit_2(self):
         for words, reason in (
             (("torus:4x4", 0, 16, "--algorithm", "dor"), "torus:4x4: there is no node '16'"),
             (("torus:4x4", "x", 1, "--algorithm", "dor"), "there is no node 'x'"),
-            (("torus:4x4", 0, 1), "--algorithm NAME is needed"),
+            (("torus:4x4", 0, 1), "--algorithm NAME is missing"),
             (("torus:4x4", 0, 1, "--algorithm", "none"), "--algorithm none: expected one of"),
             (("torus:4x4", 0), ""),
             (("torus:4x4", 0, 1, "--algorithm", "dor", "--count", 0), "--count"),

@@ -1,4 +1,4 @@
-"""weft route rules: its tables, replayed here from the printed lines alone, against networkx."""
+"""weft route rules: replays the tables from the printed lines only, and compares with networkx."""
 
 import collections
 import itertools
@@ -57,7 +57,7 @@ def tables(text):
 
 
 class OpenFlow:
-    """A switch that knows what ovs-ofctl's manual says of these few fields and actions."""
+    """A switch with the fields and actions of ovs-ofctl's manual that the tables use."""
 
     def __init__(self, lines):
         self.flows, self.groups = [], {}
@@ -94,7 +94,7 @@ class OpenFlow:
         return True
 
     def forward(self, address, tag, kind, table=0):
-        """All (port, tag) that a packet may leave with; each bucket is one."""
+        """All (port, tag) with which a packet may leave; each bucket is one."""
         hits = [actions for match, actions in self.flows
                 if self.fits(match, table, address, tag, kind)]
         assert len(hits) <= 1, ("ambiguous", hits)
@@ -143,7 +143,7 @@ class Labels:
 
 
 def follow_openflow(switches, cables, source, target, server):
-    """The paths, as lists of nodes, of everything `source` may do with a packet."""
+    """All paths, as lists of nodes, on which `source` may send a packet."""
     address = "02:%02x:%02x:%02x:%02x:%02x" % (target >> 16, target >> 8 & 255, target & 255,
                                                server >> 8, server & 255)
     paths = []
@@ -177,7 +177,7 @@ def follow_labels(switches, cables, source, target):
 
 
 def lengths_of(graph, source, target, ways, equal):
-    """Hops of the shortest paths by networkx; cables side by side are paths of their own."""
+    """Hops of the shortest paths by networkx; parallel cables are different paths."""
     found = []
     simple = networkx.Graph(graph)
     for path in networkx.shortest_simple_paths(simple, source, target):
@@ -201,7 +201,7 @@ SPECS = [
 
 class Replay(unittest.TestCase):
     def check(self, spec, ways, algorithm, paths_of):
-        """Every pair's paths arrive, are loopless, different, and as long as networkx's."""
+        """The paths of every pair arrive, have no loops, differ, and have the lengths of networkx."""
         with tempfile.TemporaryDirectory() as folder:
             graph, cables, servers = network(spec, folder)
         for source, target in itertools.permutations(graph, 2):
@@ -261,7 +261,7 @@ class Replay(unittest.TestCase):
                         follow_openflow(switches, cables, source, node, index)}
                 self.assertEqual(ends, {(node, port)})
 
-    def test_json_says_the_same_as_openflow(self):
+    def test_json_has_the_rules_of_openflow(self):
         flows = {at: OpenFlow(lines) for at, lines in tables(rules(JELLYFISH)).items()}
         document = json.loads(rules(JELLYFISH, "--format", "json"))
         for switch in document["switches"]:
@@ -297,7 +297,7 @@ class Counts(unittest.TestCase):
             self.assertEqual(found["labels"], max(map(len, tags.values())))
             self.assertEqual(found["form"], "openflow vlan")
 
-    def test_mpls_rules_are_entries_and_destinations(self):
+    def test_mpls_rules_are_counted(self):
         lines = tables(rules(JELLYFISH, "--format", "mpls"))
         found = report(JELLYFISH, "--format", "mpls")
         count = sum(len(Labels(own).ftn) + len(Labels(own).ilm) + len(Labels(own).servers)
@@ -321,7 +321,7 @@ class Counts(unittest.TestCase):
             checked = report(path)["checked"]
         self.assertEqual((checked["pairs"], checked["pairs_apart"], checked["ok"]), (8, 12, True))
 
-    def test_seeds_choose_among_equals(self):
+    def test_seeds_choose_among_paths_of_equal_length(self):
         self.assertEqual(rules(JELLYFISH, "--seed", 3), rules(JELLYFISH, "--seed", 3))
         one, other = (rules(JELLYFISH, "--ways", 2, "--seed", seed) for seed in (3, 4))
         self.assertNotEqual(one.split("#@ switch", 1)[1], other.split("#@ switch", 1)[1])
@@ -342,7 +342,7 @@ class Check(unittest.TestCase):
             path = write(folder, "tables", text)
             return weft("route", "rules", *(words or self.WORDS), "--check", path)
 
-    def test_what_was_printed_passes(self):
+    def test_printed_tables_pass_the_check(self):
         for words in ([], ["--tag", "mpls"], ["--format", "mpls"], ["--format", "json"]):
             run = self.check(rules(*self.WORDS, *words))
             self.assertEqual((run.code, run.err), (0, ""))
@@ -354,7 +354,7 @@ class Check(unittest.TestCase):
         self.assertEqual(self.check(text, JELLYFISH, "--ways", 5).code, 1)
 
     def faults(self, lines, *words):
-        """The report on tables with these lines, by fault and as told."""
+        """The faults and the findings for tables with these lines."""
         with tempfile.TemporaryDirectory() as folder:
             path = write(folder, "tables", "\n".join(lines) + "\n")
             run = weft("route", "rules", *(words or self.WORDS), "--check", path, "--json")
@@ -365,7 +365,7 @@ class Check(unittest.TestCase):
             return checked, [line.removeprefix(path + ": ") for line in checked["findings"]]
 
     def forward_line(self, lines, start=0):
-        """A rule by label on which some path depends, and the switch it is at."""
+        """A rule by label that a path needs, and its switch."""
         for number in range(start, len(lines)):
             if "dl_vlan=" in lines[number]:
                 head = [line for line in lines[:number] if line.startswith("#@ switch")][-1]
@@ -381,7 +381,7 @@ class Check(unittest.TestCase):
         self.assertLess(checked["reached"], checked["pairs"])
         self.assertIn(f"to switch {switch}, which has no rule for it: a black hole", told[0])
 
-    def test_a_rule_that_sends_back_is_a_loop(self):
+    def test_a_rule_that_sends_packets_back_is_a_loop(self):
         lines = rules(*self.WORDS).splitlines()
         ports = {port for line in lines for port in re.findall(r"output:(\d+)", line)}
         number, switch = self.forward_line(lines, 200)
@@ -400,7 +400,7 @@ class Check(unittest.TestCase):
                                     for line in told), told)
         self.assertGreater(loops, 0)
 
-    def test_a_port_without_a_cable_is_named(self):
+    def test_a_port_without_a_cable_is_reported(self):
         lines = rules(*self.WORDS).splitlines()
         number, switch = self.forward_line(lines, 150)
         lines[number] = re.sub(r"output:\d+", "output:77", lines[number])
@@ -421,7 +421,7 @@ class Check(unittest.TestCase):
         self.assertIn("sends label 3904 to switch", told[0])
         self.assertIn("way 4 of 4", told[0])
 
-    def test_a_rule_twice_is_ambiguous_and_a_rule_for_nobody_unused(self):
+    def test_a_duplicate_rule_is_ambiguous_and_a_rule_without_packets_unused(self):
         lines = rules(*self.WORDS).splitlines()
         number, switch = self.forward_line(lines)
         twice = lines[:number] + [lines[number]] + lines[number:]
@@ -444,7 +444,7 @@ class Check(unittest.TestCase):
                 if not line.startswith("#"):
                     self.faults(lines[:number] + lines[number + 1:], *words)
 
-    def test_servers_at_other_ports_are_astray(self):
+    def test_servers_at_wrong_ports_are_reported(self):
         lines = rules(*self.WORDS).splitlines()
         number = next(n for n, line in enumerate(lines) if "table=1" in line)
         lines[number] = re.sub(r"output:\d+", "output:1", lines[number])
@@ -480,7 +480,7 @@ class Files(unittest.TestCase):
                 self.assertEqual((run.code, run.out), (2, ""))
                 self.assertIn(f"7.{ending}", run.err)
 
-    def test_a_file_is_what_is_printed(self):
+    def test_a_file_equals_the_printed_tables(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "tables")
             found = report(JELLYFISH, "--out", path)
@@ -488,7 +488,7 @@ class Files(unittest.TestCase):
             with open(path) as file:
                 self.assertEqual(file.read(), rules(JELLYFISH))
 
-    def test_one_switch_is_the_same_as_among_all(self):
+    def test_the_table_of_one_switch_equals_that_among_all(self):
         for form in ("openflow", "mpls"):
             everything = tables(rules(JELLYFISH, "--format", form))
             for switch in (0, 9):
@@ -497,7 +497,7 @@ class Files(unittest.TestCase):
             self.assertEqual(report(JELLYFISH, "--format", form, "--switch", 3),
                              report(JELLYFISH, "--format", form))
 
-    def test_odd_names_are_written_so_that_they_can_be_read(self):
+    def test_unusual_names_of_switches_can_be_read_again(self):
         names = ["a b", "#@ switch 1", "../x", "quote\"", "100%", "\u00e9", "x" * 300]
         graph = networkx.relabel_nodes(networkx.cycle_graph(7), dict(enumerate(names)))
         with tempfile.TemporaryDirectory() as folder:
@@ -518,7 +518,7 @@ class Files(unittest.TestCase):
 
 
 class Tags(unittest.TestCase):
-    def test_labels_beyond_vlans_are_mpls(self):
+    def test_more_labels_than_vlans_use_mpls(self):
         # two cables from each to the next: 8192 paths from end to end, and half as many
         # ways to go on from the second
         with tempfile.TemporaryDirectory() as folder:
@@ -531,11 +531,11 @@ class Tags(unittest.TestCase):
             self.assertEqual(report(*words, "--switch", 3)["form"], "openflow mpls")
             run = weft("route", "rules", *words, "--tag", "vlan")
             self.assertEqual((run.code, run.out), (2, ""))
-            self.assertIn("need 4096 tags, there are 4094 VLANs", run.err)
+            self.assertIn("need 4096 tags, but there are only 4094 VLANs", run.err)
 
 
 class Refusals(unittest.TestCase):
-    def test_each_is_one_line_and_exit_2(self):
+    def test_invalid_requests_give_one_line_and_exit_2(self):
         for words in (
             (),
             ("torus:3", "--ways", 0),
@@ -552,11 +552,11 @@ class Refusals(unittest.TestCase):
             self.assertEqual((run.code, run.out), (2, ""), words)
             self.assertRegex(run.err, r"^weft: [^\n]+\n$")
 
-    def test_too_many_rules_are_told_by_their_number(self):
+    def test_too_many_rules_are_refused_with_their_number(self):
         self.assertRegex(weft("route", "rules", "torus:60x60").err,
                          r"3600 switches with servers and 8 ways need about \d+ rules, but only \d+ fit")
 
-    def test_files_that_are_not_there(self):
+    def test_missing_files_are_refused(self):
         for code, *words in ((2, "--check", "/nowhere/x"), (1, "--out", "/nowhere/x"),
                              (2, "--check", "/nowhere/")):
             run = weft("route", "rules", "torus:3", *words)

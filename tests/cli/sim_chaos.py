@@ -1,4 +1,4 @@
-"""weft sim chaos: what it prints, replays and refuses."""
+"""weft sim chaos: its output, its replays and its errors."""
 
 import pathlib
 import re
@@ -11,18 +11,18 @@ from tap import main, weft
 
 
 def planted(*words):
-    """weft as tests build it: with bugs, which --plant switches on."""
+    """The weft for tests, which contains bugs that --plant enables."""
     return weft(*words, program="WEFT_PLANTED")
 
 
 class Chaos(unittest.TestCase):
-    def test_clean_seeds_say_so(self):
+    def test_clean_seeds_are_reported(self):
         run = weft("sim", "chaos", "torus:3x3", "--seeds", "6")
         self.assertEqual(run.code, 0, run.err)
         self.assertRegex(run.out, r"torus:3x3: 6 seeds from 1, \d+ faults")
         self.assertIn("\n  clean\n", run.out)
 
-    def test_threads_change_nothing(self):
+    def test_results_do_not_depend_on_the_number_of_threads(self):
         one = weft("sim", "chaos", "novacube:4x4", "--seeds", "5", "--threads", "1", "--json").json
         two = weft("sim", "chaos", "novacube:4x4", "--seeds", "5", "--threads", "2", "--json").json
         self.assertEqual(one, two)
@@ -46,7 +46,7 @@ class Chaos(unittest.TestCase):
         self.assertIn(failure["replay"], text.out)
         self.assertRegex(text.out, r"seed \d+ at [\d.]+ ms: fair: ")
 
-    def test_a_long_path_is_replayed_too(self):
+    def test_a_failure_with_a_long_file_name_is_replayed_too(self):
         with tempfile.TemporaryDirectory() as above:
             folder = pathlib.Path(above, *["a" * 200] * 4)
             folder.mkdir(parents=True)
@@ -57,14 +57,14 @@ class Chaos(unittest.TestCase):
                 self.assertEqual(run.code, 1, run.err)
                 self.assertRegex(run.out, rf"weft sim chaos {plan} --seed 1 --seeds 1 --faults [a-z,]+ --plant leak")
 
-    def test_faults_are_narrowed(self):
+    def test_faults_can_be_restricted(self):
         run = weft("sim", "chaos", "torus:3x3", "--seed", "3", "--faults", "loss", "--json").json
         self.assertEqual(run["allowed"], "loss")
         self.assertGreater(run["lost"], 0)
         none = weft("sim", "chaos", "torus:3x3", "--seed", "3", "--faults", "none", "--json").json
         self.assertEqual((none["faults"], none["lost"]), (0, 0))
 
-    def test_a_server_alone_has_the_faults_of_servers(self):
+    def test_a_single_server_has_the_faults_of_servers_only(self):
         run = weft("sim", "chaos", "torus:1", "--seeds", "20", "--json", timeout=60)
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertTrue(run.json["clean"])
@@ -82,7 +82,7 @@ class Chaos(unittest.TestCase):
             self.assertEqual(run.err.count(file.name), 1)
             self.assertRegex(run.err, r"^weft: [^\n]+: not all servers are connected[^\n]*\n$")
 
-    def test_nonsense_is_refused_in_one_line(self):
+    def test_invalid_options_are_refused_in_one_line(self):
         for words in (["--faults", "fire"], ["--plant", "leak"], ["--seeds", "0"],
                       ["--seed", "x"], ["nowhere:3"], ["fattree:k=4"]):
             run = weft("sim", "chaos", *words)
@@ -90,7 +90,7 @@ class Chaos(unittest.TestCase):
             self.assertRegex(run.err, r"^weft: [^\n]+\n$")
         self.assertEqual(weft("sim", "chaos", "fattree:k=4").err.count("fattree:k=4"), 1)
 
-    def test_unknown_words_are_told_the_known_ones(self):
+    def test_an_unknown_word_gets_a_list_of_the_known_ones(self):
         manual = weft("help", "sim", "chaos").out
         faults = re.search(r"Faults:\n(.*?)\n *A server alone", manual, re.S).group(1)
         names = [line.split()[0] for line in faults.splitlines()]

@@ -1,4 +1,4 @@
-"""weft sim run: loads on simulated clusters, against what cables and clocks allow."""
+"""weft sim run: loads on simulated clusters, compared with the rates and delays of cables."""
 
 import os
 import re
@@ -29,7 +29,7 @@ class SimRun(unittest.TestCase):
                     "--seconds", "0.2", "--size", "1000")
         self.assertEqual(found["sent"], 16 * 100)
         self.assertEqual(found["dropped"], 0)
-        # What was under way when the time was over is all that is missing.
+        # Only packets that were in flight at the end are missing.
         self.assertLess(found["sent"] - found["delivered"], 5)
         self.assertAlmostEqual(found["delivery_nsec"]["least"], hop_nsec(1000), delta=1)
         self.assertGreater(found["delivery_nsec"]["most"], hop_nsec(1000) * 4 - 1)
@@ -37,12 +37,12 @@ class SimRun(unittest.TestCase):
         self.assertAlmostEqual(found["numbers"]["bench_hops_received"] / found["delivered"],
                                32 / 15, delta=0.1)
 
-    def test_rate_and_delay_are_those_of_the_cable(self):
+    def test_rate_and_delay_of_cables_are_respected(self):
         found = run("torus:3x3", "--service", "bench", "--load", "servers", "--packets", "50",
                     "--seconds", "0.1", "--size", "8900", "--rate", "10Gbps", "--delay", "250")
         self.assertAlmostEqual(found["delivery_nsec"]["least"], hop_nsec(8900, 10, 250), delta=1)
 
-    def test_a_seed_is_a_run(self):
+    def test_the_same_seed_gives_the_same_run(self):
         words = ["novacube:4x4", "--service", "bench", "--packets", "300", "--seconds", "0.1",
                  "--boot"]
         one = run(*words, "--seed", "7")
@@ -58,13 +58,13 @@ class SimRun(unittest.TestCase):
         self.assertLessEqual(found["link_busy_most"], 1.01)
         self.assertEqual(found["dropped"], 0)
 
-    def test_pings_come_back(self):
+    def test_pings_are_answered(self):
         found = run("jellyfish:n=16,degree=4,seed=2", "--service", "ping", "--packets", "200",
                     "--seconds", "0.5", "--size", "100")
         self.assertGreaterEqual(found["answered"], 16 * 99)
         self.assertGreaterEqual(found["answer_nsec"]["least"], 2 * hop_nsec(100) - 1)
 
-    def test_a_plug_in_is_asked_and_answers(self):
+    def test_a_loaded_service_answers_requests(self):
         found = run("torus:3x3x3", "--service", COUNTER, "--request", "+apples", "--packets",
                     "20", "--seconds", "0.5")
         self.assertEqual(found["service"], "counter")
@@ -74,13 +74,13 @@ class SimRun(unittest.TestCase):
                     "--packets", "20", "--seconds", "0.5")
         self.assertIn("first answer           1 ", said.out)
 
-    def test_text_tells_what_json_does(self):
+    def test_text_and_json_agree(self):
         words = ["torus:3x3", "--service", "bench", "--seconds", "0.1"]
         said = weft("sim", "run", *words)
         self.assertEqual(said.code, 0)
         self.assertIn(run(*words)["hash"], said.out)
 
-    def test_several_seeds_are_the_runs_of_each_and_their_spread(self):
+    def test_several_seeds_give_the_run_of_each_and_their_spread(self):
         words = ["torus:3x3", "--service", "bench", "--packets", "3000", "--seconds", "0.05", "--boot"]
         found = run(*words, "--seed", "5", "--seeds", "4", "--threads", "1")
         self.assertEqual((found["seed"], found["seeds"]), (5, 4))
@@ -98,7 +98,7 @@ class SimRun(unittest.TestCase):
             self.assertEqual(found["spread"][key], {"least": min(values), "median": statistics.median(values),
                                                     "most": max(values)})
 
-    def test_threads_change_nothing(self):
+    def test_results_do_not_depend_on_the_number_of_threads(self):
         words = ["novacube:4x4", "--service", "ping", "--seconds", "0.05", "--seeds", "7"]
         one, two = (weft("sim", "run", *words, "--threads", threads) for threads in ("1", "3"))
         self.assertEqual((one.code, one.out), (0, two.out))
@@ -109,17 +109,17 @@ class SimRun(unittest.TestCase):
                          ["seed", *"1234567", "least", "median", "most", "event"])
         self.assertEqual(run(*words)["hash"], lines[-1].split()[-1])
 
-    def test_one_seed_is_told_in_full(self):
+    def test_one_seed_is_reported_in_full(self):
         words = ["torus:3x3", "--service", "bench", "--seconds", "0.05"]
         self.assertEqual(run(*words, "--seeds", "1", "--threads", "2"), run(*words))
 
-    def test_every_service_that_is_named_runs(self):
+    def test_every_listed_service_runs(self):
         unknown = weft("sim", "run", "torus:3x3", "--service", "relay")
-        names = re.search(r"there are ([\w, ]+), and files", unknown.err).group(1).split(", ")
+        names = re.search(r"expected one of ([\w, ]+), or a file", unknown.err).group(1).split(", ")
         self.assertEqual(sorted(names), ["bench", "control", "directory", "ping", "ripc"])
         manual = weft("help", "sim", "run").out
         option = re.sub(r"\s+", " ", manual)
-        option = re.search(r"what runs: (.+?), or a shared object", option).group(1)
+        option = re.search(r"the service: (.+?), or a shared object", option).group(1)
         self.assertEqual(sorted(option.split(", ")), sorted(names))
         for name in names:
             self.assertEqual(run("torus:3x3", "--service", name, "--seconds", "0.01")["service"], name)
@@ -130,12 +130,12 @@ class SimRun(unittest.TestCase):
         self.assertEqual(result.out, "")
         self.assertIn(text, result.err)
 
-    def test_refusals_say_why(self):
-        self.refused(2, "--service NAME is missing", "torus:3x3")
+    def test_errors_have_a_reason(self):
+        self.refused(2, "--service is missing", "torus:3x3")
         self.refused(2, "no such service", "torus:3x3", "--service", "nonsense")
         self.refused(2, "weft: fattree:k=4 has switches", "fattree:k=4", "--service", "bench")
         self.refused(2, "nonsense.so", "torus:3x3", "--service", "./nonsense.so")
-        self.refused(2, "that is for --service bench", "torus:3x3", "--service", "ping", "--load",
+        self.refused(2, "needs --service bench", "torus:3x3", "--service", "ping", "--load",
                      "keys")
         self.refused(2, "--request", "torus:3x3", "--service", "ping", "--load", "requests")
         self.refused(2, "--rate", "torus:3x3", "--service", "bench", "--rate", "fast")

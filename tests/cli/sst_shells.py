@@ -1,5 +1,5 @@
-"""weft sst, as a person uses it from two shells. Every test has a folder of its own, so nothing
-is shared with other tests or with what else runs on the machine."""
+"""weft sst, as a user runs it in two shells. Every test has its own folder, so that it shares nothing
+with other tests or other programs."""
 
 import fcntl
 import json
@@ -41,7 +41,7 @@ class Shells(unittest.TestCase):
         return weft("sst", *words, env=self.env, timeout=PATIENCE)
 
     def begin(self, *words, **options):
-        """Another shell; ended with the test."""
+        """Starts a command in another shell, which ends with the test."""
         shell = subprocess.Popen([os.environ["WEFT"], "sst", *map(str, words)],
                                  env={**os.environ, **self.env}, text=True,
                                  **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
@@ -58,13 +58,13 @@ class Shells(unittest.TestCase):
         return shell
 
     def demo(self, *words):
-        """A demo in another shell, once its members share their table."""
+        """Starts a demo in another shell and waits until its members share the table."""
         shell = self.begin("demo", *words)
         self.assertRegex(shell.stdout.readline(), r"^ +[0-9.]+ s  \d+ members share table \S+, epoch \d+\n$")
         return shell
 
     def finish(self, shell, how=None):
-        """Its exit code, output and errors, perhaps after a signal."""
+        """Waits for the end, perhaps after a signal; returns exit code, output and errors."""
         if how:
             shell.send_signal(how)
         out, err = shell.communicate(timeout=PATIENCE)
@@ -89,7 +89,7 @@ class Shells(unittest.TestCase):
 
 
 class Demo(Shells):
-    def test_members_count_together(self):
+    def test_members_take_steps_together(self):
         for design in ("writes", "reads"):
             done = self.sst("demo", "--members", 3, "--seconds", 0.5, "--design", design, "--json")
             self.assertEqual((done.code, done.err), (0, ""))
@@ -99,13 +99,13 @@ class Demo(Shells):
             self.assertGreaterEqual(told["seconds"], 0.5)
             self.assertGreater(told["steps"], 0)
             self.assertAlmostEqual(told["counts_per_second"], 3 * told["steps"] / told["seconds"], places=3)
-            # Each step was a trigger at each of them; those under way at the end are not counted.
+            # Each step is a trigger at each member; steps that are not finished do not count.
             self.assertGreaterEqual(told["detections"], 3 * (told["steps"] - 1))
             self.assertEqual(told["epoch_first"], told["epoch_last"])
             self.assertEqual(len(told["events"]), 1)
             self.nothing_is_left()
 
-    def test_a_killed_leader_is_noticed_and_comes_again(self):
+    def test_a_killed_leader_is_noticed_and_replaced(self):
         for design in ("writes", "reads"):
             done = self.sst("demo", "--members", 3, "--seconds", 1.5, "--kill", "--design", design, "--json")
             self.assertEqual((done.code, done.err), (0, ""))
@@ -119,7 +119,7 @@ class Demo(Shells):
             self.assertFalse(lives(killed["pid"]))
             self.nothing_is_left()
 
-    def test_what_happens_is_told_where_there_is_no_terminal(self):
+    def test_events_are_printed_without_a_terminal(self):
         done = self.sst("demo", "--seconds", 1.5, "--kill")
         self.assertEqual((done.code, done.err), (0, ""))
         for line in (r"s  4 members share table 7, epoch \d+$",
@@ -133,13 +133,13 @@ class Demo(Shells):
             self.assertRegex(done.out, "(?m)" + line)
         self.assertNotIn("\033", done.out)
 
-    def test_one_member_is_a_table_too(self):
+    def test_a_table_can_have_one_member(self):
         told = self.sst("demo", "--members", 1, "--seconds", 0.2, "--table", "0x1234567890", "--json").json
         self.assertEqual((told["table"], told["members"]), (0x1234567890, 1))
         self.assertGreater(told["steps"], 0)
         self.nothing_is_left()
 
-    def test_an_end_by_control_c_leaves_nothing(self):
+    def test_control_c_leaves_nothing(self):
         for how in (signal.SIGINT, signal.SIGTERM):
             shell = self.demo("--seconds", 600)
             pids = self.pids()
@@ -150,7 +150,7 @@ class Demo(Shells):
             self.assertEqual([pid for pid in pids if lives(pid)], [])
             self.nothing_is_left()
 
-    def test_members_of_a_demo_that_dies_leave(self):
+    def test_members_leave_when_the_demo_dies(self):
         shell = self.demo("--seconds", 600, "--kill")
         pids = self.pids()
         shell.kill()
@@ -159,7 +159,7 @@ class Demo(Shells):
         weft("ripc", "clean", env=self.env)  # what the demo itself had
         self.nothing_is_left()
 
-    def test_a_member_that_somebody_kills_is_told(self):
+    def test_a_member_that_is_killed_is_reported(self):
         shell = self.demo("--seconds", 600)
         pids = self.pids()
         os.kill(pids[2], signal.SIGKILL)
@@ -176,7 +176,7 @@ class Demo(Shells):
         before = self.pids()
         done = self.sst("demo", "--seconds", 1)
         self.assertEqual((done.code, done.out, done.err),
-                         (1, "", "weft: table 7: a demo has it already; --table names another\n"))
+                         (1, "", "weft: table 7: another demo uses it; choose another one with --table\n"))
         self.assertEqual(self.sst("demo", "--seconds", 0.2, "--table", 8, "--json").json["members"], 4)
         self.assertEqual(self.pids(), before)
         self.assertEqual(self.finish(shell, signal.SIGINT)[0], 130)
@@ -192,12 +192,12 @@ class Demo(Shells):
 
 
 class Watch(Shells):
-    def test_a_table_that_nobody_has(self):
+    def test_a_missing_table_is_refused(self):
         done = self.sst("watch", 7)
         self.assertEqual((done.code, done.out, done.err),
-                         (1, "", "weft: table 7: nobody has it (start one with weft sst demo)\n"))
+                         (1, "", "weft: table 7: no process has it; 'weft sst demo' starts one\n"))
 
-    def test_the_object(self):
+    def test_watch_prints_a_json_object(self):
         self.demo("--seconds", 600)
         seen = self.look()
         self.assertEqual(seen["table"], 7)
@@ -218,7 +218,7 @@ class Watch(Shells):
             self.assertTrue(lives(row["values"]["pid"]))
             self.assertEqual(len(row["values"]["rates"]), 8)
 
-    def test_one_object_a_look(self):
+    def test_each_picture_is_one_object(self):
         self.demo("--seconds", 600)
         done = self.sst("watch", 7, "--count", 3, "--interval", 50, "--json")
         self.assertEqual((done.code, done.err), (0, ""))
@@ -227,7 +227,7 @@ class Watch(Shells):
         steps = [look["rows"][0]["values"]["step"] for look in looks]
         self.assertEqual(steps, sorted(steps))
 
-    def test_the_text(self):
+    def test_watch_prints_a_table(self):
         self.demo("--seconds", 600)
         done = self.sst("watch", 7, "--once")
         self.assertEqual((done.code, done.err), (0, ""))
@@ -241,24 +241,24 @@ class Watch(Shells):
         frames = self.sst("watch", 7, "--count", 2, "--interval", 10).out.split("\n\n")
         self.assertEqual([frame.strip().count("\n") for frame in frames], [5, 5])
 
-    def test_all_of_it(self):
+    def test_wide_shows_all_elements(self):
         self.demo("--seconds", 600)
         self.until(lambda: min(row["values"]["beats"] for row in self.look()["rows"]) > 8)
         out = self.sst("watch", 7, "--once", "--wide").out
         self.assertEqual(len(re.findall(r"(?m)^row \d, member 70\d, state live$", out)), 4)
         self.assertEqual(len(re.findall(r"(?m)^  rates +\d+( \d+){7}$", out)), 4)
 
-    def test_everybody_leaves(self):
+    def test_watch_ends_when_all_members_leave(self):
         demo = self.demo("--seconds", 600)
         watch = self.begin("watch", 7, "--interval", 20)
         self.assertRegex(watch.stdout.readline(), "^table 7, ")
         demo.send_signal(signal.SIGINT)
         code, _, err = self.finish(watch)
-        self.assertEqual((code, err), (1, "weft: table 7: everybody has left it\n"))
+        self.assertEqual((code, err), (1, "weft: table 7: all members have left it\n"))
         self.finish(demo)
         self.nothing_is_left()
 
-    def test_it_goes_on_when_a_member_dies_and_ends_at_control_c(self):
+    def test_watch_survives_the_death_of_a_member_and_ends_at_control_c(self):
         self.demo("--seconds", 600)
         pids = self.pids()
         watch = self.begin("watch", 7, "--interval", 20, "--json")
@@ -281,7 +281,7 @@ class Watch(Shells):
 
 class Terminal(Shells):
     def shown(self, *words, columns=80, lines=24, env=None, how=None):
-        """What a run writes to a terminal of that size, perhaps ended by a signal."""
+        """The output of a run on a terminal of that size, perhaps ended by a signal."""
         try:
             terminal, end = pty.openpty()
         except OSError:  # a chroot without /dev/pts
@@ -304,7 +304,7 @@ class Terminal(Shells):
     def plain(text):
         return re.sub(r"\033\[[0-9;]*[A-Za-z]", "", text)
 
-    def test_the_table_is_drawn_over_itself(self):
+    def test_the_table_is_updated_in_place(self):
         out = self.shown("demo", "--members", 2, "--seconds", 1.5, "--kill")
         self.assertRegex(out, r"\033\[\d+A\rtable 7, epoch ")
         self.assertIn("\033[31m", out)  # the frozen row
@@ -312,14 +312,14 @@ class Terminal(Shells):
         self.assertNotIn("share table", out.split("\033[J")[-1])  # below the last frame is the summary alone
         self.assertRegex(out.split("\033[J")[-1], r"^2 members by writes")
 
-    def test_colours_can_be_refused(self):
+    def test_no_color_disables_colours(self):
         out = self.shown("demo", "--members", 2, "--seconds", 0.5, env={"NO_COLOR": "1"})
         self.assertNotIn("m", re.findall(r"\033\[[0-9;]*([A-Za-z])", out))
         self.assertIn("\033[J", out)
         dumb = self.shown("demo", "--members", 2, "--seconds", 0.2, env={"TERM": "dumb"})
         self.assertNotIn("\033", dumb)
 
-    def test_small_terminals_are_not_overrun(self):
+    def test_the_table_fits_small_terminals(self):
         self.demo("--seconds", 600)
         for columns, lines in ((80, 24), (60, 40), (40, 8), (20, 60)):
             for words in ([], ["--wide"]):

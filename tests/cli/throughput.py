@@ -38,7 +38,7 @@ def write(path, content):
 
 
 def certificate(spec, *words):
-    """The flow file of a measurement, as Python reads it."""
+    """The flow file of a measurement, read by Python."""
     with folder() as path:
         measure(spec, *words, "--flow", path + "/flow.json")
         with open(path + "/flow.json") as file:
@@ -46,14 +46,14 @@ def certificate(spec, *words):
 
 
 def check(spec, flow, *words):
-    """What weft says about a flow file with this content."""
+    """The result of weft for a flow file with this content."""
     with folder() as path:
         return weft("topo", "measure", spec, "--flow", write(path + "/flow.json", flow),
                     "--verify", "--json", *words)
 
 
 def work_out(flow):
-    """Both sides from a flow file, with neither weft's solver nor its verifier."""
+    """Both bounds from a flow file, computed without weft's solver and verifier."""
     loads, shares = {}, []
     for demand in flow["demands"]:
         total = 0
@@ -534,7 +534,7 @@ class Refusals(unittest.TestCase):
         for words in ((), ("--bound",)):
             run = weft("topo", "measure", "torus:3", "--throughput", "-", *words, stdin="1 1\n")
             self.assertEqual((run.code, run.out), (2, ""))
-            self.assertRegex(run.err, "^weft: standard input: all traffic stays within its nodes")
+            self.assertRegex(run.err, "^weft: standard input: all traffic stays within its node")
 
 
 class Report(unittest.TestCase):

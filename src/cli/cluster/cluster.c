@@ -23,7 +23,7 @@ static enum err folder_choose(const struct call *call, char *folder, size_t size
     char text[4096];
     *usual = !chosen;
     if (chosen && !*chosen)
-        return why_fail(why, ERR_USAGE, "--dir: the name of a folder is expected");
+        return why_fail(why, ERR_USAGE, "--dir: expected the name of a folder");
     if (!chosen)
         chosen = getenv("WEFT_DIR");
     if (chosen && *chosen)
@@ -50,7 +50,7 @@ enum err cluster_find(struct cluster *cluster, const struct call *call, struct w
     return err;
 }
 
-/* Whoever owns the folder decides what our servers are. */
+/* Refuses a folder of another user, who could control our servers. */
 static enum err folder_own(const struct cluster *cluster, struct why *why)
 {
     struct stat info;
@@ -98,9 +98,10 @@ enum err cluster_open(struct cluster *cluster, const struct call *call, struct w
     snprintf(path, sizeof path, "%s/%s", cluster->folder, CLUSTER_TOPOLOGY_NAME);
     err = cluster_plan(cluster, path, why);
     if (!err && cluster->plan.server_count != cluster->file.server_count) {
-        err = why_fail(why, ERR_INPUT, "%s: has %u servers, and %s has %u; 'weft down%s' clears it",
-                       path, cluster->plan.server_count, CLUSTER_FILE_NAME,
-                       cluster->file.server_count, cluster->hint);
+        err = why_fail(why, ERR_INPUT,
+                       "%s: has %u servers, but %s has %u; 'weft down%s' removes the cluster", path,
+                       cluster->plan.server_count, CLUSTER_FILE_NAME, cluster->file.server_count,
+                       cluster->hint);
     }
     if (!err && cluster->file.commissioned) {
         cluster->serials = calloc(cluster->file.server_count, sizeof *cluster->serials);
@@ -129,8 +130,8 @@ enum err cluster_server(const struct cluster *cluster, const char *word, node_id
 {
     uint32_t node = topology_find(&cluster->topology, word);
     if (node == NODE_NONE)
-        return why_fail(why, ERR_USAGE, "no server %.40s; %s has 0 to %u", word, cluster->folder,
-                        cluster->plan.server_count - 1);
+        return why_fail(why, ERR_USAGE, "no server %.40s; the servers of %s are 0 to %u", word,
+                        cluster->folder, cluster->plan.server_count - 1);
     *server = node;
     return OK;
 }
@@ -164,7 +165,7 @@ enum err cluster_exclude(const struct cluster *cluster, int *handle, struct why 
     *handle = -1;
     if (error == EWOULDBLOCK)
         return why_fail(why, ERR_SYSTEM,
-                        "%s: another weft up, down or revive is at work there; wait for it",
+                        "%s: another weft up, down or revive is running there; wait until it ends",
                         cluster->folder);
     return why_fail(why, ERR_SYSTEM, "%s: %s", cluster->folder, strerror(error));
 }
@@ -184,7 +185,7 @@ struct cluster_seen *cluster_seen_new(const struct cluster *cluster)
     return calloc(cluster->plan.server_count, sizeof(struct cluster_seen));
 }
 
-/* What one server answered, if that is its snapshot. */
+/* Takes the answer of one server, if it is its snapshot. */
 static bool snapshot_take(const struct cluster *cluster, const struct cluster_ask *ask,
                           struct control_snapshot *snapshot)
 {
@@ -229,7 +230,7 @@ enum err cluster_survey(const struct cluster *cluster, struct cluster_seen *seen
         if (snapshot_take(cluster, &asks[i], &one->snapshot)) {
             one->state = SERVER_LIVE;
         } else if (cluster_lock_holder(cluster->folder, asks[i].server) <= 0) {
-            one->state = SERVER_DEAD; /* it died while it was asked */
+            one->state = SERVER_DEAD; /* it died after the request */
             one->pid = 0;
         }
     }
@@ -271,6 +272,7 @@ enum err cluster_from(const struct cluster *cluster, const struct call *call, no
     for (*server = 0; *server < cluster->plan.server_count; ++*server)
         if (cluster_lock_holder(cluster->folder, *server) > 0)
             return OK;
-    return why_fail(why, ERR_SYSTEM, "%s: none of its servers lives; 'weft down%s' clears it",
+    return why_fail(why, ERR_SYSTEM,
+                    "%s: none of its servers is alive; 'weft down%s' removes the cluster",
                     cluster->folder, cluster->hint);
 }

@@ -10,12 +10,12 @@
 #include "cli/core/load.h"
 
 #define SERIAL_FIRST 1000
-#define SERIAL_STEP  9      /* the next one is at most so much higher */
+#define SERIAL_STEP  9      /* the largest difference to the next serial number */
 #define STREAM       0x636f /* of random numbers */
 
 /* ---- machines and cables ---- */
 
-/* The wiring with its nodes in the order of their serial numbers, which are their names. */
+/* Copies the wiring with its nodes in the order of their serial numbers, which are their names. */
 static enum err wiring_name(struct topology *out, const struct topology *as, const uint32_t *serial,
                             const uint32_t *rank_of, struct why *why)
 {
@@ -89,7 +89,7 @@ enum err cluster_machines_make(struct cluster *cluster, const char *wiring_file,
     return err;
 }
 
-/* ---- what they found ---- */
+/* ---- findings ---- */
 
 enum err cluster_findings_read(struct cluster_findings *findings, const struct cluster *cluster,
                                struct why *why)
@@ -103,7 +103,7 @@ enum err cluster_findings_read(struct cluster_findings *findings, const struct c
     enum err err = serial_places_find(findings->serials, cluster->folder, count, why);
     for (uint32_t i = 0; i < count && !any; i++)
         any = findings->serials[i];
-    if (!err && any) { /* they agree, so one will do */
+    if (!err && any) { /* all servers agree, so one answer suffices */
         serial_path(path, cluster->folder, any, "findings");
         err = file_read(path, &data, &size, why);
         if (!err) {

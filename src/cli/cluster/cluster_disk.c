@@ -5,32 +5,32 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#define ADVICE "free some space, or take another folder with weft up --dir"
+#define ADVICE "free some space, or use another folder with weft up --dir"
 
-/* What a run directory takes: 9 servers took 88 KiB in 49 files, 125 took 1,068 KiB in 629. */
+/* Space of a run directory: 9 servers took 88 KiB in 49 files, 125 took 1,068 KiB in 629. */
 #define FOLDER_BYTES (32u << 10)
-#define SERVER_BYTES (8u << 10) /* the lock and the log, a block each */
-#define LINK_BYTES   128u       /* in topology.json; in wiring.json once more */
+#define SERVER_BYTES (8u << 10) /* a block each for the lock and the log */
+#define LINK_BYTES   128u       /* in topology.json, and again in wiring.json */
 #define FOLDER_FILES 16u
-#define SERVER_FILES 8u /* with place and findings of a machine that was commissioned */
+#define SERVER_FILES 8u /* with the place and the findings of a commissioned machine */
 
-#define FULL_BYTES (16u << 10) /* less may be a block that is kept back, and no use to anybody */
+#define FULL_BYTES (16u << 10) /* less than this may be reserved and unusable */
 #define FULL_FILES 4u
 
 struct room {
     uint64_t bytes, files;
 };
 
-/* What the disk of a folder has for us; without limit if it does not tell. */
+/* Returns the free space of the disk of a folder; without limit if it is not known. */
 static struct room room_left(const char *folder)
 {
     struct statvfs disk;
     struct room room = {UINT64_MAX, UINT64_MAX};
     if (statvfs(folder, &disk))
         return room;
-    if (disk.f_blocks) /* a tmpfs may have no limit, and then has no size */
+    if (disk.f_blocks) /* a tmpfs without a limit has size 0 */
         room.bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-    if (disk.f_files) /* some file systems make room for files as they go */
+    if (disk.f_files) /* some file systems have no fixed number of files */
         room.files = disk.f_favail;
     return room;
 }
@@ -48,14 +48,14 @@ enum err cluster_disk_check(const struct cluster *cluster, struct why *why)
     struct room left = room_left(cluster->folder), need = room_needed(cluster);
     if (left.bytes < need.bytes)
         return why_fail(why, ERR_SYSTEM,
-                        "%s: its disk is full: %" PRIu64 " KiB are left, and %u servers need about "
+                        "%s: its disk is full: %" PRIu64 " KiB are left, but %u servers need about "
                         "%" PRIu64 "; " ADVICE,
                         cluster->folder, left.bytes >> 10, cluster->file.server_count,
                         need.bytes >> 10);
     if (left.files < need.files)
         return why_fail(why, ERR_SYSTEM,
-                        "%s: its disk is full: it takes %" PRIu64
-                        " files more, and %u servers need about %" PRIu64 "; " ADVICE,
+                        "%s: its disk is full: it has room for %" PRIu64
+                        " more files, but %u servers need about %" PRIu64 "; " ADVICE,
                         cluster->folder, left.files, cluster->file.server_count, need.files);
     return OK;
 }

@@ -15,12 +15,13 @@
 #include "transport/clock.h"
 
 #define POLL_NSEC   10000000LL
-#define FORCE_NSEC  (10 * NSEC_PER_SEC) /* in which the system ends what was killed */
+#define FORCE_NSEC  (10 * NSEC_PER_SEC) /* timeout for the end of a killed process */
 #define LEAVERS_MAX 512
 
 /* ---- ending ---- */
 
-/* Signals whoever holds the lock; the pid, and a handle of the process that no other ever gets. */
+/* Signals the process that holds the lock. Returns its pid, and a handle that always refers to this
+ * process. */
 static int holder_signal(const char *folder, node_id server, int signal, int *handle)
 {
     pid_t pid = cluster_lock_holder(folder, server);
@@ -29,7 +30,7 @@ static int holder_signal(const char *folder, node_id server, int signal, int *ha
     *handle = (int)syscall(SYS_pidfd_open, pid, 0);
     if (*handle < 0)
         return -errno;
-    /* Between the two looks the number may have become another process'; the handle did not. */
+    /* After the first check the pid may belong to another process, but the handle does not. */
     int result = pid;
     if (cluster_lock_holder(folder, server) != pid)
         result = -ESRCH;
@@ -40,7 +41,7 @@ static int holder_signal(const char *folder, node_id server, int signal, int *ha
     return result;
 }
 
-/* The kernel drops a process' locks a moment before the process is gone. */
+/* Waits for the end of a process; the kernel releases its locks a moment before that. */
 static bool process_await(int handle, int64_t deadline)
 {
     struct pollfd end = {.fd = handle, .events = POLLIN};
@@ -63,7 +64,7 @@ int cluster_kill(const char *folder, node_id server)
     return ended ? pid : -ETIMEDOUT;
 }
 
-/* The server that a file of a cluster's process belongs to: node-ID.ANYTHING. */
+/* Finds the server that a file belongs to: node-ID.ANYTHING. */
 static bool file_server(const char *name, node_id *server)
 {
     char *end;
@@ -74,7 +75,8 @@ static bool file_server(const char *name, node_id *server)
     return *end == '.' && end[1] && id < CLUSTER_SERVERS_MAX;
 }
 
-/* Processes that were told to end. Of more than these the locks must do: handles are few. */
+/* Processes that were asked to end. If there are more than handles, only their locks are checked.
+ */
 struct leavers {
     pid_t pids[LEAVERS_MAX];
     int handles[LEAVERS_MAX];
@@ -95,7 +97,7 @@ static void leavers_add(struct leavers *leavers, pid_t pid, int handle)
     leavers->count++;
 }
 
-/* Until they are gone; forgets them. */
+/* Waits until the processes have ended, and closes their handles. */
 static bool leavers_await(struct leavers *leavers, int64_t patience)
 {
     int64_t deadline = clock_after(patience);
@@ -108,7 +110,7 @@ static bool leavers_await(struct leavers *leavers, int64_t patience)
     return gone;
 }
 
-/* Signals whoever lives, unless the signal is 0; returns how many servers do. */
+/* Sends the signal to all processes that run, unless it is 0. Returns how many servers run. */
 static int living_signal(const char *folder, int signal, struct leavers *leavers)
 {
     int living = 0;
@@ -131,7 +133,7 @@ static int living_signal(const char *folder, int signal, struct leavers *leavers
         int result = holder_signal(folder, server, signal, &handle);
         if (result > 0) {
             leavers_add(leavers, result, handle);
-        } else if (result != -ESRCH) { /* one that is gone is counted once more, and not found */
+        } else if (result != -ESRCH) { /* -ESRCH: the process has ended meanwhile */
             living = result;
             break;
         }
@@ -140,13 +142,13 @@ static int living_signal(const char *folder, int signal, struct leavers *leavers
     return living;
 }
 
-/* Until nobody lives; how many do at the end. */
+/* Waits until no server runs. Returns how many run at the end. */
 static int living_wait(const char *folder, int64_t patience, struct leavers *leavers)
 {
     int64_t deadline = clock_after(patience);
     for (;;) {
         int living = living_signal(folder, 0, leavers);
-        while (waitpid(-1, NULL, WNOHANG) > 0) /* those that are our own children */
+        while (waitpid(-1, NULL, WNOHANG) > 0) /* reap our own children */
             continue;
         if (living <= 0 || clock_now() >= deadline)
             return living;
@@ -159,7 +161,7 @@ static int living_end(const char *folder, int64_t grace, struct leavers *leavers
     int living = living_signal(folder, SIGTERM, leavers);
     if (living <= 0)
         return living;
-    living_signal(folder, SIGCONT, leavers); /* a stopped one cannot obey */
+    living_signal(folder, SIGCONT, leavers); /* a stopped process cannot end by itself */
     int forced = living_wait(folder, grace, leavers);
     if (forced <= 0)
         return forced;
@@ -204,7 +206,7 @@ bool cluster_remains(const char *folder)
     return found;
 }
 
-/* Everything of a folder that `pick` wants; the first error. */
+/* Removes the entries of a folder that `pick` selects. Returns the first error. */
 static int entries_remove(int folder, bool (*pick)(const char *name), uint32_t *others)
 {
     int error = 0, copy = dup(folder);
@@ -256,6 +258,7 @@ enum err cluster_remove(const char *folder, bool made_folder, uint32_t *others, 
     if (!error && made_folder && !*others && rmdir(folder))
         error = errno;
     if (error)
-        return why_fail(why, ERR_SYSTEM, "%s: cannot be cleared: %s", folder, strerror(error));
+        return why_fail(why, ERR_SYSTEM, "%s: cannot remove the files of the cluster: %s", folder,
+                        strerror(error));
     return OK;
 }

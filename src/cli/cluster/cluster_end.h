@@ -1,23 +1,23 @@
 #pragma once
-/* cluster_end: ending the processes of a cluster, and removing what they leave.
+/* cluster_end: ends the processes of a cluster and removes their files.
  *
- * Who lives is what the kernel says about the locks; no process is signalled that does not hold
- * one of ours. */
+ * The locks tell which processes run; only processes that hold a lock of the cluster are
+ * signalled. */
 
 #include "cli/cluster/cluster.h"
 
-/* Ends whoever holds the server's lock, and nobody else, at once; returns when the process is gone.
- * The pid; -ESRCH: nobody holds it; -ETIMEDOUT: the system does not end it. */
+/* Kills the process that holds the lock of the server, and returns when it has ended. Returns its
+ * pid, -ESRCH if no process holds the lock, or -ETIMEDOUT if the process does not end. */
 MUST_CHECK int cluster_kill(const char *folder, node_id server);
 
-/* Ends all: politely, and after the grace by force; returns when the processes are gone. How many
- * servers had to be forced; negative errno: some cannot be ended. */
+/* Asks all processes to end, kills those that have not after `grace`, and returns when all have
+ * ended. Returns how many servers had to be killed, or a negative errno if some do not end. */
 MUST_CHECK int cluster_end(const char *folder, int64_t grace);
 
-/* Removes what a cluster's files are, and the folder if `up` made it. Counts what else was found
- * there. All its processes have ended. */
+/* Removes the files of a cluster whose processes have all ended, and the folder if `up` made it.
+ * Counts other files in the folder. */
 MUST_CHECK enum err cluster_remove(const char *folder, bool made_folder, uint32_t *others,
                                    struct why *why);
 
-/* Does anything in the folder belong to a cluster? */
+/* Tells whether the folder has files of a cluster. */
 bool cluster_remains(const char *folder);

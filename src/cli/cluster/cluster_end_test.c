@@ -12,7 +12,7 @@
 #include "base/test.h"
 #include "transport/clock.h"
 
-#define SOCKETS 1000 /* that the kernel has to close after the locks of a process have gone */
+#define SOCKETS 1000 /* that the kernel closes after it has released the locks of a process */
 
 static char folder[CLUSTER_PATH_SIZE];
 
@@ -30,7 +30,7 @@ static void finish(void)
     assert_int_equal(others, 0);
 }
 
-/* A process that holds the locks of some servers, and is long about its end. */
+/* Starts a process that holds the locks of some servers, and takes long to end. */
 static pid_t holder_start(node_id first, uint32_t count, bool stubborn)
 {
     int told[2];
@@ -58,7 +58,7 @@ static pid_t holder_start(node_id first, uint32_t count, bool stubborn)
     return child;
 }
 
-/* Has this child ended, whether or not somebody has buried it? */
+/* Tells whether this child has ended, even if it was not reaped. */
 static bool is_gone(pid_t child)
 {
     siginfo_t info = {0};
@@ -66,7 +66,7 @@ static bool is_gone(pid_t child)
     return result ? errno == ECHILD : info.si_pid == child;
 }
 
-static void who_is_killed_is_gone(void **state)
+static void a_killed_process_has_ended_on_return(void **state)
 {
     begin();
     assert_int_equal(cluster_kill(folder, 3), -ESRCH);
@@ -79,7 +79,7 @@ static void who_is_killed_is_gone(void **state)
     finish();
 }
 
-static void all_end_and_are_gone(void **state)
+static void all_processes_have_ended_on_return(void **state)
 {
     begin();
     assert_int_equal(cluster_end(folder, 0), 0);
@@ -95,7 +95,7 @@ static void all_end_and_are_gone(void **state)
     finish();
 }
 
-static void who_does_not_obey_is_forced(void **state)
+static void a_process_that_does_not_end_is_killed(void **state)
 {
     begin();
     pid_t stubborn = holder_start(2, 3, true);
@@ -104,5 +104,5 @@ static void who_does_not_obey_is_forced(void **state)
     finish();
 }
 
-TEST_MAIN(TEST(who_is_killed_is_gone), TEST(all_end_and_are_gone),
-          TEST(who_does_not_obey_is_forced))
+TEST_MAIN(TEST(a_killed_process_has_ended_on_return), TEST(all_processes_have_ended_on_return),
+          TEST(a_process_that_does_not_end_is_killed))

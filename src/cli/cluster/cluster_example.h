@@ -1,6 +1,6 @@
 #pragma once
-/* cluster_example: a cluster that never ran, for tests: its plan, and what its servers would say if
- * all were well. Tests then spoil what they like. */
+/* cluster_example: a cluster for tests that never ran: its plan, and the snapshots of healthy
+ * servers. Tests then change some of them. */
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ struct example {
     struct cluster_seen *seen;
 };
 
-/* What plan_init does, of which tests of the command line need nothing but the ends. */
+/* Fills the ends of the plan as plan_init does; tests of the command line need nothing else. */
 static inline void example_ends(struct example *example)
 {
     const struct graph *graph = &example->topology.graph;
@@ -84,7 +84,7 @@ static inline void example_forget(struct example *example, node_id server, node_
     example->seen[server].snapshot.reach[whom / 8] &= (uint8_t) ~(1u << whom % 8);
 }
 
-/* Its process is gone, and everybody else has noticed. */
+/* Makes a server dead; all others have noticed it. */
 static inline void example_die(struct example *example, node_id dead)
 {
     example->seen[dead].state = SERVER_DEAD;

@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 
-#define LISTED          12 /* names in a line; the rest are counted */
-#define MISWIRED_LISTED 4  /* ends: two cables that were exchanged have so many */
+#define LISTED          12 /* names in a line; further ones are counted */
+#define MISWIRED_LISTED 4  /* ends: as many as two exchanged cables have */
 
 const char *const cluster_link_names[LINK_STATES] = {
     [LINK_UP] = "up",     [LINK_COMING] = "coming", [LINK_DOWN] = "down",
@@ -81,7 +81,7 @@ static bool counts_on_dead(const struct cluster_health *health, const struct clu
 
 /* ---- parts ---- */
 
-/* Live servers of which one reaches the other are of one part. */
+/* Two live servers are in one part if one of them reaches the other. */
 static void part_walk(struct cluster_health *health, const struct cluster_seen *seen, node_id from,
                       uint32_t part, node_id *stack)
 {
@@ -101,7 +101,7 @@ static void part_walk(struct cluster_health *health, const struct cluster_seen *
     }
 }
 
-/* The largest gets number 0. */
+/* Gives number 0 to the largest part. */
 static void largest_first(struct cluster_health *health)
 {
     uint32_t largest = 0;
@@ -139,7 +139,7 @@ static enum err parts_find(struct cluster_health *health, const struct cluster_s
     return OK;
 }
 
-/* Does it not reach somebody of its own part? */
+/* Tells whether the server does not reach another one of its part. */
 static bool misses_one(const struct cluster_health *health, const struct cluster_seen *seen,
                        node_id server)
 {
@@ -150,7 +150,7 @@ static bool misses_one(const struct cluster_health *health, const struct cluster
     return false;
 }
 
-/* The digest that most servers of a part have; the first of several such. */
+/* Returns the digest that most servers of a part have; the first if several are as frequent. */
 static uint64_t usual_digest(const struct cluster_health *health, const struct cluster_seen *seen,
                              uint32_t part)
 {
@@ -277,7 +277,7 @@ enum err cluster_health(struct cluster_health *health, const struct plan *plan,
     return OK;
 }
 
-/* ---- in words ---- */
+/* ---- texts ---- */
 
 void cluster_list_servers(struct text *out, const struct plan *plan, cluster_pick *pick,
                           const void *context)
@@ -320,7 +320,7 @@ static bool pick_joining(const void *context, node_id server)
     return is_live(&asked->seen[server]) && !asked->seen[server].snapshot.node.settled;
 }
 
-/* Those that the largest part does not reach. */
+/* Selects the servers that are not in the largest part. */
 static bool pick_apart(const void *context, node_id server)
 {
     const struct asked *asked = context;
@@ -395,12 +395,12 @@ void cluster_health_reason(const struct cluster_health *health, enum health_code
     struct asked asked = {health, seen};
     switch (code) {
     case HEALTH_ALL_SERVERS_DOWN:
-        text_printf(out, "no process of the cluster lives");
+        text_printf(out, "no process of the cluster runs");
         break;
     case HEALTH_CLUSTER_SPLIT:
-        text_printf(out, "live servers do not all reach each other: ");
+        text_printf(out, "not all live servers reach each other: ");
         list_parts(out, health);
-        text_puts(out, " apart; not with most: ");
+        text_puts(out, " servers; not in the largest part: ");
         cluster_list_servers(out, plan, pick_apart, &asked);
         break;
     case HEALTH_LINKS_MISWIRED:
@@ -414,7 +414,7 @@ void cluster_health_reason(const struct cluster_health *health, enum health_code
         cluster_list_servers(out, plan, pick_dead, &asked);
         break;
     case HEALTH_SERVERS_SILENT:
-        text_count(out, health->silent, "server lives and does", "servers live and do");
+        text_count(out, health->silent, "server runs but does", "servers run but do");
         text_puts(out, " not answer: ");
         cluster_list_servers(out, plan, pick_silent, &asked);
         break;
@@ -425,7 +425,7 @@ void cluster_health_reason(const struct cluster_health *health, enum health_code
         break;
     case HEALTH_DEATHS_UNNOTICED:
         text_count(out, health->unnoticing, "server has", "servers have");
-        text_puts(out, " not noticed every death yet");
+        text_puts(out, " not noticed yet that other servers are dead");
         break;
     case HEALTH_LINKS_CUT:
         text_count(out, health->links[LINK_CUT], "link is", "links are");
@@ -438,8 +438,8 @@ void cluster_health_reason(const struct cluster_health *health, enum health_code
         list_cables(out, health, plan, LINK_DOWN, LINK_COMING);
         break;
     case HEALTH_ROUTES_DIFFER:
-        text_count(out, health->unagreed, "server knows", "servers know");
-        text_puts(out, " other links than most");
+        text_count(out, health->unagreed, "server has", "servers have");
+        text_puts(out, " another link state than most");
         break;
     case HEALTH_CODES:
         assert_unreachable();

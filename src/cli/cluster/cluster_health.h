@@ -1,10 +1,10 @@
 #pragma once
-/* cluster_health: is the cluster well? A pure function of what every server said, and of which
- * processes live by the kernel's word.
+/* cluster_health: the health of a cluster, as a pure function of the answers of all servers and of
+ * which processes run.
  *
- * A server is *dead* if no process holds its lock, *silent* if one does and does not answer, *live*
- * otherwise. A link is judged by both of its ends: up only if both say so. Live servers form
- * *parts*: those that reach each other. */
+ * A server is *dead* if no process holds its lock, *silent* if a process holds it but does not
+ * answer, and *live* otherwise. A link is up only if both of its ends report so. Live servers that
+ * reach each other form a *part*. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 
 enum cluster_server { SERVER_DEAD, SERVER_SILENT, SERVER_LIVE };
 
-/* One server as it was found. */
+/* The state of one server. */
 struct cluster_seen {
     enum cluster_server state;
     int pid;                          /* of its process; 0: dead */
@@ -25,8 +25,8 @@ struct cluster_seen {
 
 enum cluster_link {
     LINK_UP,
-    LINK_COMING, /* both ends hear each other; not every server has seen it yet */
-    LINK_DOWN,   /* between live servers, and silent */
+    LINK_COMING, /* both ends receive hellos; not every server has learned of it yet */
+    LINK_DOWN,   /* between live servers, without hellos */
     LINK_LOST,   /* one end is dead or silent */
     LINK_CUT,    /* by the operator, at one end or both */
     LINK_MISWIRED,
@@ -45,7 +45,7 @@ enum health { HEALTH_OK, HEALTH_WARN, HEALTH_ERR };
 
 extern const char *const health_names[];
 
-/* What can be wrong, the worst first. */
+/* The reasons, worst first. */
 #define HEALTH_LIST(X)                                                                             \
     X(ALL_SERVERS_DOWN, HEALTH_ERR)                                                                \
     X(CLUSTER_SPLIT, HEALTH_ERR)                                                                   \
@@ -72,18 +72,17 @@ struct cluster_health {
     enum health health;
     bool reasons[HEALTH_CODES];
     uint32_t server_count, live, silent, dead, joining;
-    uint32_t unnoticing; /* live servers that still count on a dead one */
+    uint32_t unnoticing; /* live servers that have not noticed a dead one yet */
     uint32_t part_count; /* of the live servers */
-    uint32_t *part_of;   /* each server's part, numbered by size; UINT32_MAX: not live. Owned */
+    uint32_t *part_of;   /* part of each server, 0 is the largest; UINT32_MAX: not live. Owned */
     uint32_t *part_size; /* of each part; owned */
-    uint32_t
-        unagreed; /* live servers whose link state or reach is not that of most of their part */
+    uint32_t unagreed; /* live servers whose link state or reach differs from most of their part */
     uint32_t cable_count;
     struct cluster_cable *cables; /* owned */
     uint32_t links[LINK_STATES];
-    /* Summed over live servers. */
+    /* Sums over live servers. */
     uint64_t sent, delivered, intercepted, packets_out, bytes_out, frames_out;
-    uint64_t waiting; /* packets between two roots */
+    uint64_t waiting; /* packets that wait for a root */
     uint64_t drops[DROP_COUNT];
 };
 
@@ -91,12 +90,12 @@ MUST_CHECK enum err cluster_health(struct cluster_health *health, const struct p
                                    const struct cluster_seen *seen, struct why *why);
 void cluster_health_fini(struct cluster_health *health);
 
-/* One line for a reason that holds, without its code: "1 of 27 servers is dead: 13". */
+/* Writes the line of a reason, without its code: "1 of 27 servers is dead: 13". */
 void cluster_health_reason(const struct cluster_health *health, enum health_code code,
                            const struct plan *plan, const struct cluster_seen *seen,
                            struct text *out);
 
-/* "3, 4, 5 and 20 more": servers that a question picks. */
+/* Writes the servers that `pick` selects: "3, 4, 5 and 20 more". */
 typedef bool cluster_pick(const void *context, node_id server);
 void cluster_list_servers(struct text *out, const struct plan *plan, cluster_pick *pick,
                           const void *context);

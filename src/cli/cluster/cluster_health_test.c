@@ -13,7 +13,7 @@ static void judge(void)
     assert_int_equal(cluster_health(&health, &example.plan, example.seen, &why), OK);
 }
 
-/* The reason holds, alone if `alone`, and says this. */
+/* Checks that the reason holds, as the only one if `alone`, and has this text. */
 static void expect(enum health_code code, bool alone, const char *words)
 {
     struct text out = {0};
@@ -33,10 +33,10 @@ static void done(void)
     example_close(&example);
 }
 
-static void a_cluster_without_troubles_is_ok(void **state)
+static void a_healthy_cluster_is_ok(void **state)
 {
     example_open(&example, "torus:3x3x3");
-    example.seen[5].snapshot.node.drops[DROP_HOPS] = 3; /* long ago perhaps: a number, no trouble */
+    example.seen[5].snapshot.node.drops[DROP_HOPS] = 3; /* past drops are no reason to warn */
     example.seen[6].snapshot.node.drops[DROP_HOPS] = 4;
     judge();
     assert_int_equal(health.health, HEALTH_OK);
@@ -71,15 +71,16 @@ static void many_dead_servers_fit_a_line(void **state)
     done();
 }
 
-static void a_death_that_somebody_has_not_noticed_is_said(void **state)
+static void a_death_that_a_server_has_not_noticed_is_reported(void **state)
 {
     example_open(&example, "torus:3x3");
     example_die(&example, 4);
     example.seen[0].snapshot.reach[0] |= 1 << 4;
     example.seen[0].snapshot.node.digest = 78;
     judge();
-    expect(HEALTH_DEATHS_UNNOTICED, false, "1 server has not noticed every death yet");
-    expect(HEALTH_ROUTES_DIFFER, false, "1 server knows other links than most");
+    expect(HEALTH_DEATHS_UNNOTICED, false,
+           "1 server has not noticed yet that other servers are dead");
+    expect(HEALTH_ROUTES_DIFFER, false, "1 server has another link state than most");
     done();
 }
 
@@ -90,7 +91,7 @@ static void all_dead_is_an_error(void **state)
         example_die(&example, v);
     judge();
     assert_int_equal(health.health, HEALTH_ERR);
-    expect(HEALTH_ALL_SERVERS_DOWN, true, "no process of the cluster lives");
+    expect(HEALTH_ALL_SERVERS_DOWN, true, "no process of the cluster runs");
     done();
 }
 
@@ -100,13 +101,13 @@ static void a_silent_server_is_not_a_dead_one(void **state)
     example.seen[4].state = SERVER_SILENT;
     judge();
     assert_int_equal(health.health, HEALTH_WARN);
-    expect(HEALTH_SERVERS_SILENT, true, "1 server lives and does not answer: 4");
+    expect(HEALTH_SERVERS_SILENT, true, "1 server runs but does not answer: 4");
     assert_int_equal(health.dead, 0);
     assert_int_equal(health.links[LINK_LOST], 4);
     done();
 }
 
-static void a_link_is_up_only_if_both_ends_say_so(void **state)
+static void a_link_is_up_only_if_both_ends_report_so(void **state)
 {
     example_open(&example, "torus:3x3");
     uint32_t port = 0, other = plan_end(&example.plan, 0, 0)->port;
@@ -122,7 +123,7 @@ static void a_link_is_up_only_if_both_ends_say_so(void **state)
     assert_int_equal(health.links[LINK_DOWN], 1);
     cluster_health_fini(&health);
 
-    example.seen[peer].snapshot.ports[other].state = PORT_CUT; /* one end is enough */
+    example.seen[peer].snapshot.ports[other].state = PORT_CUT; /* one end suffices */
     judge();
     assert_int_equal(health.health, HEALTH_WARN);
     expect(HEALTH_LINKS_CUT, true, "1 link is cut: 0 - 1");
@@ -154,12 +155,12 @@ static void live_servers_that_do_not_reach_each_other_are_an_error(void **state)
             if ((v < 2) != (u < 2))
                 example_forget(&example, v, u);
     for (node_id v = 0; v < 2; v++)
-        example.seen[v].snapshot.node.digest = 5; /* each side knows its own links */
+        example.seen[v].snapshot.node.digest = 5; /* each part has its own link state */
     judge();
     assert_int_equal(health.health, HEALTH_ERR);
-    assert_int_equal(health.part_of[5], 0); /* the largest, though found last */
+    assert_int_equal(health.part_of[5], 0); /* the largest part, although it was found last */
     expect(HEALTH_CLUSTER_SPLIT, true,
-           "live servers do not all reach each other: 4 + 2 apart; not with most: 0, 1");
+           "not all live servers reach each other: 4 + 2 servers; not in the largest part: 0, 1");
     done();
 }
 
@@ -173,17 +174,17 @@ static void servers_that_join_or_disagree_are_a_warning(void **state)
     cluster_health_fini(&health);
 
     example.seen[7].snapshot.node.settled = true;
-    example_forget(&example, 7, 2); /* 2 reaches 7, so they are of one part */
+    example_forget(&example, 7, 2); /* 2 reaches 7, so they are in one part */
     judge();
     assert_int_equal(health.part_count, 1);
-    expect(HEALTH_ROUTES_DIFFER, true, "1 server knows other links than most");
+    expect(HEALTH_ROUTES_DIFFER, true, "1 server has another link state than most");
     done();
 }
 
-TEST_MAIN(TEST(a_cluster_without_troubles_is_ok),
-          TEST(a_dead_server_is_named_and_its_links_are_lost), TEST(many_dead_servers_fit_a_line),
-          TEST(a_death_that_somebody_has_not_noticed_is_said), TEST(all_dead_is_an_error),
-          TEST(a_silent_server_is_not_a_dead_one), TEST(a_link_is_up_only_if_both_ends_say_so),
+TEST_MAIN(TEST(a_healthy_cluster_is_ok), TEST(a_dead_server_is_named_and_its_links_are_lost),
+          TEST(many_dead_servers_fit_a_line),
+          TEST(a_death_that_a_server_has_not_noticed_is_reported), TEST(all_dead_is_an_error),
+          TEST(a_silent_server_is_not_a_dead_one), TEST(a_link_is_up_only_if_both_ends_report_so),
           TEST(a_miswired_cable_is_named_from_both_ends),
           TEST(live_servers_that_do_not_reach_each_other_are_an_error),
           TEST(servers_that_join_or_disagree_are_a_warning))

@@ -15,7 +15,7 @@
 
 #define LOG_TAIL 4096
 
-/* The path of `name` in PATH; false: nowhere. */
+/* Finds `name` in PATH. Returns false if it is not there. */
 static bool path_find(const char *name, char *path, size_t size)
 {
     const char *at = getenv("PATH");
@@ -52,10 +52,10 @@ enum err cluster_weftd(char *path, size_t size, struct why *why)
     if (path_find("weftd", path, size))
         return OK;
     return why_fail(why, ERR_SYSTEM,
-                    "weftd: neither beside weft nor in PATH; install it, or name it in WEFTD");
+                    "weftd: not found beside weft or in PATH; install it, or set WEFTD");
 }
 
-/* "0,1,2": the servers of a process; or the serial number of one that does not know. */
+/* Writes the servers of a process, "0,1,2", or its serial number if it is to be commissioned. */
 static void servers_write(const struct cluster *cluster, uint32_t process, struct text *out)
 {
     if (cluster->file.commissioned) {
@@ -83,9 +83,9 @@ static void log_path(const struct cluster *cluster, uint32_t process, char path[
         cluster_path(path, cluster->folder, first_server(cluster, process), "log");
 }
 
-/* The processor that a process is bound to; -1: any. Processes that host several servers each get
- * one of their own, if there are enough; others only if the user asked for it, and then in turn:
- * who stands side by side in the plan mostly does not share one. */
+/* Returns the processor that a process is bound to; -1: any. Processes that host several servers
+ * get one each if there are enough. Other processes are bound only if the user asked for it, in
+ * turn, so that neighbours in the plan mostly do not share a processor. */
 static int processor_choose(const struct cluster *cluster, uint32_t process)
 {
     const struct cluster_file *file = &cluster->file;
@@ -103,7 +103,8 @@ static int processor_choose(const struct cluster *cluster, uint32_t process)
     return -1;
 }
 
-/* Input from nowhere, output into the log. 0, or a positive errno. */
+/* Starts a process with input from /dev/null and output to the log. Returns 0 or a positive errno.
+ */
 static int spawn_detached(const char *const *words, const char *log, pid_t *pid)
 {
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -124,7 +125,7 @@ enum err cluster_spawn(const struct cluster *cluster, const char *weftd, uint32_
     char processor[16];
     struct text servers = {0};
     if (cluster->file.commissioned && !cluster->serials[process])
-        return why_fail(why, ERR_SYSTEM, "server %u: no machine has that place", process);
+        return why_fail(why, ERR_SYSTEM, "server %u: no machine is at that place", process);
     log_path(cluster, process, log);
     servers_write(cluster, process, &servers);
     if (!text_ok(&servers)) {
@@ -142,10 +143,10 @@ enum err cluster_spawn(const struct cluster *cluster, const char *weftd, uint32_
     text_fini(&servers);
     if (error == EAGAIN || error == ENOMEM)
         return why_fail(why, ERR_SYSTEM,
-                        "%s: %s for process %u of %u; fewer servers, or --processes %d, need less",
-                        weftd, strerror(error), process + 1, cluster->file.process_count,
+                        "%s: %s at process %u of %u; use fewer servers, or --processes %d", weftd,
+                        strerror(error), process + 1, cluster->file.process_count,
                         (int)sysconf(_SC_NPROCESSORS_ONLN));
-    if (cluster_disk_error(error)) /* for its log */
+    if (cluster_disk_error(error)) /* there is no room for its log */
         return cluster_disk_fail(cluster->folder, why);
     if (error)
         return why_fail(why, ERR_SYSTEM, "%s: %s", weftd, strerror(error));
@@ -164,7 +165,7 @@ const char *cluster_ended(pid_t pid, char *text, size_t size)
     return text;
 }
 
-/* Printable. */
+/* Makes the line printable. */
 void cluster_log_line(const struct cluster *cluster, node_id server, char *line, size_t size)
 {
     char path[CLUSTER_PATH_SIZE], tail[LOG_TAIL + 1];

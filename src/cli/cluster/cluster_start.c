@@ -13,9 +13,9 @@
 #include "topology/measure/parts.h"
 #include "transport/clock.h"
 
-#define POLL_NSEC   100000000LL /* between two surveys; each costs every server a little */
+#define POLL_NSEC   100000000LL /* between two surveys; each is some work for every server */
 #define ANSWER_NSEC 500000000LL
-#define CALM_NSEC   5000000000LL /* for the last links, once all reach each other without them */
+#define CALM_NSEC   5000000000LL /* for the last links, after all servers reach each other */
 #define LINE_SIZE   160
 
 enum err cluster_start_init(struct cluster_start *start, const struct cluster *cluster,
@@ -50,7 +50,7 @@ static bool leads(enum cluster_link state)
     return state == LINK_UP || state == LINK_COMING || state == LINK_DOWN;
 }
 
-/* Who can come to reach whom: live servers with a way between them that nobody cut. */
+/* Finds which servers can reach each other: live servers with a path that is not cut. */
 static enum err parts_find(struct cluster_start *start, const struct cluster_health *health,
                            struct why *why)
 {
@@ -74,7 +74,7 @@ static enum err parts_find(struct cluster_start *start, const struct cluster_hea
     return err;
 }
 
-/* It answers for keys and reaches everybody it can. */
+/* A server is ready if it answers for keys and reaches all servers that it can reach. */
 static bool is_ready(const struct cluster_start *start, node_id server)
 {
     const struct cluster_seen *seen = &start->seen[server];
@@ -86,7 +86,7 @@ static bool is_ready(const struct cluster_start *start, node_id server)
     return true;
 }
 
-/* ": its log ends '...'" if there is one. */
+/* Returns "; its log ends: ..." or "; its log is empty". */
 static const char *log_end(const struct cluster_start *start, node_id server, char *text,
                            size_t size)
 {
@@ -96,7 +96,7 @@ static const char *log_end(const struct cluster_start *start, node_id server, ch
     return text;
 }
 
-/* A disk that is full ends servers, and cuts their last words off. */
+/* Tells whether a full disk ended the server; its last line in the log may then be cut off. */
 static bool disk_ends(const struct cluster_start *start, node_id server)
 {
     char line[LINE_SIZE];
@@ -145,12 +145,12 @@ static enum err late_tell(const struct cluster_start *start, double seconds, str
     return why_fail(why, ERR_SYSTEM, "after %.0f s %u of %u servers %s not ready: server %u %s%s",
                     seconds, late, start->cluster->plan.server_count, late == 1 ? "is" : "are",
                     first, what,
-                    start->cluster->file.commissioned /* who knows which process would be it */
-                        ? "; see the machines' logs"
+                    start->cluster->file.commissioned /* it is not known which process it is */
+                        ? "; see the logs of the machines"
                         : log_end(start, first, line, sizeof line));
 }
 
-/* All servers once; calm: nothing is under way any more that time alone will mend. */
+/* Asks all servers once. *calm: no link is still coming up. */
 static enum err survey(struct cluster_start *start, bool *calm, struct why *why)
 {
     struct cluster_health health;

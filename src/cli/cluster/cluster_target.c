@@ -10,7 +10,7 @@ enum err cluster_target_key(struct cluster_target *target, const char *word, str
     bool marked = strncmp(word, "0x", 2) == 0;
     *target = (struct cluster_target){.is_key = true};
     if (size == 0)
-        return why_fail(why, ERR_USAGE, "a key or a name is expected");
+        return why_fail(why, ERR_USAGE, "expected a key or a name");
     if (marked || (size == 2 * KEY_SIZE && strspn(word, HEXADECIMAL) == size)) {
         if (!key_parse(&target->key, marked ? word + 2 : word))
             return why_fail(why, ERR_USAGE, "%.60s: a key is 0x and 1 to %d hexadecimal digits",

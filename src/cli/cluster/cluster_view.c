@@ -8,11 +8,11 @@
 #include "cli/show/unit_text.h"
 
 #define LEVELS         8
-#define FULL_MIN       65536.0 /* bytes a second: hellos alone are no load */
+#define FULL_MIN       65536.0 /* bytes a second; hellos alone are much less */
 #define BUSIEST_SHOWN  5
 #define SLICE_GAP      4
 #define AXES_DRAWN_MAX 3
-#define AXIS_DRAWN_MAX 64 /* servers in a row; longer ones are listed instead */
+#define AXIS_DRAWN_MAX 64 /* servers in a row; a longer torus is shown as a list */
 
 static const char *const level_glyphs[LEVELS + 1] = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
@@ -25,8 +25,8 @@ struct drawing {
     const struct table_text_style *style;
     struct text *out;
     const struct cluster_load *loads;
-    const uint32_t *cable_at; /* of each server's ports: its cable, or UINT32_MAX */
-    double full;              /* bytes a second that are a full glyph */
+    const uint32_t *cable_at; /* the cable at each port of each server, or UINT32_MAX */
+    double full;              /* bytes a second of a full block */
 };
 
 static void put(const struct drawing *drawing, enum paint paint, const char *text)
@@ -37,7 +37,7 @@ static void put(const struct drawing *drawing, enum paint paint, const char *tex
         text_puts(drawing->out, text);
 }
 
-/* A line of words, no wider than the terminal. */
+/* Prints a line, truncated to the width of the terminal. */
 static void put_line(const struct drawing *drawing, enum paint paint, const struct text *line)
 {
     if (!text_ok(line) || !line->size) {
@@ -55,7 +55,7 @@ static void put_line(const struct drawing *drawing, enum paint paint, const stru
 
 /* ---- loads ---- */
 
-/* Of what left a server by a port; nothing if it was another life of the server. */
+/* Returns the load that left a server by a port; 0 if the server was restarted meanwhile. */
 static double end_load(const struct cluster_view *view, node_id server, uint32_t port)
 {
     const struct cluster_seen *now = &view->now[server], *before = &view->before[server];
@@ -144,7 +144,7 @@ static int name_width(const struct plan *plan)
     return widest > 16 ? 16 : (int)widest;
 }
 
-/* A server's name at the right of its cell; a dead one is a cross. */
+/* Prints the name of a server, aligned right; a dead server is a cross. */
 static void put_server(const struct drawing *drawing, node_id server, int width)
 {
     char buffer[NODE_NAME_SIZE];
@@ -178,8 +178,8 @@ static void put_spaces(const struct drawing *drawing, int count)
 /* ---- the torus in slices ---- */
 
 struct grid {
-    uint32_t size[AXES_DRAWN_MAX]; /* 1 where there is no such axis */
-    int name;                      /* letters of a name */
+    uint32_t size[AXES_DRAWN_MAX]; /* 1 if there is no such axis */
+    int name;                      /* width of a name */
     int width;                     /* columns of a slice */
 };
 
@@ -188,7 +188,7 @@ static node_id grid_server(const struct grid *grid, uint32_t x, uint32_t y, uint
     return (z * grid->size[1] + y) * grid->size[0] + x;
 }
 
-/* Two lines of a slice: servers and links along the first axis; then those along the others. */
+/* Prints two lines of a slice: servers with links along the first axis, then the other links. */
 static void slice_line(const struct drawing *drawing, const struct grid *grid, uint32_t y,
                        uint32_t z, bool below)
 {
@@ -255,7 +255,7 @@ static bool grid_make(const struct drawing *drawing, struct grid *grid)
            (!drawing->style->width || (uint32_t)grid->width <= drawing->style->width);
 }
 
-/* Any other wiring: every server with its ports in order. */
+/* Prints a network that is no torus: every server with its ports in order. */
 static void servers_draw(const struct drawing *drawing)
 {
     const struct plan *plan = drawing->view->plan;
@@ -325,7 +325,7 @@ static void head_draw(const struct drawing *drawing)
     }
 }
 
-/* Cables in falling order of load: the one after `last`, or the first; UINT32_MAX: none. */
+/* Returns the next cable after `last` in falling order of load, or the first; UINT32_MAX: none. */
 static uint32_t busiest_after(const struct drawing *drawing, uint32_t last)
 {
     const struct cluster_load *loads = drawing->loads;

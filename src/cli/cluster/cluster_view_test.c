@@ -65,7 +65,7 @@ static void an_idle_torus_is_drawn_in_slices(void **state)
     done();
 }
 
-static void slices_follow_each_other_where_they_find_no_room_beside(void **state)
+static void slices_that_do_not_fit_beside_each_other_follow_below(void **state)
 {
     begin("torus:3x3x3");
     const char *lines = draw(40, 0);
@@ -79,7 +79,7 @@ static void slices_follow_each_other_where_they_find_no_room_beside(void **state
     done();
 }
 
-static void a_loaded_link_stands_out_and_is_named(void **state)
+static void a_loaded_link_is_visible_and_named(void **state)
 {
     begin("torus:3x3");
     example.seen[4].snapshot.ports[0].bytes_out += 1000000; /* 4 to 5, 2 MB/s */
@@ -93,7 +93,7 @@ static void a_loaded_link_stands_out_and_is_named(void **state)
     done();
 }
 
-static void the_rate_of_the_links_is_the_measure_if_there_is_one(void **state)
+static void loads_are_compared_with_the_rate_of_the_links(void **state)
 {
     begin("torus:3x3");
     example.seen[4].snapshot.ports[0].bytes_out += 1000000;
@@ -101,7 +101,7 @@ static void the_rate_of_the_links_is_the_measure_if_there_is_one(void **state)
     done();
 }
 
-static void troubles_are_seen_in_their_places(void **state)
+static void faults_are_shown_at_their_places(void **state)
 {
     begin("torus:3x3");
     example_die(&example, 8);
@@ -118,17 +118,17 @@ static void troubles_are_seen_in_their_places(void **state)
     done();
 }
 
-static void another_life_of_a_server_begins_at_nothing(void **state)
+static void a_restarted_server_begins_without_load(void **state)
 {
     begin("torus:3x3");
-    before[4].snapshot.ports[0].bytes_out = 99999999; /* would be less than nothing now */
+    before[4].snapshot.ports[0].bytes_out = 99999999; /* the difference would be negative */
     before[4].snapshot.node.drops[0] = 5;
     example.seen[4].snapshot.node.incarnation = 2;
     assert_non_null(strstr(draw(80, 0), "0 packets/s  0 B/s  0 drops/s\n"));
     done();
 }
 
-static void what_is_no_torus_is_a_list(void **state)
+static void a_network_that_is_no_torus_is_a_list(void **state)
 {
     begin("jellyfish:n=8,degree=3,seed=1");
     const char *lines = draw(40, 0);
@@ -138,8 +138,8 @@ static void what_is_no_torus_is_a_list(void **state)
 }
 
 TEST_MAIN(TEST(an_idle_torus_is_drawn_in_slices),
-          TEST(slices_follow_each_other_where_they_find_no_room_beside),
-          TEST(a_loaded_link_stands_out_and_is_named),
-          TEST(the_rate_of_the_links_is_the_measure_if_there_is_one),
-          TEST(troubles_are_seen_in_their_places), TEST(another_life_of_a_server_begins_at_nothing),
-          TEST(what_is_no_torus_is_a_list))
+          TEST(slices_that_do_not_fit_beside_each_other_follow_below),
+          TEST(a_loaded_link_is_visible_and_named),
+          TEST(loads_are_compared_with_the_rate_of_the_links),
+          TEST(faults_are_shown_at_their_places), TEST(a_restarted_server_begins_without_load),
+          TEST(a_network_that_is_no_torus_is_a_list))

@@ -19,7 +19,7 @@
 
 #define SECONDS_DEFAULT 2
 #define SECONDS_MAX     600
-#define WARM_SHARE      0.25 /* of the time, before it is measured */
+#define WARM_SHARE      0.25 /* share of the time that is not measured */
 #define RATE_DEFAULT    10000
 #define RATE_MAX        100000000
 #define SIZE_DEFAULT    1400
@@ -33,22 +33,22 @@ struct bench {
     struct cluster cluster;
     struct bench_request request;
     double seconds;
-    uint32_t senders; /* how many send: the first ... */
-    uint32_t count;   /* ... of all that answer and count what arrives */
-    uint32_t silent;  /* those that live and do not answer */
+    uint32_t senders; /* how many of `servers` send: the first ones */
+    uint32_t count;   /* of `servers`: all that answer; they count what arrives */
+    uint32_t silent;  /* servers that run but do not answer */
     node_id *servers; /* owned */
-    int *handles;     /* connections to the senders, for as long as it runs; owned */
+    int *handles;     /* connections to the senders, open until the end; owned */
     struct cluster_ask *asks;
     uint8_t *bytes; /* of the answers */
     struct bench_answer *before, *after;
 };
 
-/* What was measured, over all servers. */
+/* The result, over all servers. */
 struct outcome {
     double sent, received;             /* packets a second */
     double sent_bytes, received_bytes; /* payload a second */
-    double refused, hops;              /* refused a second; mean hops of what arrived */
-    uint32_t link_count;               /* directions that carried something */
+    double refused, hops;              /* refused a second; mean hops of received packets */
+    uint32_t link_count;               /* directions of links that carried packets */
     double *links;                     /* payload bytes a second of each, in order; owned */
 };
 
@@ -68,9 +68,10 @@ static enum err bench_parse(struct bench *bench, struct why *why)
     if (!err)
         err = call_real(call, "seconds", 0.1, SECONDS_MAX, &bench->seconds, why);
     if (!err && mode && call_has(call, "links"))
-        err = why_fail(why, ERR_USAGE, "--links: only --mode links chooses them");
+        err = why_fail(why, ERR_USAGE, "--links: needs --mode links");
     if (!err && !mode && call_has(call, "rate"))
-        err = why_fail(why, ERR_USAGE, "--rate: --mode links sends as much as the links take");
+        err = why_fail(why, ERR_USAGE,
+                       "--rate: cannot be combined with --mode links, which sends at full rate");
     bench->request = (struct bench_request){
         .kind = BENCH_START,
         .token = 1,
@@ -78,7 +79,7 @@ static enum err bench_parse(struct bench *bench, struct why *why)
         .links = mode ? 0 : (uint8_t)links,
         .size = (uint16_t)size,
         .rate_milli = mode ? rate * 1000 : 0,
-        /* A little longer than it is measured; it is stopped then. */
+        /* A little longer than the measurement, which stops it. */
         .duration_nsec = (int64_t)((bench->seconds + 2) * 1e9),
     };
     return err;
@@ -114,7 +115,8 @@ static enum err servers_choose(struct bench *bench, struct why *why)
 
 /* ---- asking ---- */
 
-/* The senders this, the others for a report; those that died meanwhile keep zeroes. */
+/* Sends the request to the senders, and asks all other servers for a report. The answers of servers
+ * that died meanwhile stay zero. */
 static void all_ask(struct bench *bench, enum bench_request_kind kind, struct bench_answer *answers)
 {
     uint8_t questions[2][BENCH_REQUEST_MAX];
@@ -140,7 +142,7 @@ static void all_ask(struct bench *bench, enum bench_request_kind kind, struct be
     }
 }
 
-/* Who does not answer would keep all others waiting, again and again, until their time is over. */
+/* Leaves out servers that do not answer, because each request would wait for their timeout. */
 static enum err silent_leave(struct bench *bench, struct why *why)
 {
     uint32_t count = bench->count;
@@ -161,7 +163,8 @@ static enum err silent_leave(struct bench *bench, struct why *why)
     return OK;
 }
 
-/* Who hangs up ends what it started, so the connections stay. The errno of the first refusal. */
+/* Starts the senders and keeps the connections, because a server stops when its client disconnects.
+ * Returns the errno of the first refusal. */
 static int all_start(struct bench *bench)
 {
     uint8_t question[BENCH_REQUEST_MAX], answer[BENCH_ANSWER_MAX];
@@ -191,7 +194,7 @@ static void all_hang_up(struct bench *bench)
             close(bench->handles[i]);
 }
 
-/* Until so many seconds after the beginning; false: Ctrl-C. */
+/* Waits until that many seconds after the beginning. Returns false after Ctrl-C. */
 static bool work(const struct bench *bench, int64_t begun, double until)
 {
     int64_t end = begun + (int64_t)(until * 1e9), now;
@@ -210,9 +213,10 @@ static enum err bench_measure(struct bench *bench, struct why *why)
     if (refusal)
         all_hang_up(bench);
     if (refusal == EBUSY)
-        return why_fail(why, ERR_SYSTEM, "another bench runs in this cluster; wait for its end");
+        return why_fail(why, ERR_SYSTEM,
+                        "another weft bench runs in this cluster; wait until it ends");
     if (refusal)
-        return why_fail(why, ERR_SYSTEM, "the servers refuse: %s", strerror(refusal));
+        return why_fail(why, ERR_SYSTEM, "the servers refused the request: %s", strerror(refusal));
     int64_t begun = clock_now();
     bool whole = work(bench, begun, WARM_SHARE * bench->seconds);
     all_ask(bench, BENCH_REPORT, bench->before);
@@ -244,12 +248,12 @@ static enum err outcome_make(struct outcome *outcome, const struct bench *bench,
         return why_memory(why);
     for (uint32_t i = 0; i < bench->count; i++) {
         const struct bench_answer *after = &bench->after[i], *before = &bench->before[i];
-        /* Whoever was asked late, for one that was silent, may have ended already. */
+        /* A server that was asked late, because another one was silent, may have ended already. */
         bool ended = i < bench->senders && after->ends < after->now;
         int64_t length = (ended ? after->ends : after->now) - before->now;
         if (!before->now || length <= 0 || before->started != after->started ||
             after->received.packets < before->received.packets)
-            continue; /* it died, or lives anew */
+            continue; /* the server died or was restarted */
         outcome->sent += per_second(after->sent.packets, before->sent.packets, length);
         outcome->sent_bytes += per_second(after->sent.bytes, before->sent.bytes, length);
         outcome->received += per_second(after->received.packets, before->received.packets, length);
@@ -274,12 +278,12 @@ static const char bench_page[] =
     "{:} sending to random {mode}, {rate} packets/s each{/}, {size} bytes a packet, "
     "{seconds%.2f} s\n"
     "sent      {sent_per_second%.0f} packets/s, {sent_bytes_per_second%b}"
-    "{?refusing}; {refused_per_second%.0f}/s found no room in their queue{/}\n"
+    "{?refusing}; {refused_per_second%.0f}/s did not fit the queue{/}\n"
     "received  {received_per_second%.0f} packets/s, {received_bytes_per_second%b}, {hops%.2f} hops "
     "each\n"
     "{?link_bytes_per_second}links     {link_bytes_per_second.directions} directions: "
     "{#links_shown|, }{title} {rate%b}{?line_rate} ({percent%.1f} % of line rate){/}{/}\n{/}"
-    "{?silent}left out  {silent|server that lives and does|servers that live and do} not answer\n"
+    "{?silent}left out  {silent|server that runs but does|servers that run but do} not answer\n"
     "{/}";
 
 static void links_put(const struct bench *bench, const struct outcome *outcome,
@@ -302,7 +306,7 @@ static void links_put(const struct bench *bench, const struct outcome *outcome,
         result_object(result, NULL);
         result_string(result, "title", titles[i]);
         result_number(result, "rate", bytes);
-        /* Payload, of what a shaped link could carry. */
+        /* Payload as a share of the rate of the link. */
         result_number(result, "percent", 100 * (bytes * 8 / (double)bench->cluster.file.rate));
         result_end(result);
     }
@@ -374,12 +378,13 @@ static enum err bench_run(struct call *call, struct why *why)
 
 static const struct option bench_options[] = {
     CLUSTER_OPTIONS,
-    {"mode", "links|servers|keys", "to neighbours, as much as links take; or at a rate (links)"},
-    {"from", "ID", "only this server sends (all that live do)"},
-    {"links", "L", "how many links of each server (all)"},
-    {"rate", "N", "packets a second of each server, to servers or keys (10000)"},
-    {"size", "BYTES", "of a packet's payload (1400)"},
-    {"seconds", "S", "the first quarter is not measured (2)"},
+    {"mode", "links|servers|keys",
+     "to neighbours at full rate, or to random servers or keys (default links)"},
+    {"from", "ID", "only this server sends (default: all that answer)"},
+    {"links", "L", "number of links of each server that are used (default: all)"},
+    {"rate", "N", "packets a second from each server, to servers or keys (default 10000)"},
+    {"size", "BYTES", "payload of a packet (default 1400)"},
+    {"seconds", "S", "duration in seconds; the first quarter is not measured (default 2)"},
     {0},
 };
 
@@ -387,16 +392,17 @@ const struct command command_bench = {
     .name = "bench",
     .group = "cluster",
     .arguments = "",
-    .summary = "how much a cluster carries: saturated links, random servers or keys",
+    .summary = "measure how much a cluster carries: over links, to servers or to keys",
     .description =
         "The servers send packets to each other and count what arrives. With --mode links each "
-        "sends to its neighbours over its first L links as much as these take; with --mode "
-        "servers or keys it sends to random ones at a rate, over as many hops as that takes.\n\n"
-        "Bytes are payload. Where links were given a rate (weft up --rate) their share of it is "
-        "told. What is sent is sent in addition to all other traffic; weft top shows it. Servers "
-        "that live and do not answer are left out, and counted.\n\n"
+        "server sends to its neighbours over its first L links, as much as these links carry. "
+        "With --mode servers or keys it sends to random servers or keys at a rate, over as many "
+        "hops as needed.\n\n"
+        "Bytes are bytes of payload. If links have a rate (weft up --rate), their share of it is "
+        "printed. The traffic is added to all other traffic; weft top shows it. Servers that run "
+        "but do not answer are left out and counted.\n\n"
         "With --json: mode, servers, silent, links, size, rate, seconds, sent_per_second, "
-        "received_per_second and the same of bytes, refused_per_second, hops, "
+        "received_per_second and the same for bytes, refused_per_second, hops, "
         "link_bytes_per_second (directions, least, median, most), line_rate.",
     .options = bench_options,
     .examples = "  weft bench\n"

@@ -11,7 +11,7 @@
 struct end {
     node_id server;
     uint32_t port;
-    bool was_cut; /* what a failure leaves */
+    bool was_cut; /* the state to restore after a failure */
 };
 
 struct cut {
@@ -20,7 +20,7 @@ struct cut {
     node_id a, b;
     bool cut;
     uint32_t cables; /* between the two; there may be several */
-    uint32_t told;   /* ends; a dead server has nothing to cut */
+    uint32_t told;   /* ends that were changed; a dead server has none */
     struct end ends[2 * PORT_MAX];
 };
 
@@ -42,8 +42,8 @@ static bool is_dead(const struct cut *cut, node_id server)
     return cluster_lock_holder(cut->cluster.folder, server) <= 0;
 }
 
-/* Asked first, so that nothing is changed at one end if the other hangs: what a hung server was
- * told it would do when it wakes. */
+/* Asks both servers first, so that nothing changes at one end if the other is hung: a hung server
+ * would carry out the request when it continues. */
 static enum err server_ask(struct cut *cut, node_id server, struct why *why)
 {
     static uint8_t answer[CONTROL_ANSWER_MAX];
@@ -82,7 +82,7 @@ static enum err end_tell(struct cut *cut, const struct end *end, bool cuts, stru
     return OK;
 }
 
-/* All of them, or none. */
+/* Changes all ends, or none. */
 static enum err ends_tell(struct cut *cut, struct why *why)
 {
     struct why ignored;
@@ -101,8 +101,8 @@ static enum err link_change(struct cut *cut, struct why *why)
 {
     ends_find(cut);
     if (!cut->cables)
-        return why_fail(why, ERR_USAGE, "%s and %s: no link between them", cut->call->arguments[0],
-                        cut->call->arguments[1]);
+        return why_fail(why, ERR_USAGE, "%s and %s: there is no link between them",
+                        cut->call->arguments[0], cut->call->arguments[1]);
     enum err err = server_ask(cut, cut->a, why);
     if (!err)
         err = server_ask(cut, cut->b, why);
@@ -118,7 +118,7 @@ static void report(const struct cut *cut)
 {
     char name[CLUSTER_NAME_SIZE];
     struct result *result =
-        call_result(cut->call, "link {a_name} - {b_name} is {?cut}cut{:}mended{/}"
+        call_result(cut->call, "link {a_name} - {b_name} is {?cut}cut{:}repaired{/}"
                                "{?one_dead}; one end is dead{/}\n");
     result_uint(result, "a", cut->a);
     result_string(result_hide(result), "a_name", cluster_name(&cut->cluster, cut->a, name));
@@ -167,11 +167,12 @@ const struct command command_cut = {
     .group = "cluster",
     .arguments = "A B",
     .summary = "cut the link between two servers",
-    .description = "Both ends of the link between the servers A and B stop to send and to listen, "
-                   "as if somebody had pulled the cable; packets take other ways. weft heal mends "
-                   "it. A server that is started anew finds all its links whole. If one of the two "
-                   "lives and does not answer, nothing is cut.\n\n"
-                   "With --json: a, b, cut, cables, ends that were told.",
+    .description =
+        "Both ends of the link between the servers A and B stop sending and receiving, as if the "
+        "cable had been pulled; packets take other paths. weft heal repairs the link. A "
+        "restarted server has no cut links. If one of the two servers runs but does not answer, "
+        "nothing is cut.\n\n"
+        "With --json: a, b, cut, cables, ends (that were changed).",
     .options = cut_options,
     .examples = "  weft cut 0 1\n"
                 "  weft cut 0 1 && weft status; weft heal 0 1",
@@ -182,12 +183,12 @@ const struct command command_heal = {
     .name = "heal",
     .group = "cluster",
     .arguments = "A B",
-    .summary = "mend a link that was cut",
+    .summary = "repair a link that was cut",
     .description =
-        "The link between the servers A and B works again at both of its ends; it is "
-        "taken into routes once every server has seen it. If one of the two lives and does "
-        "not answer, nothing is mended.\n\n"
-        "With --json: a, b, cut, cables, ends that were told.",
+        "The link between the servers A and B works again at both of its ends; routes use it "
+        "once every server has learned of it. If one of the two servers runs but does not "
+        "answer, nothing is changed.\n\n"
+        "With --json: a, b, cut, cables, ends (that were changed).",
     .options = cut_options,
     .examples = "  weft heal 0 1",
     .run = heal_run,

@@ -19,7 +19,7 @@ struct downed {
 static void report(struct call *call, const struct cluster *cluster, const struct downed *downed)
 {
     struct result *result = call_result(
-        call, "{servers|server|servers} ended{?forced}, {forced} by force{/}; {folder} is "
+        call, "{servers|server|servers} ended{?forced}, {forced} of them killed{/}; {folder} is "
               "{?removed}removed{:}cleared{/}\n"
               "{?files_left}{files_left|other file was|other files were} left there\n{/}");
     result_string(result, "folder", cluster->folder);
@@ -29,7 +29,7 @@ static void report(struct call *call, const struct cluster *cluster, const struc
     result_bool(result_hide(result), "removed", downed->made_folder && !downed->others);
 }
 
-/* Whatever cluster.json says, if it can be read at all: the locks tell who lives. */
+/* Does not need cluster.json, which may be unreadable: the locks tell which processes run. */
 static enum err cluster_take_down(struct call *call, struct cluster *cluster, double grace,
                                   struct why *why)
 {
@@ -42,8 +42,8 @@ static enum err cluster_take_down(struct call *call, struct cluster *cluster, do
     }
     int forced = cluster_end(cluster->folder, (int64_t)(grace * 1e9));
     if (forced < 0)
-        return why_fail(why, ERR_SYSTEM, "%s: its processes cannot be ended: %s", cluster->folder,
-                        strerror(-forced));
+        return why_fail(why, ERR_SYSTEM, "%s: cannot end the processes of the cluster: %s",
+                        cluster->folder, strerror(-forced));
     downed.forced = (uint32_t)forced;
     enum err err = cluster_remove(cluster->folder, downed.made_folder, &downed.others, why);
     if (!err)
@@ -60,7 +60,8 @@ static enum err down_run(struct call *call, struct why *why)
     if (!err)
         err = call_real(call, "grace", 0, GRACE_MAX, &grace, why);
     if (!err && !cluster_remains(cluster.folder))
-        err = why_fail(why, ERR_USAGE, "%s: no cluster here; nothing to end", cluster.folder);
+        err = why_fail(why, ERR_USAGE, "%s: no cluster runs here, so there is nothing to end",
+                       cluster.folder);
     if (!err)
         err = cluster_exclude(&cluster, &exclusion, why);
     if (err)
@@ -72,7 +73,7 @@ static enum err down_run(struct call *call, struct why *why)
 
 static const struct option down_options[] = {
     CLUSTER_OPTIONS,
-    {"grace", "S", "seconds until those that do not end are killed (5)"},
+    {"grace", "S", "seconds until processes that have not ended are killed (default 5)"},
     {0},
 };
 
@@ -80,12 +81,12 @@ const struct command command_down = {
     .name = "down",
     .group = "cluster",
     .arguments = "",
-    .summary = "end a cluster and remove what it made",
+    .summary = "end a cluster and remove its files",
     .description =
-        "Asks every process of the cluster to end, kills those that have not after --grace "
-        "seconds, and, when all are gone, removes the files of the run directory that weft made, "
-        "and the directory itself if weft up made it and nothing else lies there. It also clears "
-        "what is left of a cluster whose processes were killed.\n\n"
+        "Asks every process of the cluster to end, kills those that have not ended after --grace "
+        "seconds, and then removes the files that weft made in the run directory, and the "
+        "directory itself if weft up made it and it is empty. It also removes the files of a "
+        "cluster whose processes were killed.\n\n"
         "Only processes that hold the lock of a server in that directory are signalled.\n\n"
         "With --json: folder, servers that were ended, forced, files_left.",
     .options = down_options,

@@ -25,7 +25,7 @@ static bool pick_companions(const void *context, node_id server)
     return file->process_of[server] == file->process_of[all->server];
 }
 
-/* What happened to the process of a server, and which servers it hosts. */
+/* Reports what happened to the process of a server, and which servers it hosts. */
 static void report(struct call *call, const struct cluster *cluster, node_id server,
                    const char *verb, int pid, double seconds)
 {
@@ -58,7 +58,7 @@ static enum err server_kill(struct call *call, const struct cluster *cluster, no
     if (pid == -ESRCH)
         return cluster_dead(cluster, server, why);
     if (pid == -ETIMEDOUT)
-        return why_fail(why, ERR_SYSTEM, "server %s was killed and does not end",
+        return why_fail(why, ERR_SYSTEM, "server %s: its process was killed but does not end",
                         cluster_name(cluster, server, name));
     if (pid < 0)
         return why_fail(why, ERR_SYSTEM, "server %s: %s", cluster_name(cluster, server, name),
@@ -92,10 +92,10 @@ const struct command command_kill = {
     .arguments = "ID",
     .summary = "kill the process of a server",
     .description =
-        "Ends the process of a server as if its power had gone: SIGKILL, to the process that "
-        "holds the server's lock and to no other, and returns when it is gone. Servers that share "
-        "the process die with it. The others notice and take over its keys; weft revive starts it "
-        "again.\n\n"
+        "Ends the process of a server as if its power had failed: with SIGKILL, which goes only "
+        "to the process that holds the lock of the server. Returns when the process has ended. "
+        "Servers that share the process die with it. The other servers notice it and take over "
+        "its keys. weft revive starts the process again.\n\n"
         "With --json: servers, pid.",
     .options = kill_options,
     .examples = "  weft kill 13\n"
@@ -113,7 +113,7 @@ static enum err process_revive(struct call *call, const struct cluster *cluster,
     uint32_t process = cluster->file.process_of[server];
     pid_t pid = cluster_lock_holder(cluster->folder, server);
     if (pid > 0)
-        return why_fail(why, ERR_NO, "server %u lives (pid %d)", server, (int)pid);
+        return why_fail(why, ERR_NO, "server %u is running (pid %d)", server, (int)pid);
     enum err err = cluster_weftd(weftd, sizeof weftd, why);
     if (!err)
         err = cluster_start_init(&start, cluster, why);
@@ -155,7 +155,7 @@ static enum err revive_run(struct call *call, struct why *why)
 
 static const struct option revive_options[] = {
     CLUSTER_OPTIONS,
-    {"wait", "S", "seconds that it has to join again (60)"},
+    {"wait", "S", "seconds to wait until it has joined again (default 60)"},
     {0},
 };
 
@@ -165,10 +165,10 @@ const struct command command_revive = {
     .arguments = "ID",
     .summary = "start a dead server again",
     .description =
-        "Starts the process of a server that is dead, with all servers that share it, and waits "
-        "until they have joined: they reach all others that answer, except behind links that "
-        "were cut, and answer for their keys again. If that takes longer than --wait seconds the "
-        "process is left running, and weft status tells how it is.\n\n"
+        "Starts the process of a dead server, with all servers that share it, and waits until "
+        "they have joined: they reach all other servers that answer, except behind links that "
+        "were cut, and answer for their keys again. If that takes longer than --wait seconds, "
+        "the process keeps running, and weft status shows its state.\n\n"
         "With --json: servers, pid, seconds.",
     .options = revive_options,
     .examples = "  weft revive 13",

@@ -75,7 +75,7 @@ static void port_put(struct result *result, uint32_t number, const struct port_s
     result_end(result);
 }
 
-/* The numbers of its services, in as many answers as that takes. */
+/* Adds the counters of the services of a server, which may need several answers. */
 static void services_put(const struct nodes *nodes, node_id server, struct result *result)
 {
     static uint8_t bytes[CONTROL_ANSWER_MAX];
@@ -137,7 +137,7 @@ static void live_put(const struct nodes *nodes, node_id server, struct result *r
         if (seen->ports[port].state != PORT_ABSENT)
             port_put(result, port, &seen->ports[port]);
     result_end(result);
-    if (nodes->call->json) /* the page does not show them, and they take more questions */
+    if (nodes->call->json) /* the page does not show them, and they need more requests */
         services_put(nodes, server, result);
 }
 
@@ -192,20 +192,17 @@ const struct command command_nodes = {
     .name = "nodes",
     .group = "cluster",
     .arguments = "",
-    .summary = "every server of a cluster and what it counts",
+    .summary = "list the servers of a cluster with their counters",
     .description =
-        "A line for each server: its number and place, its process, whether it is up, joining "
-        "(it answers for no key yet), silent (its process does not answer) or dead; links that "
-        "are up, servers it reaches, packets that its services sent, that were delivered to them, "
-        "that left by its links (its own, "
-        "others' and hellos), that were dropped; and how "
-        "long it has been running.\n\n"
-        "With --json all numbers: nodes, a list of id, name, state, process, pid, incarnation, "
+        "Prints a line for each server: its number and position; its process; its state: up, "
+        "joining (it does not answer for keys yet), silent (its process does not answer) or "
+        "dead; its links that are up; the servers it reaches; the packets that its services "
+        "sent, that were delivered to them, that left by its links (its own, forwarded ones and "
+        "hellos), and that were dropped; and for how long it has been running.\n\n"
+        "With --json all counters: nodes, a list of id, name, state, process, pid, incarnation, "
         "age, reaches, waiting, sent, delivered, intercepted, packets_in, packets_out, "
-        "recomputations, "
-        "rows_taken, "
-        "rows_refused, drops by reason, ports (with state, peer and counters) and services with "
-        "their numbers.",
+        "recomputations, rows_taken, rows_refused, drops by reason, ports (with state, peer and "
+        "counters) and services with their counters.",
     .options = nodes_options,
     .examples = "  weft nodes\n"
                 "  weft nodes --json | jq '.nodes[] | select(.state == \"dead\") | .id'",

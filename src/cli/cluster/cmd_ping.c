@@ -23,8 +23,8 @@
 #define COUNT_DEFAULT   1000
 #define COUNT_EACH      UINT32_MAX /* with an interval: until Ctrl-C */
 #define TIMEOUT_DEFAULT 1000
-#define PATH_ROOM       24                 /* servers that sign a ping of the usual size */
-#define PATIENCE_NSEC   (3 * NSEC_PER_SEC) /* beyond what the pings may take themselves */
+#define PATH_ROOM       24                 /* servers whose numbers fit a ping of default size */
+#define PATIENCE_NSEC   (3 * NSEC_PER_SEC) /* in addition to the timeout of a ping */
 #define TURN_NSEC       (NSEC_PER_SEC / 10)
 
 struct pinger {
@@ -33,15 +33,15 @@ struct pinger {
     struct cluster_target target;
     node_id from;
     struct ping_request request;
-    bool each; /* a line for every ping */
+    bool each; /* print a line for every ping */
     int handle;
-    struct ping_answer answer, first, end; /* the last, the first reply, the end */
+    struct ping_answer answer, first, end; /* the last answer, the first reply, the end */
     bool replied;
     uint64_t *by;     /* answers of each server; owned */
     int64_t *samples; /* owned */
     size_t sample_count, sample_capacity;
     int64_t last_reply, gap_nsec; /* longest time without a reply */
-    int last_error;               /* of a lost one */
+    int last_error;               /* of a lost ping */
 };
 
 static enum err pinger_parse(struct pinger *pinger, struct why *why)
@@ -85,7 +85,7 @@ static enum err request_send(struct pinger *pinger, struct why *why)
     return OK;
 }
 
-/* Ctrl-C ends the pings; what they found is still told. */
+/* Ends the pings after Ctrl-C; the summary is still printed. */
 static enum err stop_pass_on(struct pinger *pinger, struct why *why)
 {
     if (!stop_asked() || pinger->request.kind == PING_STOP)
@@ -109,7 +109,9 @@ static enum err answer_hear(struct pinger *pinger, struct why *why)
         if (size >= 0)
             return ping_answer_read(&pinger->answer, bytes, (size_t)size) == 0
                        ? OK
-                       : why_fail(why, ERR_SYSTEM, "server %u: speaks another language",
+                       : why_fail(why, ERR_SYSTEM,
+                                  "server %u: sent a malformed answer; do weft and weftd have the "
+                                  "same version?",
                                   pinger->from);
         if (size == -EINTR || (size == -ETIMEDOUT && clock_now() < deadline))
             continue;
@@ -207,7 +209,7 @@ static int64_t quantile(const struct pinger *pinger, double share)
     return pinger->samples[(size_t)(share * (double)(pinger->sample_count - 1))];
 }
 
-/* The way of the first ping that was answered, there and back. */
+/* Prints the path of the first answered ping, there and back. */
 static void path_text(const struct pinger *pinger, struct text *out)
 {
     const struct ping_answer *first = &pinger->first;
@@ -219,7 +221,7 @@ static void path_text(const struct pinger *pinger, struct text *out)
             text_printf(out, " %s %s", i > first->path_turn ? "<" : ">",
                         topology_name(topology, first->path[i], buffer));
     if (first->hops_there &&
-        first->path_turn < first->path_count) /* else it was full before it came back */
+        first->path_turn < first->path_count) /* otherwise the ping had no room left */
         text_printf(out, " < %s", topology_name(topology, pinger->from, buffer));
 }
 
@@ -341,11 +343,12 @@ static enum err ping_run(struct call *call, struct why *why)
 
 static const struct option ping_options[] = {
     CLUSTER_OPTIONS,
-    {"count", "N", "pings (1000; with --interval until Ctrl-C)"},
-    {"from", "ID", "the server that sends them (the first that lives)"},
-    {"interval", "MS", "between two, with a line for each (each waits for the one before)"},
-    {"timeout", "MS", "after which one is lost (1000)"},
-    {"size", "BYTES", "of a ping's payload (112: 24 servers can sign it)"},
+    {"count", "N", "number of pings (default 1000; with --interval until Ctrl-C)"},
+    {"from", "ID", "the server that sends them (default: the first that answers)"},
+    {"interval", "MS",
+     "time between two pings, and print each (default: each waits for the one before)"},
+    {"timeout", "MS", "a ping without an answer for this time is lost (default 1000)"},
+    {"size", "BYTES", "payload of a ping (default 112, room for the numbers of 24 servers)"},
     {0},
 };
 
@@ -353,16 +356,17 @@ const struct command command_ping = {
     .name = "ping",
     .group = "cluster",
     .arguments = "ID|KEY|NAME",
-    .summary = "round trips to a server, or to whoever has a key",
+    .summary = "measure round trips to a server, or to the server of a key",
     .description =
-        "A server of the cluster sends pings to another, or to the root of a key; all servers on "
-        "the way touch them and sign them as long as there is room. It prints how many were "
-        "answered and how long they took, measured by the server that sent them; the longest "
-        "time without an answer, measured here; and the path of the first.\n\n"
-        "A number or a server's name is a server; 0x and up to 40 hexadecimal digits are a key; "
-        "any other word is a name, whose key is its SHA-1. Pings to a key go on when its root "
-        "dies, for the next server takes over.\n\n"
-        "It exits with 1 if none was answered.\n\n"
+        "A server of the cluster sends pings to another server, or to the root of a key. All "
+        "servers on the path forward them and add their numbers as long as there is room. The "
+        "command prints how many pings were answered and how long they took, measured by the "
+        "server that sent them; the longest time without an answer, measured by the command; and "
+        "the path of the first ping.\n\n"
+        "A number or a name of a server is a server; 0x and up to 40 hexadecimal digits are a "
+        "key; any other word is a name, whose key is its SHA-1. Pings to a key continue when its "
+        "root dies, because the next server takes over.\n\n"
+        "The exit code is 1 if no ping was answered.\n\n"
         "With --json: from, server or key, sent, answered, lost, late, longest_gap_ns, least_ns, "
         "median_ns, p99_ns, most_ns, hops_there, hops_back, path (there and back), answered_by "
         "(server, count).",

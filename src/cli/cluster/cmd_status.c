@@ -27,8 +27,9 @@ static const char status_page[] =
     "{?split}, in {servers.parts} parts{/}\n"
     "links     {links.up} of {links.planned} up{#links_shown}, {count} {state}{/}\n"
     "traffic   {traffic.sent} packets sent, {traffic.delivered} delivered, {traffic.intercepted} "
-    "taken up on their way; {traffic.packet_hops} packet-hops, {traffic.bytes} bytes\n"
-    "{?traffic.waiting}waiting   {traffic.waiting} packets, for their keys' roots to settle\n{/}"
+    "intercepted; {traffic.packet_hops} packet-hops, {traffic.bytes} bytes\n"
+    "{?traffic.waiting}waiting   {traffic.waiting} packets, until the roots of their keys have "
+    "settled\n{/}"
     "drops     {#drops_shown|; }{count} {reason}{:}none{/}\n";
 
 static void reasons_put(const struct status *status, struct result *result)
@@ -170,7 +171,7 @@ static enum err status_run(struct call *call, struct why *why)
 
 static const struct option status_options[] = {
     CLUSTER_OPTIONS,
-    {"wait", "S", "seconds to wait until all is well (0)"},
+    {"wait", "S", "seconds to wait until the verdict is OK (default 0)"},
     {0},
 };
 
@@ -178,23 +179,24 @@ const struct command command_status = {
     .name = "status",
     .group = "cluster",
     .arguments = "",
-    .summary = "is the cluster well? its servers, links, traffic and drops",
+    .summary = "is the cluster healthy? its servers, links, traffic and drops",
     .description =
-        "Asks every server at once and prints a word, OK, WARN or ERR; then why, a line for each "
-        "reason; then servers, links, traffic and drops, summed over those that live. It exits "
-        "with 0 if the word is OK and with 1 otherwise.\n\n"
-        "Who lives is the kernel's word: the process that holds the server's lock. A link is up "
-        "only if both of its ends say so. The reasons are:\n\n"
-        "  ALL_SERVERS_DOWN  ERR   no process of the cluster lives\n"
-        "  CLUSTER_SPLIT     ERR   live servers do not all reach each other\n"
-        "  SERVERS_DOWN      WARN  these are dead; others have taken over their keys\n"
-        "  LINKS_MISWIRED    WARN  a cable leads elsewhere than the plan says\n"
-        "  SERVERS_SILENT    WARN  their processes live and do not answer in two seconds\n"
-        "  SERVERS_JOINING   WARN  they live and answer for no key yet\n"
-        "  DEATHS_UNNOTICED  WARN  somebody still counts on a dead server\n"
-        "  LINKS_CUT         WARN  by weft cut\n"
-        "  LINKS_DOWN        WARN  between servers that live\n"
-        "  ROUTES_DIFFER     WARN  servers know different links: news is on its way\n\n"
+        "Asks all servers at once and prints a verdict: OK, WARN or ERR. Then it prints a line "
+        "for each reason, and the servers, links, traffic and drops, added up over the servers "
+        "that answer. The exit code is 0 if the verdict is OK and 1 otherwise.\n\n"
+        "A server is alive if a process holds its lock. A link is up only if both of its ends "
+        "report so. The reasons are:\n\n"
+        "  ALL_SERVERS_DOWN  ERR   no process of the cluster runs\n"
+        "  CLUSTER_SPLIT     ERR   not all live servers reach each other\n"
+        "  SERVERS_DOWN      WARN  servers are dead; others have taken over their keys\n"
+        "  LINKS_MISWIRED    WARN  a cable leads to another port than planned\n"
+        "  SERVERS_SILENT    WARN  the process runs but does not answer within two seconds\n"
+        "  SERVERS_JOINING   WARN  servers run but do not answer for keys yet\n"
+        "  DEATHS_UNNOTICED  WARN  a server has not noticed yet that another one is dead\n"
+        "  LINKS_CUT         WARN  links were cut by weft cut\n"
+        "  LINKS_DOWN        WARN  a link between live servers is down\n"
+        "  ROUTES_DIFFER     WARN  servers have different link states, which are still "
+        "spreading\n\n"
         "With --json: health, reasons (code, severity, text), folder, topology, wire, rate, "
         "processes, servers, links (with not_up, a list), traffic, drops by reason.",
     .options = status_options,

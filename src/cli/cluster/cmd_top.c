@@ -17,15 +17,15 @@
 
 #define INTERVAL_MS_DEFAULT 500
 #define INTERVAL_MS_MAX     60000
-#define LIVE_ANSWER_NSEC    400000000LL /* a picture that moves does not wait for the last one */
+#define LIVE_ANSWER_NSEC    400000000LL /* a live picture does not wait for slow servers */
 
 struct top {
     struct call *call;
     struct cluster cluster;
     struct cluster_seen *now, *before;
     struct sst_screen screen;
-    uint64_t interval_ms, count; /* count 0: until somebody quits */
-    struct termios usual;        /* of the terminal, to be put back */
+    uint64_t interval_ms, count; /* count 0: until the user quits */
+    struct termios usual;        /* settings of the terminal, restored at the end */
     bool typed;                  /* keys are read one by one */
 };
 
@@ -49,7 +49,7 @@ static void keys_end(struct top *top)
         tcsetattr(STDIN_FILENO, TCSANOW, &top->usual);
 }
 
-/* Waits for the next frame; true: the user has seen enough. */
+/* Waits for the next picture. Returns true if the user quits. */
 static bool quit_wait(const struct top *top, int64_t until)
 {
     if (!top->typed) {
@@ -158,7 +158,7 @@ static enum err top_parse(struct top *top, struct why *why)
 {
     struct call *call = top->call;
     enum err err = call_uint(call, "interval", 50, INTERVAL_MS_MAX, &top->interval_ms, why);
-    /* Nobody watches a pipe; whoever wants more says how many. */
+    /* Without a terminal there is one picture, unless --count asks for more. */
     top->count = top->screen.live && !call->json ? 0 : 1;
     if (!err)
         err = call_uint(call, "count", 1, UINT32_MAX, &top->count, why);
@@ -192,8 +192,8 @@ static enum err top_run(struct call *call, struct why *why)
 
 static const struct option top_options[] = {
     CLUSTER_OPTIONS,
-    {"interval", "MS", "between two looks (500)"},
-    {"count", "N", "end after so many frames (on a terminal: at q)"},
+    {"interval", "MS", "time between two pictures (default 500)"},
+    {"count", "N", "end after N pictures (default: 1; on a terminal until q)"},
     {0},
 };
 
@@ -201,18 +201,19 @@ const struct command command_top = {
     .name = "top",
     .group = "cluster",
     .arguments = "",
-    .summary = "a cluster at work: the torus in slices, load per link",
+    .summary = "show the load of every link of a cluster, live",
     .description =
-        "Draws the servers of a torus plane by plane. Between two servers stands the load of "
-        "their link in the direction that carries more: right of a server the link along the "
-        "first axis, below it that along the second, diagonally that along the third; the last "
-        "in a row or column is the link that closes the ring. A full block is the links' rate "
-        "(weft up --rate), or, without one, what the busiest link carries. Below stand the "
-        "busiest links by name. Other wirings are a list: each server with its ports in order.\n\n"
-        "On a terminal it is drawn in place until q or Ctrl-C; elsewhere it is one picture of "
-        "half a second, or --count of them.\n\n"
-        "With --json: health, live, servers, links (a, b, state, bytes_per_second there and "
-        "back), each frame on a line of its own unless there is only one.",
+        "Draws the servers of a torus plane by plane. Between two servers it shows the load of "
+        "their link in the direction that carries more: to the right of a server the link along "
+        "the first axis, below it the link along the second, diagonally the link along the "
+        "third; the last one in a row or column is the link that closes the ring. A full block "
+        "means the rate of the links (weft up --rate) or, without a rate, the load of the "
+        "busiest link. The names of the busiest links follow below. Other topologies are shown "
+        "as a list of servers, each with its ports in order.\n\n"
+        "On a terminal the picture is updated in place until q or Ctrl-C; otherwise it is one "
+        "picture of half a second, or as many as --count says.\n\n"
+        "With --json: health, live, servers, links (a, b, state, bytes_per_second and "
+        "bytes_per_second_back), each picture on one line unless there is only one.",
     .options = top_options,
     .examples = "  weft top\n"
                 "  weft top --interval 100\n"

@@ -27,11 +27,11 @@
 #define SPEC_DEFAULT "torus:3x3x3"
 #define GRACE_NSEC   (2 * NSEC_PER_SEC)
 #define SECONDS_MAX  3600
-/* A process that ends is noticed at once; one that hangs, or a cable that carries nothing, after
- * the silence. Much longer than a busy machine leaves a process waiting. */
+/* The end of a process is noticed at once; a hung process, or a cable that carries nothing, after
+ * this time. It is much longer than a process waits on a busy machine. */
 #define SILENCE_MS_DEFAULT 3000
 #define SILENCE_MS_MAX     600000
-#define HELLOS             10 /* in that time */
+#define HELLOS             10 /* sent in that time */
 
 struct up {
     struct call *call;
@@ -40,7 +40,7 @@ struct up {
     double wait_seconds;
     struct topology wiring; /* of a commissioned cluster */
     bool made_folder;
-    int exclusion; /* the folder's lock */
+    int exclusion; /* the lock of the folder */
 };
 
 static enum err services_parse(struct up *up, struct why *why)
@@ -51,7 +51,8 @@ static enum err services_parse(struct up *up, struct why *why)
         if (strcmp(up->call->options[i].option->name, "service") != 0)
             continue;
         if (file->service_count == CLUSTER_SERVICES_MAX)
-            return why_fail(why, ERR_USAGE, "--service: more than %d", CLUSTER_SERVICES_MAX);
+            return why_fail(why, ERR_USAGE, "--service: at most %d services can be loaded",
+                            CLUSTER_SERVICES_MAX);
         char *path = realpath(value, NULL);
         if (!path || access(path, R_OK)) {
             free(path);
@@ -62,7 +63,7 @@ static enum err services_parse(struct up *up, struct why *why)
     return OK;
 }
 
-/* Machines that find their places: what only these have, and what they cannot. */
+/* Reads the options of --commission, and refuses combinations without a meaning. */
 static enum err commission_parse(struct up *up, struct why *why)
 {
     struct call *call = up->call;
@@ -70,12 +71,13 @@ static enum err commission_parse(struct up *up, struct why *why)
     cluster->file.commissioned = call_has(call, "commission");
     for (const char *const *name = (const char *const[]){"wiring", "seed", NULL}; *name; name++)
         if (call_has(call, *name) && !cluster->file.commissioned)
-            return why_fail(why, ERR_USAGE, "--%s: only with --commission", *name);
+            return why_fail(why, ERR_USAGE, "--%s: needs --commission", *name);
     if (!cluster->file.commissioned)
         return OK;
     if (cluster->file.process_count != cluster->file.server_count)
-        return why_fail(why, ERR_USAGE,
-                        "--commission: a machine is a process; leave out --processes");
+        return why_fail(
+            why, ERR_USAGE,
+            "--commission: cannot be combined with --processes, because each machine is a process");
     enum err err = call_uint(call, "seed", 0, UINT64_MAX, &cluster->file.seed, why);
     if (!err)
         err = cluster_machines_make(cluster, call_option(call, "wiring"), &up->wiring, why);
@@ -126,12 +128,12 @@ static enum err up_parse(struct up *up, struct why *why)
     return err ? err : commission_parse(up, why);
 }
 
-/* ---- what the machine must have ---- */
+/* ---- memory ---- */
 
-/* What a cluster under load takes, at most: 27 servers took 95 MiB, 125 took 439. */
+/* The most memory of a cluster under load: 27 servers took 95 MiB, 125 took 439. */
 #define PROCESS_MEMORY (2u << 20)
 #define SERVER_MEMORY  (1u << 20)
-#define LINK_MEMORY    (1u << 20) /* both ways, once they were full */
+#define LINK_MEMORY    (1u << 20) /* both directions, after they were full once */
 
 static enum err memory_check(const struct up *up, struct why *why)
 {
@@ -143,7 +145,8 @@ static enum err memory_check(const struct up *up, struct why *why)
     if (available == SIZE_MAX || need <= available)
         return OK;
     return why_fail(why, ERR_MEMORY,
-                    "%u servers need about %" PRIu64 " MiB and this machine has %zu MiB left; take "
+                    "%u servers need about %" PRIu64
+                    " MiB, but this machine has only %zu MiB left; use "
                     "fewer servers%s",
                     file->server_count, need >> 20, available >> 20,
                     file->process_count == file->server_count ? ", or --processes 2" : "");
@@ -151,7 +154,7 @@ static enum err memory_check(const struct up *up, struct why *why)
 
 /* ---- the folder ---- */
 
-/* Somebody else's cluster, or the remains of one, is not touched. */
+/* Refuses a folder with a running cluster, or with files of one. */
 static enum err folder_check(struct up *up, struct why *why)
 {
     struct cluster there = {0};
@@ -169,11 +172,11 @@ static enum err folder_check(struct up *up, struct why *why)
     if (lives)
         return why_fail(
             why, ERR_SYSTEM,
-            "%s: a cluster runs there, %u of %u servers live; 'weft down%s' ends it, or "
+            "%s: a cluster runs there, %u of %u servers are alive; 'weft down%s' ends it, or "
             "choose another --dir",
             cluster->folder, lives, servers, cluster->hint);
     return why_fail(why, ERR_SYSTEM,
-                    "%s: holds what a cluster left that no longer lives; 'weft down%s' clears it",
+                    "%s: has files of a cluster that no longer runs; 'weft down%s' removes them",
                     cluster->folder, cluster->hint);
 }
 
@@ -192,9 +195,10 @@ static enum err folder_make(struct up *up, struct why *why)
         return why_fail(why, ERR_USAGE, "%s: belongs to another user; choose another --dir",
                         cluster->folder);
     if (info.st_mode & 022)
-        return why_fail(why, ERR_USAGE,
-                        "%s: others may write there; 'chmod go-w' it, or choose another --dir",
-                        cluster->folder);
+        return why_fail(
+            why, ERR_USAGE,
+            "%s: other users can write there; run 'chmod go-w' on it, or choose another --dir",
+            cluster->folder);
     return OK;
 }
 
@@ -245,7 +249,7 @@ static enum err processes_start(struct up *up, struct cluster_start *start, stru
     return err;
 }
 
-/* Children that have not even taken their locks yet end here, too. */
+/* Ends all processes, including children that do not have their locks yet. */
 static void processes_end(struct up *up, const struct cluster_start *start)
 {
     for (uint32_t i = 0; i < up->cluster.file.process_count; i++)
@@ -257,8 +261,8 @@ static const char up_page[] =
     "{servers|server is|servers are} up after {seconds%.1f} s: {topology}, {links|link|links} over "
     "{wire}, {processes|process|processes}, in {folder}\n"
     "{?commissioned}{#machines}serial {serial} is server {name}\n{/}"
-    "{#findings}{.}\n{:}all cables are where they are planned\n{/}{/}"
-    "go on with weft status{hint}, nodes, top, ping, where, kill; weft down{hint} ends it\n";
+    "{#findings}{.}\n{:}all cables are as planned\n{/}{/}"
+    "next: weft status{hint}, nodes, top, ping, where, kill; weft down{hint} ends the cluster\n";
 
 static void report(struct up *up, const struct cluster_start *start,
                    const struct cluster_findings *findings)
@@ -286,7 +290,8 @@ static void report(struct up *up, const struct cluster_start *start,
     }
 }
 
-/* Under the folder's lock; whatever goes wrong, nothing is left. */
+/* Starts the cluster while it holds the lock of the folder. After a failure no process and no file
+ * remains. */
 static enum err cluster_bring_up(struct up *up, struct why *why)
 {
     struct cluster_start start;
@@ -337,7 +342,7 @@ static enum err up_run(struct call *call, struct why *why)
         if (!err)
             err = cluster_exclude(&up.cluster, &up.exclusion, why);
         if (!err)
-            err = folder_check(&up, why); /* again, now that nobody else comes between */
+            err = folder_check(&up, why); /* again, now that the folder is locked */
         if (!err)
             err = cluster_disk_check(&up.cluster, why);
         if (!err)
@@ -354,17 +359,18 @@ static enum err up_run(struct call *call, struct why *why)
 
 static const struct option up_options[] = {
     CLUSTER_OPTIONS,
-    {"wire", "shm|udp", "what links are: shared memory, or datagrams on loopback (shm)"},
-    {"rate", "RATE", "of each direction of a link, as in 1Gbps (as fast as it goes)"},
-    {"processes", "P", "processes that share the servers (one for each server)"},
-    {"pin", NULL, "bind the processes to the processors, in turn: steadier, and less flexible"},
-    {"realtime", NULL, "so, and before all ordinary programs (needs CAP_SYS_NICE)"},
-    {"service", "FILE", "a service to load into every server; repeat for several"},
-    {"silence", "MS", "a link that is silent for so long is down (3000)"},
-    {"wait", "S", "seconds that the servers have to come up (60)"},
-    {"commission", NULL, "servers find their places in the plan by their cables"},
-    {"wiring", "FILE", "with it: the cables as they lie (as planned)"},
-    {"seed", "N", "with it: which machine gets which serial number (random)"},
+    {"wire", "shm|udp",
+     "what links use: shared memory, or UDP on the loopback interface (default shm)"},
+    {"rate", "RATE", "rate of each direction of a link, as 1Gbps (default: no limit)"},
+    {"processes", "P", "number of processes that share the servers (default: one for each server)"},
+    {"pin", NULL, "bind the processes to the processors in turn"},
+    {"realtime", NULL, "the same, with priority over ordinary programs (needs CAP_SYS_NICE)"},
+    {"service", "FILE", "a service to load into every server; may be repeated"},
+    {"silence", "MS", "a link without hellos for this time is down (default 3000)"},
+    {"wait", "S", "seconds to wait until the servers are ready (default 60)"},
+    {"commission", NULL, "servers determine their places in the plan by their cables"},
+    {"wiring", "FILE", "with --commission: the actual cables (default: as planned)"},
+    {"seed", "N", "with --commission: which machine gets which serial number (default: random)"},
     {0},
 };
 
@@ -374,30 +380,33 @@ const struct command command_up = {
     .arguments = "[SPEC|FILE]",
     .summary = "start a cluster on this machine",
     .description =
-        "Starts the servers of a topology (torus:3x3x3 if none is named) as processes of this "
-        "machine, wires them by links over shared memory, and waits until all reach each other. "
-        "They go on when the command has ended; weft down ends them.\n\n"
-        "A process of its own for each server is what can be killed; with --processes P the "
-        "servers share P processes, in blocks of consecutive numbers, each bound to a processor "
-        "if there are enough: the way to use one machine fully. --pin binds the processes also "
-        "where they are more than the processors: packets through many of them then take less "
-        "time, and a steadier one, but two busy ones may share a processor while another is "
-        "idle. --realtime does so too, and has the servers run before all ordinary programs "
-        "(SCHED_RR; as root, or with CAP_SYS_NICE or ulimit -r 1): packets do not wait for "
-        "whoever computes on their way, but he waits while they are forwarded, and a program "
-        "that talks to its server waits, too, until it sleeps.\n\n"
+        "Starts the servers of a topology (default torus:3x3x3) as processes on this machine, "
+        "connects them by links over shared memory, and waits until all servers reach each "
+        "other. The servers keep running after the command has ended; weft down ends them.\n\n"
+        "By default each server has its own process, which can be killed separately. With "
+        "--processes P the servers share P processes, in blocks of consecutive numbers, and each "
+        "process is bound to a processor if there are enough processors: this uses the machine "
+        "fully. --pin binds the processes even if there are more of them than processors: "
+        "packets that pass many processes then take less time, and a more constant time, but two "
+        "busy processes may share a processor while another is idle. --realtime does the same "
+        "and also gives the servers priority over all ordinary programs (SCHED_RR; needs root, "
+        "CAP_SYS_NICE or ulimit -r 1): packets do not wait for programs that compute, but these "
+        "programs wait while packets are forwarded, and a program that uses its server waits "
+        "until the server sleeps.\n\n"
         "The run directory (--dir, or WEFT_DIR, or weft in XDG_RUNTIME_DIR, or /tmp/weft-UID) "
-        "holds cluster.json and topology.json, and of each server a lock, a socket and a log. Its "
-        "name has at most 84 letters, for the sockets' sake. If a server does not come up, all "
-        "are ended, nothing is left, and the last line of its log is shown.\n\n"
-        "With --commission no process is told which server it is. Each is a machine with a serial "
-        "number and cables in its ports; they say hello, find out together who stands where, and "
-        "keep that for life (D/serial-S.place). The lowest serial number of a torus gets server 0. "
-        "What each machine became is printed, and a line for every cable that is not where it is "
-        "planned: the rest comes up without it. --wiring FILE lays the cables as that topology has "
-        "them, for example the plan with two ends exchanged. If a cable or a server is missing, "
-        "all wait ten seconds for it.\n\n"
-        "weftd is the program of the servers: that of WEFTD, or beside weft, or in PATH.\n\n"
+        "has the files cluster.json and topology.json, and a lock, a socket and a log for each "
+        "server. Its name has at most 84 letters, which is a limit of sockets. If a server does "
+        "not start, all are ended, no file remains, and the last line of its log is printed.\n\n"
+        "With --commission the processes do not know which server they are. Each represents a "
+        "machine with a serial number and cables in its ports. The machines exchange hellos, "
+        "determine together which machine is at which place of the plan, and store that "
+        "permanently (D/serial-S.place). In a torus the machine with the lowest serial number "
+        "becomes server 0. The command prints the server that each machine became, and a line "
+        "for every cable that is not where the plan has it; the cluster runs without that cable. "
+        "--wiring FILE connects the cables as in that topology, for example the plan with two "
+        "ends exchanged. If a cable or a server is missing, all wait ten seconds for it.\n\n"
+        "The servers run the program weftd: the one that WEFTD names, or else weftd beside weft, "
+        "or in PATH.\n\n"
         "With --json: folder, topology, servers, links, wire, rate, processes, seconds, pids; "
         "with --commission also seed, machines (serial, server, coordinate) and findings.",
     .options = up_options,

@@ -8,7 +8,7 @@
 
 #define ANSWER_NSEC      (2 * NSEC_PER_SEC)
 #define REPLICAS_DEFAULT 3
-#define PATH_MAX_HOPS    128 /* as many as packets have */
+#define PATH_MAX_HOPS    128 /* the limit of packets */
 
 struct where {
     struct call *call;
@@ -17,8 +17,8 @@ struct where {
     node_id from, home;
     struct control_where answer;
     uint32_t path_count;
-    node_id path[PATH_MAX_HOPS + 1]; /* from here to the root, both too */
-    bool whole;                      /* the path leads there */
+    node_id path[PATH_MAX_HOPS + 1]; /* from the first server to the root, both included */
+    bool whole;                      /* the path reaches the root */
 };
 
 static enum err where_ask(struct where *where, uint32_t replicas, struct why *why)
@@ -36,7 +36,7 @@ static enum err where_ask(struct where *where, uint32_t replicas, struct why *wh
     return OK;
 }
 
-/* The first of the ports that the server itself would take; NODE_NONE: it knows no way. */
+/* Asks a server for its next hop to the root; NODE_NONE: it has no route. */
 static node_id next_hop(const struct where *where, node_id at, node_id to)
 {
     static uint8_t bytes[CONTROL_ANSWER_MAX];
@@ -55,7 +55,7 @@ static node_id next_hop(const struct where *where, node_id at, node_id to)
     return plan_end(&where->cluster.plan, at, port)->server;
 }
 
-/* Each server on the way is asked for the next, so it is the way that a packet would go now. */
+/* Asks each server on the path for the next one, so this is the path that a packet takes now. */
 static void path_walk(struct where *where)
 {
     node_id at = where->from, to = where->answer.root;
@@ -73,11 +73,11 @@ static const char where_page[] =
     "key       {key}\n"
     "{?mistaken}          of the name \"{word%.40s}\"; weft nodes shows server {taken}\n{/}"
     "home      {home_name}\n"
-    "{?rooted}root      {root_name}{?moved}, for its home cannot be reached{/}\n"
+    "{?rooted}root      {root_name}{?moved}, because its home cannot be reached{/}\n"
     "replicas  {#replicas|, }{name}{/}\n"
     "path      {#path_names| - }{.}{/}"
-    "{?arrives}, {hops|hop|hops}{:} and no further: routes are changing{/}\n"
-    "{:}root      server {from} cannot tell yet{?settled}{:}: it is still joining{/}\n{/}";
+    "{?arrives}, {hops|hop|hops}{:}; it ends here because routes are changing{/}\n"
+    "{:}root      server {from} does not know it yet{?settled}{:}: it is still joining{/}\n{/}";
 
 static void root_put(const struct where *where, struct result *result)
 {
@@ -114,7 +114,7 @@ static void report(const struct where *where)
     char key[2 * KEY_SIZE + 1], name[CLUSTER_NAME_SIZE];
     struct why ignored;
     node_id taken = 0;
-    /* weft ping would take the word for a server */
+    /* weft ping would read the word as a server */
     bool mistaken = !cluster_server(&where->cluster, word, &taken, &ignored);
     key_text(&where->target.key, key);
     result_string(result, "key", key);
@@ -175,8 +175,8 @@ static enum err where_run(struct call *call, struct why *why)
 
 static const struct option where_options[] = {
     CLUSTER_OPTIONS,
-    {"from", "ID", "ask that server, and begin the path there (the first that lives)"},
-    {"replicas", "N", "servers of the key to list (3)"},
+    {"from", "ID", "the server to ask, where the path begins (default: the first that answers)"},
+    {"replicas", "N", "number of servers of the key to list (default 3)"},
     {0},
 };
 
@@ -184,14 +184,14 @@ const struct command command_where = {
     .name = "where",
     .group = "cluster",
     .arguments = "KEY|NAME",
-    .summary = "who has a key, and the way there",
+    .summary = "print which server has a key, and the path to it",
     .description =
-        "Tells the key's home, the server it belongs to when all is well; its root, the server "
-        "that has it now; who comes after that if it fails; and the way from here, each server "
-        "being asked for the next.\n\n"
-        "KEY is 0x and up to 40 hexadecimal digits, or 40 of them; any other word is a NAME, "
-        "whose key is its SHA-1, also one that is a server's number.\n\n"
-        "With --json: key, home, root (null if it cannot be told yet), from, replicas (server, "
+        "Prints the home of a key: the server that it belongs to if all servers are up; its "
+        "root: the server that has it now; the servers that follow if the root fails; and the "
+        "path from one server to the root, where each server on the path is asked for the next.\n\n"
+        "KEY is 0x and up to 40 hexadecimal digits, or 40 hexadecimal digits. Any other word is "
+        "a NAME, whose key is its SHA-1, even if it is the number of a server.\n\n"
+        "With --json: key, home, root (null if it is not known yet), from, replicas (server, "
         "hops), path, arrives.",
     .options = where_options,
     .examples = "  weft where photo.jpg\n"

@@ -41,7 +41,7 @@ static enum err option_unknown(const struct command *command, const char *name, 
                     (int)size, name, nearest_hint(&nearest), command->name);
 }
 
-/* One word that begins with two dashes; may take the word after it. */
+/* Parses an argument that begins with two dashes, and its value, which may be the next argument. */
 static enum err option_parse(struct call *call, int count, char **words, int *at, struct why *why)
 {
     const char *name = words[*at] + 2;
@@ -72,7 +72,7 @@ static enum err option_parse(struct call *call, int count, char **words, int *at
     return OK;
 }
 
-/* How many words a command takes is written in its `arguments`. */
+/* Checks the number of arguments against the `arguments` of the command. */
 static enum err arguments_count(const struct call *call, struct why *why)
 {
     int least = 0, most = 0;
@@ -90,7 +90,7 @@ static enum err arguments_count(const struct call *call, struct why *why)
         return why_fail(why, ERR_USAGE, "%s: expected %s; see 'weft help %s'", call->command->name,
                         call->command->arguments, call->command->name);
     if (call->argument_count > most && !repeats)
-        return why_fail(why, ERR_USAGE, "%s: '%s' is one word too many; see 'weft help %s'",
+        return why_fail(why, ERR_USAGE, "%s: unexpected argument '%s'; see 'weft help %s'",
                         call->command->name, call->arguments[most], call->command->name);
     return OK;
 }
@@ -114,7 +114,7 @@ enum err call_parse(struct call *call, const struct command_table *table,
             return why_fail(why, ERR_USAGE, "%s: no option %s; see 'weft help %s'", command->name,
                             word, command->name);
         } else if (call->argument_count == CALL_ARGUMENT_MAX) {
-            return why_fail(why, ERR_USAGE, "%s: more than %d words", command->name,
+            return why_fail(why, ERR_USAGE, "%s: more than %d arguments", command->name,
                             CALL_ARGUMENT_MAX);
         } else {
             call->arguments[call->argument_count++] = word;
@@ -192,11 +192,12 @@ enum err call_out_file(const struct call *call, const char *name, const char **p
 {
     *path = call_option(call, name);
     if (*path && strcmp(*path, "-") == 0)
-        return why_fail(why, ERR_USAGE, "--%s -: the report is printed there; name a file", name);
+        return why_fail(why, ERR_USAGE, "--%s -: standard output has the report; name a file",
+                        name);
     return OK;
 }
 
-/* ".json" of "plans/torus.json"; NULL if there is none. */
+/* Returns the ending of a path, ".json" of "plans/torus.json"; NULL if there is none. */
 static const char *ending_of(const char *path)
 {
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;

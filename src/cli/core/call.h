@@ -1,8 +1,8 @@
 #pragma once
-/* call: one invocation of a command: its words, its options, and the output
- * it collects. Nothing reaches standard output before the command has
- * succeeded, so a failure prints one line and no half of a result; only a
- * command that reports what happens while it runs prints as it goes. */
+/* call: one invocation of a command: its arguments, its options, and the output
+ * it collects. Output is printed only after the command has succeeded, so that a
+ * failure prints one line and no partial result. Only commands that report events
+ * while they run print earlier. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,58 +22,59 @@ struct call {
     int argument_count;
     struct {
         const struct option *option;
-        const char *value; /* borrowed; NULL for a switch */
+        const char *value; /* borrowed; NULL for an option without a value */
     } options[CALL_OPTION_MAX];
     int option_count;
     bool json;
     bool help;
     struct result result; /* printed, as JSON or as text, when the command has succeeded */
     struct result item;   /* of call_item: a line of text */
-    struct text out;      /* the same for a command that writes its output itself */
-    bool no;              /* the result answers a question with no: the exit code is 1 */
+    struct text out;      /* the output of a command that has no result */
+    bool no;              /* the result answers a question with "no": the exit code is 1 */
 };
 
-/* Parses the words after the command's name. Knows --name value,
- * --name=value, --switch, and -- before words that begin with a dash. */
+/* Parses the arguments after the command's name: --name value, --name=value,
+ * --name, and -- before arguments that begin with a dash. */
 MUST_CHECK enum err call_parse(struct call *call, const struct command_table *table,
                                const struct command *command, int count, char **words,
                                struct why *why);
 
-/* Begins the result, of which `page` is the text. */
+/* Begins the result; `page` shows it as text. */
 struct result *call_result(struct call *call, const char *page);
 
-/* An item that a command which streams has found: with --json an object of the array that is open
- * in the result, else a line of its own, of which `page` is the text. */
+/* Begins an item of a command that prints while it runs: with --json an object in the open array of
+ * the result, otherwise a line of text, which `page` shows. */
 struct result *call_item(struct call *call, const char *page);
 void call_item_end(struct call *call);
 
-/* Prints what has been collected and begins anew. Full disks and closed pipes
- * show up here. */
+/* Prints the collected output and empties it. Fails if the output cannot be
+ * written, for example because the disk is full. */
 MUST_CHECK enum err call_flush(struct call *call, struct why *why);
 
-/* The value of an option, or NULL if it was not given. Naming an option that
- * the command does not list is a bug and asserts. The last one given wins. */
+/* Returns the value of an option, or NULL if it was not given; if it was given
+ * more than once, the last value. An option that the command does not list is a
+ * bug and asserts. */
 const char *call_option(const struct call *call, const char *name);
 bool call_has(const struct call *call, const char *name);
 
-/* The file that an option has written, or NULL. "-" is refused: the report is
- * printed there, and a file of that name is what nobody wants. */
+/* Returns the output file that an option names, or NULL. "-" is refused, because
+ * standard output has the report. */
 MUST_CHECK enum err call_out_file(const struct call *call, const char *name, const char **path,
                                   struct why *why);
 
-/* Refuses the file that an option names if its ending is none of `endings` (".csv"), which NULL
- * ends; `advice` closes the refusal, or is "". Names without an ending pass, and so do folders and
- * devices. Commands ask this before they begin to work. */
+/* Refuses the file that an option names if its ending is not in `endings` (".csv"), which ends with
+ * NULL; `advice` is appended to the error text, or is "". Names without an ending, folders and
+ * devices are accepted. Commands call this before they start to work. */
 MUST_CHECK enum err call_out_ending(const struct call *call, const char *name,
                                     const char *const *endings, const char *advice,
                                     struct why *why);
 
-/* Values with a type and a range; `*value` keeps its default if not given. */
+/* Read values with a type and a range; `*value` keeps its default if the option is not given. */
 MUST_CHECK enum err call_uint(const struct call *call, const char *name, uint64_t low,
                               uint64_t high, uint64_t *value, struct why *why);
 MUST_CHECK enum err call_real(const struct call *call, const char *name, double low, double high,
                               double *value, struct why *why);
 
-/* Index of the option's value in a NULL-ended list of words. */
+/* Finds the option's value in a list of words that ends with NULL. */
 MUST_CHECK enum err call_choice(const struct call *call, const char *name,
                                 const char *const *choices, int *value, struct why *why);

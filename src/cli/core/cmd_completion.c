@@ -21,9 +21,8 @@ static enum err completion_run(struct call *call, struct why *why)
 const struct command command_completion = {
     .name = "completion",
     .arguments = "bash|zsh|fish",
-    .summary = "a script that lets the shell complete weft's words",
-    .description = "Prints the script. An installed weft brings bash's along; otherwise:\n"
-                   "\n"
+    .summary = "print a script that completes commands and options in the shell",
+    .description = "Prints the script. It is installed for bash together with weft; otherwise:\n\n"
                    "  bash   source <(weft completion bash), for example in ~/.bashrc\n"
                    "  zsh    source <(weft completion zsh), after compinit\n"
                    "  fish   weft completion fish > ~/.config/fish/completions/weft.fish",

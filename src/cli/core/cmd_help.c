@@ -6,7 +6,7 @@
 #include "cli/core/help.h"
 #include "cli/core/manual.h"
 
-/* What there is to say about a command, or a group of them; "" is weft. */
+/* Prints the help of a command or a group; "" is weft. */
 static bool help_text(struct text *out, const struct command_table *table, const char *name)
 {
     if (!*name) {
@@ -50,16 +50,16 @@ static enum err help_run(struct call *call, struct why *why)
 }
 
 static const struct option help_options[] = {
-    {"man", NULL, "print the manual page of weft, or of a group of commands, in roff"},
+    {"man", NULL, "print the manual page of weft or of a group of commands, in roff format"},
     {0},
 };
 
 const struct command command_help = {
     .name = "help",
     .arguments = "[COMMAND...]",
-    .summary = "what weft can do, or how one command works",
-    .description = "Without words it lists all commands; with the name of one it explains that\n"
-                   "one.",
+    .summary = "list all commands, or explain one",
+    .description =
+        "Lists all commands, or explains the command or the group of commands that is named.",
     .options = help_options,
     .examples = "  weft help topo measure\n"
                 "  weft help --man topo | man -l -",
@@ -76,7 +76,7 @@ static enum err version_run(struct call *call, struct why *why)
 const struct command command_version = {
     .name = "version",
     .arguments = "",
-    .summary = "which weft this is",
+    .summary = "print the version of weft",
     .description = "Prints the version.",
     .run = version_run,
 };

@@ -7,9 +7,9 @@
 #include "topology/generators.h"
 
 enum value_kind {
-    VALUE_OTHER, /* a number: nothing to offer */
+    VALUE_OTHER, /* for example a number: nothing to complete */
     VALUE_CHOICE,
-    VALUE_SPEC, /* a topology in words, or a file */
+    VALUE_SPEC, /* the SPEC of a topology, or a file */
     VALUE_FILE,
     VALUE_CHOICE_FILE, /* a choice, or a file */
     VALUE_FOLDER,
@@ -37,7 +37,7 @@ static enum value_kind value_kind(const char *placeholder)
     return VALUE_OTHER;
 }
 
-/* "[svg|dot...]" as "svg dot"; capitals are no choice. */
+/* Prints "[svg|dot...]" as "svg dot"; words in capitals are not choices. */
 static void choices_print(struct text *out, const char *placeholder)
 {
     for (const char *at = placeholder; *at; at++) {
@@ -54,7 +54,7 @@ static void algorithms_print(struct text *out)
         text_printf(out, "%s%s", each == route_algorithms ? "" : " ", (*each)->name);
 }
 
-/* "torus:", whose parameters follow without a space. */
+/* Prints the generators as "torus:", because parameters follow without a space. */
 static void generators_print(struct text *out, const char *end)
 {
     for (size_t i = 0; generator_name(i); i++)
@@ -77,7 +77,7 @@ static void first_words(struct text *out, const struct command_table *table)
     }
 }
 
-/* --- bash, which zsh can read too --- */
+/* --- bash; zsh uses the same script --- */
 
 static void bash_reply(struct text *out, const char *placeholder, const char *indent)
 {
@@ -109,7 +109,7 @@ static void bash_reply(struct text *out, const char *placeholder, const char *in
                     indent, indent, indent);
         break;
     case VALUE_FILE:
-    case VALUE_FOLDER: /* names may hold spaces, so only a newline ends one */
+    case VALUE_FOLDER: /* names may contain spaces, so only a newline ends one */
         text_printf(out,
                     "%slocal IFS=$'\\n'\n"
                     "%scompopt -o filenames 2> /dev/null\n"
@@ -139,7 +139,7 @@ static void bash_options(struct text *out, const struct option *options)
         text_printf(out, "--%s ", options->name);
 }
 
-/* The value after an option that takes one. */
+/* Completes the values of options. */
 static void bash_values(struct text *out, const struct option *options)
 {
     for (; options && options->name; options++) {
@@ -151,8 +151,8 @@ static void bash_values(struct text *out, const struct option *options)
     }
 }
 
-/* One branch of the case over command names: the values of its options, then
- * its options, then its words. */
+/* Writes one branch of the case over command names: completes the values of its
+ * options, then its options, then its arguments. */
 static void bash_command(struct text *out, const struct command *command)
 {
     text_printf(out, "    '%s')\n", command->name);
@@ -165,7 +165,7 @@ static void bash_command(struct text *out, const struct command *command)
     text_puts(out, "        ;;\n");
 }
 
-/* The words that may follow the first ones of two-word commands. */
+/* Completes the second words of commands of two words. */
 static void bash_groups(struct text *out, const struct command_table *table)
 {
     for (const struct command_group *group = table->groups; group->name; group++) {

@@ -1,11 +1,11 @@
 #pragma once
-/* completion: the table of commands as scripts for the shells, so that Tab
- * knows every command, option and kind of value.
+/* completion: scripts for shells that complete all commands, options and kinds of
+ * values of the table of commands.
  *
- * What a value may be is read off its placeholder in the table: lower-case
- * words with bars between them (svg|dot) are the choices, and with |FILE at
- * their end a file is as good; DIR is a folder, a name with FILE in it a file,
- * one with SPEC in it also the start of a topology's words, FIGURE an entry of
+ * The placeholder of a value in the table tells what the value may be: words in
+ * lower case separated by bars (svg|dot) are the choices, with |FILE at the end
+ * also a file; DIR is a folder; a placeholder that contains FILE is a file, one
+ * that contains SPEC also the beginning of a topology; FIGURE is an entry of
  * `weft paper list`. */
 
 #include <stdbool.h>
@@ -13,5 +13,5 @@
 #include "base/text.h"
 #include "cli/core/command.h"
 
-/* "bash", "zsh" or "fish"; false for any other. */
+/* Writes the script for "bash", "zsh" or "fish"; returns false for any other. */
 bool completion_script(struct text *out, const struct command_table *table, const char *shell);

@@ -12,15 +12,15 @@
 #include "base/array.h"
 #include "cli/core/progress.h"
 
-#define FILE_SIZE_MAX     ((size_t)4 << 30) /* a larger one is no topology */
-#define LINK_MAX_FOLLOWED 40                /* as many as Linux follows */
+#define FILE_SIZE_MAX     ((size_t)4 << 30) /* no topology is larger */
+#define LINK_MAX_FOLLOWED 40                /* the limit of Linux */
 
 static enum err refused(const char *path, struct why *why)
 {
     return why_fail(why, ERR_SYSTEM, "%s: %s", *path ? path : "''", strerror(errno));
 }
 
-/* What cannot be read is bad input, whatever the reason. */
+/* A file that cannot be read is invalid input, for any reason. */
 static enum err unreadable(const char *path, struct why *why)
 {
     return why_fail(why, ERR_INPUT, "%s: %s", *path ? path : "''", strerror(errno));
@@ -38,7 +38,7 @@ static enum err file_slurp(FILE *file, const char *path, char **data, size_t *si
             return why_memory(why);
         size_t got = fread(*data + *size, 1, capacity - *size - 1, file);
         *size += got;
-        if (got == 0 || feof(file)) /* a terminal would go on after its end */
+        if (got == 0 || feof(file)) /* reading a terminal again would ask for more input */
             break;
     }
     (*data)[*size] = '\0';
@@ -49,7 +49,8 @@ enum err file_read(const char *path, char **data, size_t *size, struct why *why)
 {
     if (strcmp(path, "-") == 0) {
         if (feof(stdin))
-            return why_fail(why, ERR_USAGE, "-: standard input has been read; name a file as well");
+            return why_fail(why, ERR_USAGE,
+                            "-: standard input can be read only once; name a file for the other");
         bool typed = isatty(STDIN_FILENO);
         if (typed)
             progress_pause();
@@ -89,7 +90,7 @@ static enum err bytes_write(int handle, const struct text *text)
     return OK;
 }
 
-/* A device or a pipe (/dev/stdout, /dev/full) cannot be replaced by a rename. */
+/* Writes to a device or a pipe (/dev/stdout, /dev/full), which a rename cannot replace. */
 static enum err file_write_through(const char *path, const struct text *text, struct why *why)
 {
     int handle = open(path, O_WRONLY | O_CLOEXEC);
@@ -103,8 +104,8 @@ static enum err file_write_through(const char *path, const struct text *text, st
     return err;
 }
 
-/* mkstemp makes the file private. A result should be as readable as the file
- * it replaces, or as any other that this user makes. */
+/* mkstemp makes the file private. This gives it the mode of the file that it
+ * replaces, or the usual mode of new files. */
 static void mode_usual(int handle, const struct stat *replaced)
 {
     mode_t mask = umask(0);
@@ -114,9 +115,10 @@ static void mode_usual(int handle, const struct stat *replaced)
     (void)!fchmod(handle, replaced ? replaced->st_mode & 07777 : 0666 & ~mask);
 }
 
-/* The file behind a path: a rename over a symbolic link would replace the link
- * and leave the file it names as it was. The file need not exist. NULL without
- * memory; a chain of links that does not end is left for the system to refuse. */
+/* Returns the file that a path leads to, because a rename over a symbolic link
+ * would replace the link and not the file. The file need not exist. Returns NULL
+ * if memory runs out. An endless chain of links is not followed to its end; the
+ * system refuses it later. */
 static char *link_follow(const char *path)
 {
     char target[PATH_MAX];
@@ -136,7 +138,7 @@ static char *link_follow(const char *path)
     return file;
 }
 
-/* Writes beside the file and renames, so that nobody ever sees half of it. */
+/* Writes a new file beside the old one and renames it, so that no reader sees a partial file. */
 static enum err file_replace(const char *file, const struct stat *replaced, const struct text *text)
 {
     char *draft;
@@ -181,7 +183,7 @@ enum err file_write(const char *path, const struct text *text, struct why *why)
         return why_fail(why, ERR_SYSTEM, "%s: is a directory, not a file", path);
     if (exists && (!S_ISREG(info.st_mode) || strncmp(path, "/dev/", 5) == 0))
         return file_write_through(path, text, why);
-    /* A rename asks only the folder; whoever protects a file means it. */
+    /* A rename needs only permission for the folder; respect the protection of the file as well. */
     if (!*path || (exists && access(path, W_OK))) {
         errno = *path ? errno : ENOENT;
         return refused(path, why);

@@ -20,10 +20,10 @@ void help_overview(struct text *out, const struct command_table *table)
                 help_line(out, table->commands[i]);
         text_puts(out, "\n");
     }
-    text_puts(out, "'weft help COMMAND' explains one. All take --json where they print a "
-                   "result.\n\n"
+    text_puts(out, "'weft help COMMAND' explains a command. All commands that print a result take "
+                   "--json.\n\n"
                    "Exit codes: 0 yes, or done; 1 no, or a failure; 2 a wrong request, or input\n"
-                   "that cannot be read; 130 after Ctrl-C. weft(1) says more.\n");
+                   "that cannot be read; 130 after Ctrl-C. weft(1) has the details.\n");
 }
 
 static void options_json(struct json *json, const struct option *options)
@@ -104,7 +104,7 @@ bool help_group(struct text *out, const struct command_table *table, const char 
     for (int i = 0; table->commands[i]; i++)
         if (command_in_group(table->commands[i], word))
             help_line(out, table->commands[i]);
-    text_printf(out, "\n'weft help %s%sCOMMAND' explains one.\n", spoken, space);
+    text_printf(out, "\n'weft help %s%sCOMMAND' explains a command.\n", spoken, space);
     return true;
 }
 
@@ -121,7 +121,7 @@ static void help_options(struct text *out, const struct option *options)
     }
 }
 
-/* Prose is wrapped for the terminal; examples stand as they are. */
+/* Prints a description: paragraphs are wrapped, lines that begin with two spaces are not. */
 static void help_description(struct text *out, const char *text)
 {
     while (*text) {

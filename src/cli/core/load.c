@@ -10,7 +10,7 @@
 #include "topology/format/format.h"
 #include "topology/generators.h"
 
-/* Does it look like the words of a generator, `name:`? */
+/* Tells whether the word looks like a SPEC, `name:...`. */
 static bool looks_like_spec(const char *word)
 {
     size_t size = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-");
@@ -32,7 +32,7 @@ static enum err no_such_generator(const char *word, struct why *why)
     return err;
 }
 
-/* "torus" where "torus:4x4" was meant. */
+/* Tells whether the word is a generator without parameters, as "torus". */
 static bool is_generator(const char *word)
 {
     for (size_t i = 0; generator_name(i); i++)

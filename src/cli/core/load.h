@@ -1,16 +1,16 @@
 #pragma once
-/* load: the SPEC|FILE word of a command as a topology. */
+/* load: reads the argument SPEC|FILE of a command as a topology. */
 
 #include "base/err.h"
 #include "topology/topology.h"
 
-/* Words such as torus:3x3x3 are built; anything else is the path of a file in
- * one of the formats of weft-topology-file(5), "-" being standard input. The
- * ending of the path says which format, or else the content does. The caller
- * calls topology_fini. */
+/* Builds a SPEC such as torus:3x3x3; any other word is the path of a file in one
+ * of the formats of weft-topology-file(5), and "-" is standard input. The ending
+ * of the path or else the content determines the format. The caller calls
+ * topology_fini. */
 MUST_CHECK enum err load_topology(struct topology *topology, const char *word, struct why *why);
 
-/* Passes on a refusal of the topology that this word named, with the word
- * before the reason; a shortage of memory is none of its making. */
+/* Reports a failure about the topology of this argument as `word: reason`. If
+ * memory ran out, the word is left out. */
 MUST_CHECK enum err load_refuse(const char *word, enum err err, const struct why *reason,
                                 struct why *why);

@@ -3,9 +3,9 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Text as roff wants it: a backslash would start an escape, a dash would
- * become a hyphen that cannot be copied into a shell, a dot or quote at the
- * start of a line would be a request. */
+/* Escapes text for roff: a backslash would start an escape, a dash would become a
+ * hyphen that cannot be copied into a shell, and a dot or quote at the start of a
+ * line would be a request. */
 static void roff_text(struct text *out, const char *text, size_t size, bool verbatim)
 {
     for (size_t i = 0; i < size; i++) {
@@ -31,7 +31,7 @@ static void roff_verbatim(struct text *out, const char *text)
     roff_text(out, text, strlen(text), true);
 }
 
-/* A line, without the two spaces that mark an example; returns what follows. */
+/* Writes a line without the two spaces that mark an example. Returns the next line. */
 static const char *roff_line(struct text *out, const char *line, bool verbatim)
 {
     size_t size = strcspn(line, "\n"), skip = strncmp(line, "  ", 2) == 0 ? 2 : 0;
@@ -40,8 +40,8 @@ static const char *roff_line(struct text *out, const char *line, bool verbatim)
     return line + size + (line[size] == '\n');
 }
 
-/* Paragraphs between blank lines; lines that begin with two spaces stand as
- * they are. */
+/* Writes a description: paragraphs between blank lines; lines that begin with two
+ * spaces are not filled. */
 static void roff_description(struct text *out, const char *text)
 {
     bool first = true;
@@ -131,12 +131,13 @@ static void roff_synopsis(struct text *out, const struct command_table *table,
     text_puts(out, ".fi\n");
 }
 
-/* Every command in a line, for the overview. */
+/* Writes one line for each command. */
 static void roff_overview(struct text *out, const struct command_table *table)
 {
-    text_puts(out, ".SH DESCRIPTION\nweft plans the network of a cluster whose servers forward "
-                   "for each other,\ncarries messages between programs, and tables of state that "
-                   "they share.\nIts commands are:\n");
+    text_puts(out,
+              ".SH DESCRIPTION\nweft plans and runs the network of a cluster whose servers forward "
+              "packets for each other,\nand gives programs messages and shared tables of state.\n"
+              "Its commands are:\n");
     for (const struct command_group *group = table->groups; group->name; group++) {
         for (int i = 0; table->commands[i]; i++) {
             if (!command_in_group(table->commands[i], group->name))

@@ -14,16 +14,16 @@
 struct printer {
     const struct result *result;
     struct text *out;
-    const struct result_node *scopes[RESULT_DEPTH_MAX]; /* the innermost last */
+    const struct result_node *scopes[RESULT_DEPTH_MAX]; /* the innermost is the last */
     int depth;
 };
 
-/* What stands between the braces. */
+/* The text between two braces. */
 struct tag {
     char kind;        /* '?', '#', '=', ':', '/', or 0 for a value */
     const char *name; /* borrowed from the page */
     size_t name_size;
-    double times, parts; /* "*100" and "/1000" behind the name */
+    double times, parts; /* "*100" and "/1000" after the name */
     const char *rest;    /* from '%' or '|' on */
     size_t rest_size;
     const char *behind; /* after the closing brace */
@@ -63,7 +63,7 @@ static const struct result_node *path_find(const struct result *result,
     return node;
 }
 
-/* NULL if there is none in any scope. */
+/* Finds a value, innermost scope first. Returns NULL if no scope has it. */
 static const struct result_node *find(const struct printer *printer, const struct tag *tag)
 {
     if (tag->name_size == 1 && *tag->name == '.')
@@ -214,7 +214,7 @@ static void count_print(const struct printer *printer, const struct result_node 
 static void tag_print(const struct printer *printer, const struct tag *tag)
 {
     const struct result_node *node = find(printer, tag);
-    assert(node); /* the page names a value that the result has not */
+    assert(node); /* otherwise the page names a value that the result does not have */
     if (tag->rest_size && *tag->rest == '|')
         count_print(printer, node, tag);
     else
@@ -225,7 +225,7 @@ static void tag_print(const struct printer *printer, const struct tag *tag)
 
 static const char *part_print(struct printer *printer, const char *at, bool shown);
 
-/* The part of a page that {?name} or {#name} governs; `at` is the {:} or {/} behind it. */
+/* Closes the part of {?name} or {#name}; `at` is the {:} or {/} after it. */
 static const char *part_close(struct printer *printer, const char *at, bool otherwise)
 {
     struct tag tag = tag_read(at);
@@ -261,11 +261,11 @@ static const char *items_print(struct printer *printer, const struct tag *tag, b
         at = part_print(printer, tag->behind, true);
         printer->depth--;
     }
-    assert(at); /* a list that is set has an item */
+    assert(at); /* a list that is not empty has an item */
     return part_close(printer, at, shown && !set);
 }
 
-/* {=<>}: the part's text is cut into cells. */
+/* {=<>}: splits the text of the part into cells. */
 static const char *table_print(struct printer *printer, const struct tag *tag, bool shown)
 {
     char sides[TABLE_COLUMNS_MAX + 1] = "";
@@ -282,7 +282,7 @@ static const char *table_print(struct printer *printer, const struct tag *tag, b
     return part_close(printer, at, false);
 }
 
-/* Prints, or skips, up to the {:} or {/} that ends the part, or to the end of the page. */
+/* Prints or skips text up to the {:} or {/} that ends the part, or up to the end of the page. */
 static const char *part_print(struct printer *printer, const char *at, bool shown)
 {
     for (;;) {
@@ -314,5 +314,5 @@ void page_print(struct result *result, struct text *out)
         return;
     struct printer printer = {.result = result, .out = out, .scopes = {result->nodes}, .depth = 1};
     const char *end = part_print(&printer, result->page, true);
-    assert(!*end); /* no part is closed that was not opened */
+    assert(!*end); /* otherwise the page closes a part that it did not open */
 }

@@ -48,7 +48,7 @@ static void example_fill(struct result *result, const char *page)
         result_fini(&result);                                                                      \
     } while (0)
 
-static void values_stand_where_they_are_named(void **state)
+static void values_replace_their_names(void **state)
 {
     SHOWS("", "");
     SHOWS("no tag\n", "no tag\n");
@@ -57,7 +57,7 @@ static void values_stand_where_they_are_named(void **state)
     SHOWS("{wide}", "18446744073709551616");
 }
 
-static void conversions_are_those_of_printf(void **state)
+static void conversions_work_as_in_printf(void **state)
 {
     SHOWS("{name%10s}|{name%-10s}|{name%.3s}|", "   torus:2|torus:2   |tor|");
     SHOWS("{count%4u}|{count%-4u}|{count%04x}", "   2|2   |0002");
@@ -66,18 +66,18 @@ static void conversions_are_those_of_printf(void **state)
     SHOWS("{count%t}, {time%t}, {time%b}", "2 ns, 1.50 us, 1.5 kB/s");
 }
 
-static void counts_have_a_word(void **state)
+static void counts_are_followed_by_singular_or_plural(void **state)
 {
     SHOWS("{one|hop|hops}, {count|hop|hops}, {none|hop|hops}", "1 hop, 2 hops, 0 hops");
     SHOWS("{one|server is|servers are} up", "1 server is up");
 }
 
-static void what_is_unknown_is_a_dash(void **state)
+static void null_is_printed_as_a_dash(void **state)
 {
     SHOWS("{unknown%.2f}|{unknown%4s}|", "-|   -|");
 }
 
-static void conditions_hide_what_is_not_there(void **state)
+static void conditions_hide_missing_and_empty_values(void **state)
 {
     SHOWS("{?count}yes{/}{?none}no{/}{?unknown}no{/}{?word}no{/}{?clean}, yes{/}", "yes, yes");
     SHOWS("{?empty}no{:}nothing{/}{?nowhere}no{/}{?links.up}, up{/}", "nothing, up");
@@ -105,7 +105,7 @@ static void tables_are_as_wide_as_their_cells(void **state)
     SHOWS("{?none}{=<}nowhere\t{nowhere}{/}{:}{=>}title\n{#empty}x\n{/}{/}{/}", "title\n");
 }
 
-static void memory_that_runs_out_shows(void **state)
+static void running_out_of_memory_is_reported(void **state)
 {
     struct result result = {0};
     struct text out = {0};
@@ -118,7 +118,7 @@ static void memory_that_runs_out_shows(void **state)
     result_fini(&result);
 }
 
-TEST_MAIN(TEST(values_stand_where_they_are_named), TEST(conversions_are_those_of_printf),
-          TEST(counts_have_a_word), TEST(what_is_unknown_is_a_dash),
-          TEST(conditions_hide_what_is_not_there), TEST(items_are_shown_one_by_one),
-          TEST(tables_are_as_wide_as_their_cells), TEST(memory_that_runs_out_shows))
+TEST_MAIN(TEST(values_replace_their_names), TEST(conversions_work_as_in_printf),
+          TEST(counts_are_followed_by_singular_or_plural), TEST(null_is_printed_as_a_dash),
+          TEST(conditions_hide_missing_and_empty_values), TEST(items_are_shown_one_by_one),
+          TEST(tables_are_as_wide_as_their_cells), TEST(running_out_of_memory_is_reported))

@@ -9,10 +9,10 @@
 
 struct run {
     const struct parallel_job *job; /* borrowed */
-    pthread_mutex_t lock;           /* guards all below */
-    uint32_t next;                  /* first item that nobody has taken */
+    pthread_mutex_t lock;           /* guards all fields below */
+    uint32_t next;                  /* first item that no thread has taken */
     uint32_t done;
-    enum err err; /* the first refusal; ends the run */
+    enum err err; /* the first failure; ends the run */
     struct why why;
 };
 
@@ -70,7 +70,7 @@ enum err parallel_run(const struct parallel_job *job, uint32_t threads, struct w
         progress_show(job->title, 0, job->total);
     for (uint32_t i = 0; i < threads; i++)
         workers[i] = (struct worker){.run = &run, .index = i};
-    /* A refused thread is no failure: those that run do its share. */
+    /* It is no failure if a thread cannot be started: the others do its work. */
     while (started < threads &&
            pthread_create(&workers[started].thread, NULL, worker_main, &workers[started]) == 0)
         started++;
@@ -96,7 +96,7 @@ enum err parallel_threads(const struct call *call, uint32_t *threads, struct why
 
 struct distances {
     const struct topology *topology;
-    struct distance_tally tallies[PARALLEL_THREADS_MAX]; /* one per thread */
+    struct distance_tally tallies[PARALLEL_THREADS_MAX]; /* one for each thread */
 };
 
 static enum err distances_work(void *context, uint32_t thread, uint32_t first, uint32_t count,
@@ -111,8 +111,8 @@ enum err parallel_distances(struct distance_tally *tally, const struct topology 
 {
     struct distances all = {.topology = topology};
     uint32_t sources = distance_sources(topology);
-    /* Short enough for a smooth bar and an even finish, long enough that a
-     * step's own arrays do not matter. */
+    /* Short enough for a smooth progress bar and an even finish, long enough that
+     * allocating the arrays of a step does not matter. */
     uint32_t batches = sources / DISTANCE_BATCH / (16 * threads);
     const struct parallel_job job = {
         .title = title,

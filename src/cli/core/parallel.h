@@ -1,9 +1,9 @@
 #pragma once
-/* parallel: work on a range of items, spread over threads.
+/* parallel: processes a range of items with several threads.
  *
- * The range is cut into steps; idle threads take the next one. A caller whose
- * steps add up to the same in any order gets the same result from any number
- * of threads. The caller's thread works too. */
+ * The range is divided into steps; an idle thread takes the next one. If the
+ * result does not depend on the order of the steps, it does not depend on the
+ * number of threads either. The calling thread works, too. */
 
 #include <stdint.h>
 
@@ -15,12 +15,12 @@
 
 struct parallel_job {
     const char *title; /* of the progress bar; NULL for none */
-    uint32_t total;    /* items ... */
-    uint32_t step;     /* ... handed out so many at a time */
+    uint32_t total;    /* number of items */
+    uint32_t step;     /* items in a step */
 
-    /* Does the items first .. first + count - 1. `thread` is from 0 to the
-     * number of threads - 1, so that each can have a place of its own to add
-     * up. The first refusal ends the whole run. */
+    /* Processes the items first .. first + count - 1. `thread` is from 0 to the
+     * number of threads - 1, so that each thread can add up its own results. The
+     * first failure ends the whole run. */
     enum err (*work)(void *context, uint32_t thread, uint32_t first, uint32_t count,
                      struct why *why);
     void *context;
@@ -28,10 +28,10 @@ struct parallel_job {
 
 MUST_CHECK enum err parallel_run(const struct parallel_job *job, uint32_t threads, struct why *why);
 
-/* A command's --threads N; by default all cores. */
+/* Reads the option --threads N; the default is all cores. */
 MUST_CHECK enum err parallel_threads(const struct call *call, uint32_t *threads, struct why *why);
 
-/* All pairs of a topology into an empty tally; the title is a job's. */
+/* Measures all pairs of a topology into an empty tally; `title` as in parallel_job. */
 MUST_CHECK enum err parallel_distances(struct distance_tally *tally,
                                        const struct topology *topology, uint32_t threads,
                                        const char *title, struct why *why);

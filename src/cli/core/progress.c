@@ -12,7 +12,7 @@
 #define BAR_WIDTH     30
 
 static struct {
-    pthread_mutex_t lock; /* guards all below: workers on several threads report here */
+    pthread_mutex_t lock; /* guards all fields below: several threads report here */
     pthread_cond_t stop;  /* signalled when `running` ends */
     pthread_t thread;
     bool running;
@@ -20,7 +20,7 @@ static struct {
     bool paused;
     const char *name; /* of the command */
     long long begun_nsec;
-    const char *title; /* of what is being counted; NULL: nothing */
+    const char *title; /* of the steps that are counted; NULL: none are */
     long long title_nsec;
     uint64_t done, total;
 } line = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -45,7 +45,7 @@ static void bar_draw(long long now)
         fprintf(stderr, ", %.0f s left", spent / share - spent);
 }
 
-/* What was counted to its end says nothing about what goes on now. */
+/* A bar that is full is not shown: the command is doing something else by now. */
 static void line_draw(void)
 {
     long long now = now_nsec();
@@ -86,7 +86,7 @@ void progress_start(const char *name)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&line.stop, &attributes);
     pthread_condattr_destroy(&attributes);
-    /* Without the thread there is no line, which is no reason to fail. */
+    /* If the thread cannot be started, there is no progress line; that is no failure. */
     pthread_mutex_lock(&line.lock);
     line.running = pthread_create(&line.thread, NULL, line_main, NULL) == 0;
     pthread_mutex_unlock(&line.lock);
@@ -114,7 +114,7 @@ static void pause_set(bool paused)
 {
     pthread_mutex_lock(&line.lock);
     line.paused = paused;
-    line.begun_nsec = now_nsec(); /* typing is not working */
+    line.begun_nsec = now_nsec(); /* the time of typing does not count */
     pthread_mutex_unlock(&line.lock);
 }
 

@@ -26,7 +26,7 @@ static void words_end(struct result *result)
     result->writing = false;
 }
 
-/* NULL: no memory. */
+/* Returns NULL if memory has run out. */
 static struct result_node *node_add(struct result *result, const char *key, enum result_kind kind)
 {
     words_end(result);
@@ -84,7 +84,7 @@ void result_array(struct result *result, const char *key)
 
 void result_end(struct result *result)
 {
-    assert(result->depth > 1); /* the root ends when it is printed */
+    assert(result->depth > 1); /* result_close ends the root */
     words_end(result);
     result->depth--;
     if (!result->failed)

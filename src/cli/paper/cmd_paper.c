@@ -54,9 +54,10 @@ static const struct option list_options[] = {
 const struct command command_paper_list = {
     .name = "paper list",
     .arguments = "",
-    .summary = "the figures that can be reproduced",
-    .description = "Lists every figure, equation or claim of a paper that weft computes anew: its\n"
-                   "name, the paper, about how long it takes on one core, and what it shows.",
+    .summary = "list the figures of papers that weft can compute again",
+    .description =
+        "Lists the figures, equations and claims of papers that weft computes again: the name, "
+        "the paper, about how long it takes on one core, and what it shows.",
     .options = list_options,
     .run = list_run,
 };
@@ -71,13 +72,13 @@ static const char session_page[] =
     "{?could_not_run}; {could_not_run|figure failed|figures failed}{/}\n"
     "{?gnuplot_missing}no plots were drawn: gnuplot is not installed\n{/}";
 
-/* One invocation: what is common to the figures it runs. */
+/* One invocation, which runs one or more figures. */
 struct session {
     struct call *call;
     struct figure_call figure_call;
-    const char *folder;               /* of the output files; NULL: none */
-    const char *title;                /* of the figure that runs now, for the progress bar */
-    unsigned verdicts[VERDICT_COUNT]; /* how many claims got which */
+    const char *folder;               /* for the output files; NULL: none */
+    const char *title;                /* of the current figure, for the progress bar */
+    unsigned verdicts[VERDICT_COUNT]; /* how many claims have which verdict */
     unsigned failures;                /* figures that could not run */
     bool plots_missing;               /* there is no gnuplot */
 };
@@ -95,7 +96,7 @@ static enum err session_distances(void *context, struct distance_tally *tally,
     return parallel_distances(tally, topology, session->figure_call.threads, NULL, why);
 }
 
-/* folder/name + ending */
+/* Writes the file folder/name + ending. */
 static enum err session_write(const struct session *session, const char *name, const char *ending,
                               const struct text *text, struct why *why)
 {
@@ -107,7 +108,7 @@ static enum err session_write(const struct session *session, const char *name, c
     return err;
 }
 
-/* The first table is NAME.csv, a further one NAME-TABLE.csv. */
+/* Writes the first table to NAME.csv, further ones to NAME-TABLE.csv. */
 static enum err write_tables(const struct session *session, const struct figure *figure,
                              const struct figure_result *result, struct why *why)
 {
@@ -137,7 +138,7 @@ static enum err write_json(const struct session *session, const struct figure *f
     return err;
 }
 
-/* The script, and what gnuplot makes of it. */
+/* Writes the script, and the picture that gnuplot makes of it. */
 static enum err write_plot(struct session *session, const struct figure *figure,
                            const struct figure_result *result, struct why *why)
 {
@@ -171,8 +172,8 @@ static enum err figure_write(struct session *session, const struct figure *figur
     return err ? err : write_plot(session, figure, result, why);
 }
 
-/* A figure that cannot run, or whose files cannot be written, does not keep
- * the others from it. */
+/* Runs a figure and adds its result. If it fails, or if its files cannot be written, the
+ * other figures still run. */
 static void figure_add(struct session *session, const struct figure *figure)
 {
     struct figure_result found;
@@ -275,17 +276,17 @@ static enum err all_run(struct call *call, struct why *why)
 }
 
 static const struct option run_options[] = {
-    {"quick", NULL, "smaller sizes: a second or so for each figure"},
+    {"quick", NULL, "use smaller sizes, about a second for each figure"},
     {"out", "DIR", "write NAME.csv, NAME.json, NAME.gp and NAME.svg into this folder"},
-    {"seed", "N", "of everything random; 1 if not given"},
-    {"threads", "N", "how many work at once; all cores if not given"},
+    {"seed", "N", "seed of all random choices (default 1)"},
+    {"threads", "N", "number of threads (default: all cores)"},
     {0},
 };
 
 const struct command command_paper_run = {
     .name = "paper run",
     .arguments = "FIGURE...",
-    .summary = "compute figures anew and compare them with the paper",
+    .summary = "compute figures again and compare them with the paper",
     .description =
         "Prints for each claim of a figure the number that the paper states, the number that\n"
         "weft finds, and a verdict:\n"
@@ -317,7 +318,7 @@ const struct command command_paper_run = {
 const struct command command_paper_all = {
     .name = "paper all",
     .arguments = "",
-    .summary = "compute every figure of 'weft paper list'",
+    .summary = "run all figures of 'weft paper list'",
     .description = "As 'weft paper run' with the name of every figure.",
     .options = run_options,
     .examples = "  weft paper all --quick --out figures",

@@ -1,13 +1,13 @@
 #pragma once
-/* figure_list: the figures that are computed (paper/) and those that are
- * measured (measured/), as one list. */
+/* figure_list: all figures, the computed ones (paper/) and the measured ones
+ * (measured/), as one list. */
 
 #include "paper/figure.h"
 
 #define FIGURE_LIST_MAX 128 /* more than there are */
 
-/* The figure of that number, from 0; NULL after the last. */
+/* Returns the figure with that index; NULL after the last. */
 const struct figure *figure_list_at(int index);
 
-/* By name, or NULL. */
+/* Finds a figure by its name; NULL if there is none. */
 const struct figure *figure_list_find(const char *name);

@@ -16,7 +16,7 @@ static const char *const relation_word[] = {
     [RELATION_AT_MOST] = "at most ", [RELATION_BETWEEN] = "",
 };
 
-/* Five figures, but whole numbers in full. */
+/* Formats with five significant digits; whole numbers have all digits. */
 static void value_format(char *out, size_t size, double value)
 {
     bool whole = fabs(value) < 1e15 && value == floor(value);
@@ -50,7 +50,7 @@ static void found_format(char *out, size_t size, const struct figure_claim *clai
     unit_append(out, size, claim->says.unit);
 }
 
-/* The columns of the line of one claim. */
+/* The texts in the line of one claim. */
 struct claim_line {
     char label[160], printed[VALUE_SIZE], found[VALUE_SIZE];
 };
@@ -62,7 +62,7 @@ static void line_format(struct claim_line *line, const struct figure_claim *clai
     found_format(line->found, sizeof line->found, claim);
 }
 
-/* How wide each column is. */
+/* The widths of the columns of these lines. */
 struct widths {
     int label, printed, found;
 };
@@ -96,13 +96,13 @@ static void lines_add(struct result *result, const char *key, const char *string
     text_wrap(result_words(result_hide(result), key), string, strlen(string), indent, LINE_WIDTH);
 }
 
-/* The reason of a claim that does not agree, or NULL. */
+/* Returns the reason of a claim that does not agree, or NULL. */
 static const char *reason_of(const struct figure_claim *claim)
 {
     return claim->verdict == VERDICT_AGREES ? NULL : claim->reason;
 }
 
-/* Does the next claim have the same reason? The page then shows it once, under the last. */
+/* Tells whether the next claim has the same reason; the page then shows it once, under the last. */
 static bool reason_goes_on(const struct figure_claim *claim, const struct figure_claim *next)
 {
     return next->verdict == claim->verdict && next->reason &&

@@ -7,12 +7,12 @@
 #include "cli/core/result.h"
 #include "paper/figure.h"
 
-/* Of one object; the caller puts it between {#figures} and {/}. */
+/* The page of one object; the caller puts it between {#figures} and {/}. */
 #define FIGURE_REPORT_PAGE                                                                         \
     "{name}: {paper}, {what}\n"                                                                    \
     "{#claims}  {label}  paper {printed}  weft {found}  {verdict}\n{?because}{because}{/}{/}"      \
     "{?choice_lines}{choice_lines}{/}{?columns}{columns}{/}"
 
-/* Fills the object that is open. */
+/* Adds the result of a figure to the open object. */
 void figure_report(struct result *result, const struct figure *figure,
                    const struct figure_call *call, const struct figure_result *found);

@@ -6,7 +6,7 @@
 #include "base/test.h"
 #include "cli/core/page.h"
 
-/* As many rows as the seed says; two of the claims are about that number. */
+/* Makes as many rows as the seed; three of the claims are about that number. */
 static enum err sample_run(struct figure_result *result, const struct figure_call *call,
                            struct why *why)
 {
@@ -37,7 +37,7 @@ static const struct figure sample = {
     .run = sample_run,
 };
 
-/* The figure under that seed, printed one way or the other. */
+/* Runs the figure with that seed and prints it with `print`. */
 static struct text printed(uint64_t seed, void (*print)(struct result *, struct text *))
 {
     struct figure_call call = {.seed = seed};
@@ -55,7 +55,7 @@ static struct text printed(uint64_t seed, void (*print)(struct result *, struct 
     return out;
 }
 
-static void a_line_for_each_claim(void **state)
+static void each_claim_has_a_line(void **state)
 {
     struct text out = printed(3, page_print);
     assert_string_equal(out.data,
@@ -76,8 +76,8 @@ static void a_line_for_each_claim(void **state)
     text_fini(&out);
 }
 
-/* A reason that two claims share stands under the second. */
-static void reasons_show_only_where_needed(void **state)
+/* A reason that two claims share is printed under the second. */
+static void reasons_are_shown_only_for_claims_that_do_not_agree(void **state)
 {
     struct text out = printed(2, page_print);
     assert_string_equal(out.data,
@@ -98,7 +98,7 @@ static void reasons_show_only_where_needed(void **state)
     text_fini(&out);
 }
 
-/* What is only for the page is not in the JSON; each claim has its own reason there. */
+/* JSON has no values that are only for the page; each claim has its own reason there. */
 static void json_has_the_numbers(void **state)
 {
     struct text out = printed(2, result_json);
@@ -119,5 +119,5 @@ static void json_has_the_numbers(void **state)
     text_fini(&out);
 }
 
-TEST_MAIN(TEST(a_line_for_each_claim), TEST(reasons_show_only_where_needed),
+TEST_MAIN(TEST(each_claim_has_a_line), TEST(reasons_are_shown_only_for_claims_that_do_not_agree),
           TEST(json_has_the_numbers))

@@ -7,7 +7,7 @@ static enum err clean_run(struct call *call, struct why *why)
 {
     char folder[DOMAIN_PATH_MAX];
     const char *domain;
-    enum err err = ripc_call_domain(call, folder, &domain, why); /* for its reasons */
+    enum err err = ripc_call_domain(call, folder, &domain, why); /* for its error texts */
     if (err)
         return err;
     int count = ripc_clean(domain);
@@ -21,20 +21,20 @@ static enum err clean_run(struct call *call, struct why *why)
 }
 
 static const struct option clean_options[] = {
-    {"domain", "WORD", "which domain (WEFT_DOMAIN; default)"},
+    {"domain", "WORD", "the domain (WEFT_DOMAIN, or \"default\")"},
     {0},
 };
 
 const struct command command_ripc_clean = {
     .name = "ripc clean",
     .arguments = "",
-    .summary = "remove what killed processes left behind",
+    .summary = "remove the files of killed processes",
     .description =
-        "Removes the sockets, claims and traces of processes of the domain that are no more. What "
-        "belongs to somebody alive is not touched: the kernel knows by the locks that a process "
-        "loses when it dies. Every context that opens does the same, so this is needed only to "
-        "see the folder empty. What libfabric's shm provider keeps in /dev/shm of such processes "
-        "goes too, uncounted.",
+        "Removes the sockets, claims and traces of processes of the domain that have ended. "
+        "Files of running processes are not touched: the kernel releases the locks of a process "
+        "when it ends. Every context that opens does the same, so this command is needed only to "
+        "see the folder empty. Files that libfabric's shm provider keeps in /dev/shm for such "
+        "processes are removed, too; they are not counted.",
     .options = clean_options,
     .examples = "  weft ripc clean\n"
                 "  weft ripc clean --domain test --json",

@@ -76,7 +76,7 @@ static enum err listing_fill(struct listing *listing, const struct call *call, s
     if (err)
         return err;
     int count = 0;
-    if (wait_ms) { /* the first listing asks, the second has the answers */
+    if (wait_ms) { /* the first list asks other hosts, the second has their answers */
         struct listing first = {0};
         count = ripc_list(ripc, listing_add, &first);
         free(first.names);
@@ -106,7 +106,7 @@ static enum err list_run(struct call *call, struct why *why)
 }
 
 static const struct option list_options[] = {
-    {"wait", "MS", "look twice with this between, for answers of other hosts"},
+    {"wait", "MS", "wait this time for the answers of other hosts"},
     RIPC_CALL_OPTIONS,
     {0},
 };
@@ -114,15 +114,14 @@ static const struct option list_options[] = {
 const struct command command_ripc_list = {
     .name = "ripc list",
     .arguments = "",
-    .summary = "who has which id, and where",
+    .summary = "list all ids with their processes and addresses",
     .description =
-        "Prints every id that is known in the domain: services, and groups once per member, with "
-        "the id that the member has as a service. The context is the process's door; the address "
-        "is "
-        "where it listens, or 'host' if it has none for other hosts. Nothing is printed when "
-        "nobody is there.\n\n"
-        "With names by multicast, others are known once they have been heard of; --wait gives "
-        "them the time.",
+        "Prints every id that is known in the domain: services, and groups with a line for each "
+        "member, which has the id of the member as a service. The context is the number of the "
+        "process's context; the address is where it listens, or 'host' if it accepts no other "
+        "hosts. Nothing is printed if there are no ids.\n\n"
+        "With names by multicast, ids of other hosts become known as they are announced; --wait "
+        "allows time for that.",
     .options = list_options,
     .examples = "  weft ripc list\n"
                 "  weft ripc list --names multicast:239.255.87.70:17700 --wait 300",

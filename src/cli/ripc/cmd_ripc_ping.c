@@ -16,7 +16,7 @@
 #define NSEC_PER_MS   1000000
 #define COUNT_DEFAULT 1000
 #define COUNT_MAX     10000000
-#define LOST_MAX      5 /* in a row, without an interval: nobody is there any more */
+#define LOST_MAX      5 /* lost in a row, without an interval: the service has gone */
 #define SHORT_DEFAULT 64
 #define LONG_DEFAULT  (1 << 20)
 
@@ -26,18 +26,18 @@ struct pinger {
     ripc_id to;
     uint64_t count, size;
     int64_t interval_nsec, timeout_nsec;
-    bool item;        /* the bytes travel as a long item */
-    bool each;        /* a line for every answer */
-    char *bytes;      /* what is sent; owned, or the context's if long */
-    char *back;       /* return buffer, if long; the context's */
+    bool item;        /* the bytes are sent as a long item */
+    bool each;        /* print a line for every answer */
+    char *bytes;      /* sent; owned, or memory of the context if long */
+    char *back;       /* return buffer, if long; memory of the context */
     int64_t *samples; /* owned */
     size_t sample_count, sample_capacity;
     uint64_t sent, lost, damaged;
     const char *gave_up; /* why it ended early, or NULL */
-    int64_t first_nsec;  /* of the first ping, which had to find the way */
+    int64_t first_nsec;  /* of the first ping, which had to find the peer */
     struct ripc_name peer;
     bool peer_known;
-    const char *transport; /* that carried the last one; NULL if none did */
+    const char *transport; /* that carried the last ping; NULL: none */
 };
 
 static enum err pinger_parse(struct pinger *pinger, const struct call *call, struct why *why)
@@ -84,8 +84,8 @@ static int64_t ping_send(struct pinger *pinger, const struct ripc_ping *head, in
                              .returns = &back,
                              .return_count = 1,
                              .deadline = deadline};
-    /* The head is in the bytes, first and last, so that an answer can be told from the one before.
-     */
+    /* The head is at the beginning and at the end of the bytes, to distinguish an answer from the
+     * one before. */
     memcpy(pinger->bytes + pinger->size - sizeof *head, head, sizeof *head);
     memcpy(pinger->bytes, head, sizeof *head);
     if (!pinger->item)
@@ -93,7 +93,7 @@ static int64_t ping_send(struct pinger *pinger, const struct ripc_ping *head, in
     return ripc_send_message(pinger->service, &send);
 }
 
-/* Are those the bytes that were sent? */
+/* Tells whether the message has the bytes that were sent. */
 static bool answer_good(const struct pinger *pinger, const struct ripc_message *message)
 {
     if (!pinger->item)
@@ -106,8 +106,8 @@ static bool answer_good(const struct pinger *pinger, const struct ripc_message *
            memcmp((char *)item->data + last, pinger->bytes + last, sizeof(struct ripc_ping)) == 0;
 }
 
-/* Waits for the answer to the ping with that head; late ones of others are
- * passed over. Returns 1, 0 if it is damaged, or a negative errno. */
+/* Waits for the answer to the ping with that head; drops late answers to other
+ * pings. Returns 1, 0 if the answer is damaged, or a negative errno. */
 static int answer_take(struct pinger *pinger, const struct ripc_ping *head, int64_t deadline,
                        int64_t *at)
 {
@@ -130,7 +130,7 @@ static int answer_take(struct pinger *pinger, const struct ripc_ping *head, int6
     }
 }
 
-/* One ping; the time it took, or a negative errno. */
+/* Sends one ping. Returns the time it took, or a negative errno. */
 static int64_t ping_once(struct pinger *pinger, uint64_t sequence)
 {
     struct ripc_ping head = {.magic = RIPC_PING_MAGIC, .sequence = sequence};
@@ -147,7 +147,7 @@ static int64_t ping_once(struct pinger *pinger, uint64_t sequence)
         if (result >= 0 && status < 0)
             result = status;
     }
-    if (pinger->item && result < 0) /* the next ping offers it again */
+    if (pinger->item && result < 0) /* the next ping offers the return buffer again */
         ripc_withdraw(pinger->service, pinger->back, ripc_after(pinger->timeout_nsec));
     pinger->damaged += result == 0;
     return result < 0 ? result : result == 0 ? -EBADMSG : ended - begun;
@@ -198,8 +198,8 @@ static enum err ping_all(struct pinger *pinger, struct call *call, struct why *w
         int64_t begun = ripc_now();
         int64_t result = ping_once(pinger, pinger->sent + 1);
         if (stop_asked() && result == -ETIMEDOUT)
-            break; /* it was not given the time */
-        /* The first tells whether there is anybody at all. */
+            break; /* the last ping was interrupted and does not count */
+        /* The first ping tells whether the service exists. */
         if (result < 0 && result != -ETIMEDOUT && pinger->sent == 0)
             return ripc_call_fail_to(why, pinger->ripc, pinger->to, (int)result);
         pinger->sent++;
@@ -231,8 +231,8 @@ static int sample_compare(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* The first ping has to find the peer and connect: it is reported separately, unless
- * there is no other. */
+/* The first ping has to find the peer and connect, so it is reported separately, unless there
+ * is no other. */
 static struct spread spread_make(struct pinger *pinger)
 {
     size_t skip = pinger->sample_count > 1 && pinger->first_nsec >= 0;
@@ -257,7 +257,7 @@ static const char ping_page[] =
     "{?gave_up}; gave up: {gave_up}{/}\n"
     "{?round_trip_ns}round trip: min {round_trip_ns.min%t}, median {round_trip_ns.median%t}, p99 "
     "{round_trip_ns.p99%t}, max {round_trip_ns.max%t}{?several}; the first one {first_ns%t}{/}"
-    "{?long}\n{gigabytes_per_second%.2f} GB/s, there and back{/}\n{/}";
+    "{?long}\n{gigabytes_per_second%.2f} GB/s in both directions together{/}\n{/}";
 
 static void spread_put(const struct pinger *pinger, const struct spread *spread,
                        struct result *result)
@@ -314,7 +314,7 @@ static enum err pinger_run(struct pinger *pinger, struct call *call, struct why 
     if (err)
         return err;
     double seconds = (double)(ripc_now() - begun) / 1e9;
-    (void)ripc_list(pinger->ripc, peer_note, pinger); /* nice to know, no reason to fail */
+    (void)ripc_list(pinger->ripc, peer_note, pinger); /* the report is useful without it, too */
     pinger->transport = ripc_transport(pinger->service, pinger->to);
     if (pinger->sample_count)
         spread = spread_make(pinger);
@@ -345,12 +345,12 @@ static enum err ping_run(struct call *call, struct why *why)
 }
 
 static const struct option ping_options[] = {
-    {"count", "N", "so many pings (1000; with --interval: until Ctrl-C)"},
-    {"size", "SIZE", "bytes of each (64; with --long: 1M)"},
-    {"interval", "MS", "wait that long between two, and print each"},
-    {"timeout", "MS", "an answer later than this is lost (1000)"},
-    {"long", NULL, "as long items, answered into a return buffer"},
-    {"block", NULL, "sleep at once when there is nothing, without polling first"},
+    {"count", "N", "number of pings (default 1000; with --interval until Ctrl-C)"},
+    {"size", "SIZE", "bytes of each ping (default 64; with --long 1M)"},
+    {"interval", "MS", "time between two pings, and print each"},
+    {"timeout", "MS", "a ping without an answer for this time is lost (default 1000)"},
+    {"long", NULL, "send long items, which are answered into a return buffer"},
+    {"block", NULL, "sleep at once while waiting, without polling first"},
     RIPC_CALL_OPTIONS,
     {0},
 };
@@ -358,16 +358,17 @@ static const struct option ping_options[] = {
 const struct command command_ripc_ping = {
     .name = "ripc ping",
     .arguments = "ID",
-    .summary = "round trips to a service that 'weft ripc serve' runs",
+    .summary = "measure round trips to a service that 'weft ripc serve' runs",
     .description =
         "Sends pings, each after the answer to the one before, and prints the shortest, the "
         "median, the 99th percentile and the longest round trip. The first ping has to find the "
-        "peer and is reported separately. With --interval every answer is printed as it comes.\n\n"
-        "The pings are answered by 'weft ripc serve ID', which polls for a while before it sleeps, "
-        "as ping does; with --block on both sides the time to wake each other is in the round "
-        "trip. Without --interval it gives up after 5 lost pings in a row, and says why. It fails "
-        "if "
-        "it gave up, if nobody has ID or if no ping was answered.",
+        "peer and is reported separately. With --interval every answer is printed when it "
+        "arrives.\n\n"
+        "The pings are answered by 'weft ripc serve ID', which polls for a while before it "
+        "sleeps, as this command does. With --block on both sides, the round trip includes the "
+        "time to wake each other up. Without --interval the command gives up after 5 lost pings "
+        "in a row and prints why. It fails if it gave up, if no service has ID, or if no ping "
+        "was answered.",
     .options = ping_options,
     .examples = "  weft ripc ping 42\n"
                 "  weft ripc ping 42 --interval 1000\n"

@@ -16,7 +16,7 @@ struct receiver {
     uint64_t count; /* 0: no end */
     uint64_t window_size;
     int64_t deadline;
-    const char *path; /* where the bytes go, or NULL */
+    const char *path; /* file for the bytes, or NULL */
     int file;         /* -1 if none */
 };
 
@@ -99,7 +99,7 @@ static enum err receiver_run(struct receiver *receiver, struct call *call, struc
     enum err err = ripc_call_bind(ripc, receiver->id, receiver->group, &service, why);
     if (err)
         return err;
-    /* Only who has the id may empty the file. */
+    /* The file is emptied only after the id is bound. */
     err = file_begin(receiver, why);
     if (err)
         return err;
@@ -133,11 +133,11 @@ static enum err recv_run(struct call *call, struct why *why)
 }
 
 static const struct option recv_options[] = {
-    {"count", "N", "end after so many messages"},
+    {"count", "N", "end after N messages"},
     {"seconds", "S", "end after this time"},
-    {"window", "SIZE", "post a window for long items; larger ones are rejected"},
-    {"out", "FILE", "write the bytes of all messages there, as they come"},
-    {"group", NULL, "ID is a group: join it, under a random id"},
+    {"window", "SIZE", "receive long items into a window of this size; larger ones are rejected"},
+    {"out", "FILE", "write the bytes of all messages to this file"},
+    {"group", NULL, "ID is a group: join it under a random id"},
     {"quiet", NULL, "do not print the messages, only the totals"},
     RIPC_CALL_OPTIONS,
     {0},
@@ -146,14 +146,14 @@ static const struct option recv_options[] = {
 const struct command command_ripc_recv = {
     .name = "ripc recv",
     .arguments = "ID",
-    .summary = "take the messages of an id and print them",
+    .summary = "receive the messages to an id and print them",
     .description =
-        "Binds ID and prints every message on a line as it comes: from whom, how large, and its "
-        "bytes, up to 256 of them, with what is not text as \\xHH. It ends after --count messages, "
-        "after --seconds or at Ctrl-C, with the totals.\n\n"
+        "Binds ID and prints every message on a line when it arrives: the sender, the size, and "
+        "up to 256 bytes of it, in which bytes that are not text are printed as \\xHH. It ends "
+        "after --count messages, after --seconds or at Ctrl-C, and prints the totals.\n\n"
         "Long items are fetched into memory of their size, up to 1 GiB each. With --window they "
-        "land in a window of that size instead, and those that are larger are rejected, which "
-        "their sender is told. --out keeps the bytes of short and long items in a file.\n\n"
+        "are received into a window of that size instead; larger ones are rejected, and their "
+        "sender is informed. --out writes the bytes of short and long items to a file.\n\n"
         "With --json one object is printed at the end, with the first 10000 messages.",
     .options = recv_options,
     .examples = "  weft ripc recv 42\n"

@@ -11,7 +11,7 @@
 #include "cli/ripc/ripc_call.h"
 #include "cli/ripc/ripc_report.h"
 
-#define RETRY_NSEC  50000000 /* between two looks for somebody who is not there yet */
+#define RETRY_NSEC  50000000 /* between two retries if no service has the id yet */
 #define NSEC_PER_MS 1000000
 
 struct sender {
@@ -19,10 +19,10 @@ struct sender {
     struct ripc_service *service;
     ripc_id to;
     uint64_t count, timeout_ms;
-    bool item; /* a long one */
+    bool item; /* send a long item */
     bool wait, reply;
     char *data;   /* owned */
-    void *shared; /* the same where the receiver can reach it, if long; the context's */
+    void *shared; /* a copy that the receiver can reach, if long; memory of the context */
     size_t size;
     uint64_t sent;
 };
@@ -31,7 +31,7 @@ static enum err data_read(struct sender *sender, const struct call *call, struct
 {
     const char *path = call_option(call, "file");
     if (path && call->argument_count > 1)
-        return why_fail(why, ERR_USAGE, "ripc send: a text and a file; give one of them");
+        return why_fail(why, ERR_USAGE, "ripc send: TEXT and --file cannot be combined");
     if (path)
         return file_read(path, &sender->data, &sender->size, why);
     sender->data = strdup(call->argument_count > 1 ? call->arguments[1] : "");
@@ -55,15 +55,17 @@ static enum err sender_parse(struct sender *sender, const struct call *call, str
     if (!err)
         err = data_read(sender, call, why);
     if (!err && sender->item && sender->size == 0)
-        err = why_fail(why, ERR_USAGE, "ripc send: a long item of no bytes; name a text or a file");
+        err = why_fail(why, ERR_USAGE,
+                       "ripc send: a long item needs at least one byte; give TEXT or --file");
     if (!err && !sender->item && sender->size > RIPC_SHORT_MAX)
         err = why_fail(why, ERR_USAGE,
-                       "ripc send: %zu bytes; a short message has at most %d, use --long",
+                       "ripc send: %zu bytes are too many for a short message, which has at most "
+                       "%d; use --long",
                        sender->size, RIPC_SHORT_MAX);
     return err;
 }
 
-/* Long items lie in memory that the receiver can reach. */
+/* Copies a long item into memory that the receiver can reach. */
 static enum err data_share(struct sender *sender, struct why *why)
 {
     sender->shared = ripc_alloc(sender->ripc, sender->size);
@@ -84,7 +86,8 @@ static int64_t send_try(struct sender *sender, int64_t deadline)
     return ripc_send_message(sender->service, &send);
 }
 
-/* In turns, between which Ctrl-C is looked at: a deadline that passed sent nothing. */
+/* Sends with short deadlines and checks for Ctrl-C in between; a send that times out has sent
+ * nothing. */
 static int64_t send_until(struct sender *sender, int64_t deadline)
 {
     for (;;) {
@@ -110,7 +113,7 @@ static int taken_wait(struct sender *sender, int64_t operation, int64_t deadline
     }
 }
 
-/* Sends one and, if it is long, waits until the receiver has it. */
+/* Sends one message and, if it is long, waits until the receiver has it. */
 static enum err send_one(struct sender *sender, struct why *why)
 {
     int64_t deadline = ripc_after((int64_t)sender->timeout_ms * NSEC_PER_MS);
@@ -124,7 +127,7 @@ static enum err send_one(struct sender *sender, struct why *why)
     return OK;
 }
 
-/* The answer; the report prints it. */
+/* Receives the answer, which the report prints. */
 static enum err reply_take(struct sender *sender, struct ripc_inbox *inbox,
                            struct ripc_report *report, struct why *why)
 {
@@ -145,7 +148,7 @@ static enum err reply_take(struct sender *sender, struct ripc_inbox *inbox,
 
 static const char send_page[] =
     "{?replied}" RIPC_REPORT_PAGE "{/}"
-    "{sent} x {size} bytes sent to {to_text}, {?long}long, taken by the receiver{:}short{/}\n";
+    "{sent} x {size} bytes sent to {to_text}, {?long}long, received by the service{:}short{/}\n";
 
 static void sent_put(const struct sender *sender, struct ripc_report *report)
 {
@@ -180,14 +183,14 @@ static enum err sender_run(struct sender *sender, struct call *call, struct why 
     return err;
 }
 
-/* What has left us is not what has arrived. */
+/* Closes the context, which waits until sent messages have arrived. */
 static enum err sender_close(struct sender *sender, enum err err, struct why *why)
 {
     int64_t deadline = err ? RIPC_NOW : ripc_after((int64_t)sender->timeout_ms * NSEC_PER_MS);
     int result = ripc_close(sender->ripc, deadline);
     if (err || result >= 0)
         return err;
-    return why_fail(why, ERR_SYSTEM, "sent, but the receiver may not have all of it: %s",
+    return why_fail(why, ERR_SYSTEM, "sent, but the receiver may not have received all of it: %s",
                     ripc_strerror(result));
 }
 
@@ -213,13 +216,13 @@ static enum err send_run(struct call *call, struct why *why)
 }
 
 static const struct option send_options[] = {
-    {"file", "FILE", "send its bytes instead of a text; - is standard input"},
-    {"long", NULL, "as a long item, of any size, and wait until the receiver has it"},
-    {"count", "N", "send it so many times (1)"},
-    {"reply", NULL, "wait for an answer to each, and print it"},
-    {"wait", NULL, "if nobody has the id, wait for somebody, as long as --timeout"},
-    {"timeout", "MS", "give up a message after this (5000)"},
-    {"from", "ID", "send under this id instead of a random one"},
+    {"file", "FILE", "send the bytes of this file instead of TEXT; - is standard input"},
+    {"long", NULL, "send a long item of any size, and wait until the receiver has it"},
+    {"count", "N", "send it N times (default 1)"},
+    {"reply", NULL, "wait for an answer to each message, and print it"},
+    {"wait", NULL, "if no service has ID, wait for one until --timeout"},
+    {"timeout", "MS", "give up a message after this time (default 5000)"},
+    {"from", "ID", "send with this id instead of a random one"},
     RIPC_CALL_OPTIONS,
     {0},
 };
@@ -229,11 +232,12 @@ const struct command command_ripc_send = {
     .arguments = "ID [TEXT]",
     .summary = "send a text or a file to a service or a group",
     .description =
-        "Sends TEXT, or the bytes of a file, to whoever has ID; to all members if it is a group. A "
-        "short message has at most 8900 bytes. With --long it is a long item of any size, which "
-        "the receiver pulls out of our memory into a window of its own; the command ends when it "
-        "has it, or says that it was rejected.\n\n"
-        "With --reply an answer is waited for and printed: 'weft ripc serve ID --echo' gives one.",
+        "Sends TEXT, or the bytes of a file, to the service that has ID, or to all members if ID "
+        "is a group. A short message has at most 8900 bytes. With --long it is a long item of "
+        "any size, which the receiver copies from our memory into its own window; the command "
+        "ends when the receiver has it, or reports that it was rejected.\n\n"
+        "With --reply the command waits for an answer and prints it: 'weft ripc serve ID --echo' "
+        "sends one.",
     .options = send_options,
     .examples = "  weft ripc send 42 hello\n"
                 "  weft ripc send 42 --file image.iso --long --wait\n"

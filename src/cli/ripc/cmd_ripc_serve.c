@@ -11,7 +11,7 @@
 #include "cli/ripc/ripc_ping.h"
 #include "cli/ripc/ripc_report.h"
 
-#define ANSWER_NSEC 5000000000LL /* how long an answer may wait for a slow asker */
+#define ANSWER_NSEC 5000000000LL /* timeout of an answer to a slow client */
 
 struct server {
     ripc_id id;
@@ -23,7 +23,7 @@ struct server {
     int64_t deadline;
     uint64_t pings;   /* answered */
     uint64_t answers; /* of other messages, with --echo */
-    uint64_t unheard; /* answers that nobody took */
+    uint64_t unheard; /* answers that could not be sent */
 };
 
 static enum err server_parse(struct server *server, const struct call *call, struct why *why)
@@ -41,8 +41,8 @@ static enum err server_parse(struct server *server, const struct call *call, str
     return err;
 }
 
-/* Sends the message at hand back to where it came from, long items and all.
- * They lie in our memory, so the answer is waited for before it is reused. */
+/* Sends the current message back to its sender, with its long items. These are in
+ * our memory, so it waits until they are sent before the memory is reused. */
 static int answer(const struct server *server, const struct ripc_inbox *inbox)
 {
     const struct ripc_message *message = &inbox->message;
@@ -154,12 +154,12 @@ static enum err serve_run(struct call *call, struct why *why)
 }
 
 static const struct option serve_options[] = {
-    {"echo", NULL, "send every message back, not only pings"},
-    {"count", "N", "end after so many messages, pings among them"},
+    {"echo", NULL, "send back all messages, not only pings"},
+    {"count", "N", "end after N messages, pings included"},
     {"seconds", "S", "end after this time"},
-    {"window", "SIZE", "post a window for long items; larger ones are rejected"},
-    {"block", NULL, "sleep at once when there is nothing, without polling first"},
-    {"group", NULL, "ID is a group: join it, under a random id"},
+    {"window", "SIZE", "receive long items into a window of this size; larger ones are rejected"},
+    {"block", NULL, "sleep at once while waiting, without polling first"},
+    {"group", NULL, "ID is a group: join it under a random id"},
     {"quiet", NULL, "do not print the messages, only the totals"},
     RIPC_CALL_OPTIONS,
     {0},
@@ -170,12 +170,12 @@ const struct command command_ripc_serve = {
     .arguments = "ID",
     .summary = "answer pings to an id, print or echo other messages",
     .description =
-        "Binds ID and answers 'weft ripc ping ID' from any other shell. Other messages are printed "
+        "Binds ID and answers 'weft ripc ping ID' from other shells. Other messages are printed "
         "as by 'weft ripc recv'; with --echo they are also sent back, long items into the return "
         "buffers that came with them. It ends after --count messages, after --seconds or at "
-        "Ctrl-C, with the totals.\n\n"
-        "With --json one object is printed at the end, with the first 10000 messages that were no "
-        "pings.",
+        "Ctrl-C, and prints the totals.\n\n"
+        "With --json one object is printed at the end, with the first 10000 messages that were "
+        "no pings.",
     .options = serve_options,
     .examples = "  weft ripc serve 42\n"
                 "  weft ripc serve 42 --echo --window 64M\n"

@@ -1,5 +1,5 @@
-/* weft ripc trace: watches contexts of this host through the rings they leave
- * in the domain's folder. Contexts that appear while it runs are watched too. */
+/* weft ripc trace: reads the trace rings of contexts of this host from the domain's
+ * folder. Contexts that open while it runs are traced, too. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #include "ripc/trace/trace.h"
 #include "transport/domain.h"
 
-#define WATCHED_MAX 256    /* contexts at once; more are told, not watched */
-#define BATCH       512    /* records of one context between two prints */
-#define LISTED_MAX  100000 /* records in one object */
+#define WATCHED_MAX 256    /* contexts at once; further ones are only counted */
+#define BATCH       512    /* records of one context that are read at once */
+#define LISTED_MAX  100000 /* records in the JSON object */
 #define PAUSE_NSEC  20000000LL
 #define SCAN_NSEC   500000000LL
 
@@ -34,16 +34,16 @@ struct watcher {
     struct watched watched[WATCHED_MAX];
     unsigned count;
     uint64_t only_context; /* 0: all */
-    ripc_id only_id;       /* 0: all; else its records, or those about it as a peer */
-    uint64_t limit;        /* records to print; 0: no end */
+    ripc_id only_id;       /* 0: all; otherwise records of this service, or with it as a peer */
+    uint64_t limit;        /* records to print; 0: no limit */
     uint64_t shown, lost, unwatched;
-    uint64_t seen; /* contexts in all, also those that have ended */
+    uint64_t seen; /* all contexts so far, including those that have ended */
     int64_t deadline, begun, scanned;
-    struct line *lines; /* owned; those of one turn */
+    struct line *lines; /* owned; of one round */
     size_t line_capacity;
 };
 
-/* --- whom to watch --- */
+/* --- which contexts --- */
 
 struct target {
     uint64_t number;
@@ -58,14 +58,14 @@ static void target_note(void *argument, const struct ripc_name *name)
     bool pid = !target->id && name->pid > 0 && (uint64_t)name->pid == target->number;
     if (!id && !pid)
         return;
-    /* An id of several (a group) names no single context. */
+    /* The id of a group has several contexts. */
     target->context = target->id && target->context != name->context ? 0 : name->context;
     target->id |= id;
     target->pid |= pid;
 }
 
-/* A word is an id that somebody has, the pid of a process that has one, or a
- * context, in this order. */
+/* Reads the argument: an id that a service has, the pid of a process that has one,
+ * or a context, in this order. */
 static enum err watcher_target(struct watcher *watcher, const char *word, struct why *why)
 {
     struct ripc *ripc;
@@ -85,7 +85,8 @@ static enum err watcher_target(struct watcher *watcher, const char *word, struct
     if (count < 0)
         return ripc_call_fail(why, count, "names");
     if (!target.id && !target.pid)
-        return why_fail(why, ERR_SYSTEM, "%s: no service has that id, and no process that pid",
+        return why_fail(why, ERR_SYSTEM,
+                        "%s: no service has this id, and no process with a service has this pid",
                         word);
     watcher->only_id = target.id ? target.number : 0;
     watcher->only_context = target.id ? 0 : target.context;
@@ -110,7 +111,7 @@ static void context_add(struct watcher *watcher, uint64_t context)
     }
     struct watched *watched = &watcher->watched[watcher->count];
     watched->context = context;
-    /* It may have ended after the folder was read. */
+    /* The context may have closed after the folder was read. */
     if (trace_reader_open(&watched->reader, watcher->folder, context) < 0)
         return;
     watcher->count++;
@@ -139,7 +140,7 @@ static enum err watcher_scan(struct watcher *watcher, struct why *why)
     return OK;
 }
 
-/* --- what they did --- */
+/* --- records --- */
 
 static bool record_wanted(const struct watcher *watcher, const struct trace_record *record)
 {
@@ -174,7 +175,7 @@ static void line_put(const struct watcher *watcher, const struct line *line)
     call_item_end(watcher->call);
 }
 
-/* Takes one batch of every context; how many lines that made, or -ENOMEM. */
+/* Reads one batch of every context. Returns the number of lines, or -ENOMEM. */
 static int64_t lines_take(struct watcher *watcher)
 {
     struct trace_record batch[BATCH];
@@ -197,7 +198,7 @@ static int64_t lines_take(struct watcher *watcher)
             i++;
             continue;
         }
-        trace_reader_close(watched->reader); /* it has ended; the last takes its place */
+        trace_reader_close(watched->reader); /* it has closed; the last one takes its place */
         *watched = watcher->watched[--watcher->count];
     }
     if (count)
@@ -228,7 +229,7 @@ static enum err watcher_run(struct watcher *watcher, struct why *why)
             err = why_memory(why);
         else if (count > 0)
             err = lines_print(watcher, (size_t)count, why);
-        if (ending) /* after one more round, for what came last */
+        if (ending) /* one more round was made for the last records */
             break;
         if (count < BATCH)
             ripc_call_sleep(ripc_call_turn(ripc_after(PAUSE_NSEC)));
@@ -250,14 +251,15 @@ static enum err watcher_open(struct watcher *watcher, struct call *call, struct 
     if (!err)
         err = watcher_scan(watcher, why);
     if (!err && watcher->only_context && !watcher->count)
-        err = why_fail(why, ERR_SYSTEM, "%s: no such context here", call->arguments[0]);
+        err = why_fail(why, ERR_SYSTEM, "%s: there is no such context on this host",
+                       call->arguments[0]);
     return err;
 }
 
-/* The records have been printed when they came. */
+/* The records were printed before. */
 static const char trace_page[] =
     "{shown|record|records}, {lost} lost, of {contexts|context|contexts}"
-    "{?unwatched}; {unwatched} more were not watched{/}\n";
+    "{?unwatched}; {unwatched} more were not traced{/}\n";
 
 static enum err trace_run(struct call *call, struct why *why)
 {
@@ -284,7 +286,7 @@ static enum err trace_run(struct call *call, struct why *why)
 
 static const struct option trace_options[] = {
     {"seconds", "S", "end after this time"},
-    {"count", "N", "end after so many records"},
+    {"count", "N", "end after N records"},
     RIPC_CALL_OPTIONS,
     {0},
 };
@@ -292,16 +294,16 @@ static const struct option trace_options[] = {
 const struct command command_ripc_trace = {
     .name = "ripc trace",
     .arguments = "[ID|PID|CONTEXT]",
-    .summary = "what the contexts of this host do, as it happens",
+    .summary = "print the events of the contexts of this host as they happen",
     .description =
         "Prints a line for every event of the domain's contexts on this host: the seconds since "
-        "the command began, the context, the event, the service and its peer, and a number: bytes, "
-        "or why. A context that nobody watches pays next to nothing for being watchable; one that "
-        "is watched writes into a ring, and what this command is too slow to read is counted as "
+        "the command began, the context, the event, the service and its peer, and a number: "
+        "bytes, or a reason. Being traceable costs a context almost nothing. A context that is "
+        "traced writes into a ring; records that this command is too slow to read are counted as "
         "lost.\n\n"
-        "A word narrows it: an id that somebody has (records of that service, or about it), the "
-        "pid of a process that has one, or a context as 'weft ripc list' prints it. It ends after "
-        "--seconds, after --count records or at Ctrl-C.\n\n"
+        "An argument selects records: an id that a service has (records of that service, or "
+        "about it), the pid of a process that has one, or a context as 'weft ripc list' prints "
+        "it. It ends after --seconds, after --count records or at Ctrl-C.\n\n"
         "With --json one object is printed at the end, with the first 100000 records; 'at' is in "
         "seconds of the monotonic clock.",
     .options = trace_options,

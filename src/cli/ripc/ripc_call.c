@@ -14,9 +14,9 @@
 #include "cli/core/stop.h"
 
 #define NSEC_PER_SEC 1000000000LL
-#define TURN_NSEC    (NSEC_PER_SEC / 10) /* how soon a command notices Ctrl-C */
+#define TURN_NSEC    (NSEC_PER_SEC / 10) /* a command notices Ctrl-C after at most this time */
 #define SECONDS_MAX  1e9
-#define DECIMAL_MAX  1000000000 /* ids below are read more easily in decimal */
+#define DECIMAL_MAX  1000000000 /* smaller ids are printed in decimal */
 
 int64_t ripc_call_turn(int64_t deadline)
 {
@@ -65,7 +65,8 @@ enum err ripc_call_fail_to(struct why *why, struct ripc *ripc, ripc_id to, int e
     if (error != -ENOENT || ripc_stats(ripc, &stats) < 0 || stats.claims_forged == 0)
         return ripc_call_fail(why, error, "%s", ripc_id_text(to, id));
     return why_fail(why, ERR_SYSTEM,
-                    "%s: %s; %" PRIu64 " %s with another seal ignored: is the secret the same?",
+                    "%s: %s; %" PRIu64
+                    " %s with another seal ignored: do both sides use the same secret?",
                     ripc_id_text(to, id), ripc_strerror(error), stats.claims_forged,
                     stats.claims_forged == 1 ? "claim" : "claims");
 }
@@ -90,8 +91,8 @@ static bool is_unreadable(const char *path)
     return stat(path, &info) || S_ISDIR(info.st_mode) || access(path, R_OK) != 0;
 }
 
-/* The library's reason names the file. This tells a file that cannot be read, which is bad input,
- * from other refusals of the system. */
+/* Tells whether one of the files cannot be read, which is invalid input and not a failure of the
+ * system. The reason of the library names the file. */
 static bool files_unreadable(const char *secret, const char *names)
 {
     char path[PATH_MAX];
@@ -115,8 +116,8 @@ enum err ripc_call_open(const struct call *call, const struct ripc_config *confi
     full.node = call_option(call, "node");
     full.reason = reason;
     if (secret_file && !*secret_file)
-        return why_fail(why, ERR_USAGE, "--secret-file '': name a file");
-    /* The library reads the file: what a secret is in it is decided in one place. */
+        return why_fail(why, ERR_USAGE, "--secret-file '': expected the name of a file");
+    /* The library reads the file, so that only one place knows its format. */
     if (secret_file && setenv("WEFT_SECRET_FILE", secret_file, 1))
         return why_memory(why);
     bool unreadable = files_unreadable(getenv("WEFT_SECRET_FILE"),

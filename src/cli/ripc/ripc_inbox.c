@@ -42,8 +42,8 @@ void ripc_inbox_close(struct ripc_inbox *inbox)
     inbox->window = NULL;
 }
 
-/* With a window the user has said how much he wants; without one the item's
- * size decides, within reason. */
+/* Fetches a pending item. With a window, larger items are rejected; without one, an
+ * item is fetched into memory of its size, up to a limit. */
 static void item_fetch(struct ripc_inbox *inbox, unsigned index)
 {
     struct ripc_inbox_item *item = &inbox->items[index];

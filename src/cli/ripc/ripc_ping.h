@@ -1,7 +1,7 @@
 #pragma once
-/* ripc_ping: how `weft ripc ping` and `weft ripc serve` know each other. A ping
- * is a message whose first bytes are these; the answer has the same bytes, and
- * a ping's long item comes back as a long item. */
+/* ripc_ping: the messages between `weft ripc ping` and `weft ripc serve`. A ping is a
+ * message that begins with these bytes; the answer has the same bytes, and the long
+ * item of a ping comes back as a long item. */
 
 #include <stdint.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 struct ripc_ping {
     char magic[8];
-    uint64_t sequence; /* in the sender's byte order: only it reads it again */
+    uint64_t sequence; /* in the sender's byte order; only the sender reads it */
 };
 
 static inline bool ripc_ping_is(const struct ripc_message *message)

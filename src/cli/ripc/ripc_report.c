@@ -3,7 +3,7 @@
 #include "cli/ripc/ripc_call.h"
 #include "cli/show/bytes_text.h"
 
-#define LINE_BYTES_MAX 256 /* of a message on one line */
+#define LINE_BYTES_MAX 256 /* of a message that are printed on its line */
 
 static const char message_page[] =
     "from {sender}{?group} to group {group}{/}, {size|byte|bytes}"

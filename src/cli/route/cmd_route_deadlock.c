@@ -13,10 +13,10 @@
 
 struct examination {
     struct route_call route;
-    const char *lanes; /* the word given, or "own" */
+    const char *lanes; /* the value of --lanes, or "own" */
     struct lane_rule rule;
     bool layered;            /* --lanes layers */
-    uint32_t layers;         /* that would make it free; 0: not asked, or not to be had */
+    uint32_t layers;         /* that make it free; 0: not searched for, or not possible */
     struct dependency graph; /* filled in if has_graph */
     struct deadlock found;   /* filled in if has_found */
     bool has_graph, has_found;
@@ -31,7 +31,7 @@ static enum err lanes_refuse(const char *word, struct why *why)
                     nearest_hint(&nearest), ROUTE_HOP_MAX);
 }
 
-/* "own", "none", "hops", "layers" or a number of lanes. */
+/* Reads --lanes: "own", "none", "hops", "layers" or a number of lanes. */
 static enum err read_lanes(const struct call *call, struct examination *examination,
                            struct why *why)
 {
@@ -66,8 +66,8 @@ static enum err examine_lanes(struct examination *examination, const struct lane
     return err;
 }
 
-/* Looks for layers, and, if these are the lanes asked for, examines them like
- * any others: what is printed does not rest on the search alone. */
+/* Searches for layers. If they are the lanes that the user asked for, they are
+ * examined like any others, so that the verdict does not rely on the search. */
 static enum err examine_layers(struct examination *examination, struct why *why)
 {
     const struct router *router = &examination->route.router;
@@ -78,7 +78,8 @@ static enum err examine_layers(struct examination *examination, struct why *why)
         return err;
     examination->layers = layers.count;
     if (examination->layered && !found)
-        return why_fail(why, ERR_NO, "--lanes layers: %s cannot be made free by layers here",
+        return why_fail(why, ERR_NO,
+                        "--lanes layers: layers cannot make %s free of deadlock on this network",
                         router->algorithm->name);
     if (examination->layered) {
         struct lane_choice choice = layers_choice(&layers);
@@ -98,7 +99,7 @@ static enum err examine(struct examination *examination, struct why *why)
     return err;
 }
 
-/* --- every dependency, as lines that another program can check --- */
+/* --- all dependencies, as lines that another program can check --- */
 
 static enum err write_dependencies(const char *path, const struct examination *examination,
                                    struct why *why)
@@ -133,7 +134,7 @@ static const char deadlock_page[] =
     "{algorithm} on {topology}\n"
     "  deadlock          {verdict}\n"
     "  virtual channels  {virtual_channels}, {lanes_text}"
-    "{?idle}; of {virtual_channels_declared} it may use{/}\n"
+    "{?idle}; the algorithm has {virtual_channels_declared}{/}\n"
     "  dependencies      {dependencies} between {held} held channels, from {states} states\n"
     "{?layers_help}  layers            {layers} would make it free (--lanes layers)\n{/}"
     "{?cycle}\n   channel  lane   between                  held by a packet that waits for the "
@@ -184,13 +185,14 @@ static void cycle_put(struct result *result, const struct examination *examinati
 static const char *meaning_of(const struct examination *examination)
 {
     if (examination->found.at_once)
-        return "Sent at the same moment, as many of each as a channel holds, they take their first "
-               "channels and none moves again.";
+        return "If these packets are sent at the same moment, as many of each as a channel holds, "
+               "they "
+               "take their first channels and block each other for ever.";
     if (examination->route.router.algorithm->oblivious)
-        return "Each of these waits can happen; the proof of freedom fails. Whether all can happen "
-               "at once is not decided.";
-    return "These channels do not drain: packets can wait in each with no way out but to others "
-           "like it.";
+        return "Each of these waits can happen, so there is no proof that the routing is free of "
+               "deadlock. Whether all can happen at the same time is not decided.";
+    return "These channels do not drain: packets can wait in each of them for channels that do not "
+           "drain either.";
 }
 
 static void verdict_put(struct result *result, const struct examination *examination)
@@ -201,7 +203,7 @@ static void verdict_put(struct result *result, const struct examination *examina
     if (found->free && oblivious)
         text_puts(out, "free: the dependencies have no cycle");
     else if (found->wormhole)
-        text_puts(out, "free: each packet can always escape to lanes without a cycle");
+        text_puts(out, "free: each packet can always escape to virtual channels without a cycle");
     else if (found->free)
         text_puts(out, "free, if packets are stored whole: each can always turn to a channel "
                        "that drains");
@@ -212,10 +214,10 @@ static void verdict_put(struct result *result, const struct examination *examina
 
 static const char *lanes_text(const struct examination *examination)
 {
-    return examination->rule.kind == LANE_OWN    ? "its own"
+    return examination->rule.kind == LANE_OWN    ? "of the algorithm"
            : examination->rule.kind == LANE_HOPS ? "one for each hop taken"
-           : examination->layered                ? "whole routes to each"
-                                                 : "its own folded";
+           : examination->layered                ? "each for whole routes"
+                                                 : "of the algorithm, modulo N";
 }
 
 static void report(struct result *result, const struct examination *examination, const char *name)
@@ -277,39 +279,42 @@ static enum err deadlock_run(struct call *call, struct why *why)
 
 static const struct option deadlock_options[] = {
     ROUTE_CALL_OPTIONS,
-    {"lanes", "own|none|hops|layers|N", "which virtual channels (default own); N folds its own"},
-    {"dependencies", "FILE", "write every dependency, with its number and an example, as CSV"},
+    {"lanes", "own|none|hops|layers|N", "which virtual channels are used (default own)"},
+    {"dependencies", "FILE",
+     "write every dependency, with its number and an example, as a CSV file"},
     {0},
 };
 
 const struct command command_route_deadlock = {
     .name = "route deadlock",
     .arguments = "SPEC|FILE",
-    .summary = "prove a routing free of deadlock, or show a cycle",
+    .summary = "prove that a routing is free of deadlock, or show a cycle",
     .description =
-        "Follows every packet from every source to every destination through everything it may "
-        "do, and notes which virtual channel it can hold while it waits for which: the channel "
-        "dependency graph. Prints \"free\" with the number of virtual channels used, or a "
-        "shortest cycle, with a packet for each of its steps. The exit code is 1 unless it is "
-        "free.\n\n"
-        "Free is a proof: the virtual channels are numbered so that every packet waits for one "
-        "with a lower number. The numbering is checked wait by wait, and --dependencies writes it "
-        "down for others to check.\n\n"
-        "A cycle under oblivious routing is one of real waits. If every packet of it holds its "
-        "first channel and has no other way to go, sending them at the same moment stops them for "
-        "ever, and the verdict is NOT free; else whether all waits can come about at once is not "
-        "decided, and the verdict "
-        "is not proven free. Of shortest cycles one of the first kind is shown if there is one. "
-        "An adaptive packet waits for several channels and needs one of them: routing is free if "
-        "each can always turn to one that drains, for packets that are stored whole "
-        "(store-and-forward, virtual cut-through); and for wormhole routing as well if there are "
-        "escape lanes without a cycle that are always offered and never left (Duato).\n\n"
-        "--lanes own takes the virtual channels that the algorithm names, N these modulo N, none "
-        "only one. hops takes one for each hop a packet has behind it, which is always free. "
-        "layers gives every route one virtual channel that it keeps, the first that stays without "
-        "a cycle: for ecmp and k-shortest every path, for others every way of starting. A routing "
-        "with one virtual channel that is not free is told how many layers it needs.\n\n"
-        "Packets start and end at nodes with servers; where none has any, at all.",
+        "Follows the packets from every source to every destination through all moves that the "
+        "algorithm allows, and notes which virtual channel a packet can hold while it waits for "
+        "which other one: the channel dependency graph. Prints \"free\" with the number of "
+        "virtual channels used, or a shortest cycle with a packet for each of its steps. The "
+        "exit code is 0 if the routing is free, and 1 otherwise.\n\n"
+        "\"free\" is a proof: the virtual channels are numbered so that every packet waits for "
+        "one with a lower number. This numbering is checked for every wait, and --dependencies "
+        "writes it to a file, so that others can check it.\n\n"
+        "A cycle under oblivious routing consists of waits that can happen. If every packet of "
+        "the cycle holds its first channel and has no other channel to take, sending all of them "
+        "at the same moment blocks them for ever, and the verdict is \"NOT free\". Otherwise it "
+        "is not decided whether all waits can happen at the same time, and the verdict is \"not "
+        "proven free\". Among shortest cycles, one of the first kind is preferred. An adaptive "
+        "packet waits for several channels and needs only one of them: routing is free if each "
+        "packet can always take a channel that drains. This holds for packets that are stored "
+        "whole (store-and-forward, virtual cut-through), and for wormhole routing as well if "
+        "there are escape channels without a cycle that are always offered and never left "
+        "(Duato).\n\n"
+        "--lanes own uses the virtual channels of the algorithm, N uses these modulo N, none "
+        "uses only one. hops uses one for each hop that a packet has taken, which is always free "
+        "of deadlock. layers gives every route one virtual channel that it keeps, the first that "
+        "stays without a cycle: with ecmp and k-shortest every path is a route, with others "
+        "every way to start. For a routing with one virtual channel that is not free, the number "
+        "of layers that it needs is printed.\n\n"
+        "Packets start and end at nodes with servers, or at all nodes if no node has servers.",
     .options = deadlock_options,
     .examples = "  weft route deadlock torus:8x8x8 --algorithm dor\n"
                 "  weft route deadlock torus:4x4 --algorithm dor --lanes none\n"

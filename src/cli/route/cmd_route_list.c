@@ -4,14 +4,14 @@
 #include "routing/route.h"
 #include "topology/topology.h"
 
-/* A small network of each kind. What an algorithm fits is tried, not written
- * down a second time. */
+/* A small network of each kind. The command tries each algorithm on each of them,
+ * so that no second list is needed. */
 static const struct {
     const char *kind, *spec;
 } samples[] = {
     {"torus", "torus:4x4"},
     {"novacube", "novacube:4x4"},
-    {"any", "jellyfish:n=10,degree=3,seed=1"}, /* no structure at all */
+    {"any", "jellyfish:n=10,degree=3,seed=1"}, /* a network without structure */
 };
 enum { SAMPLE_COUNT = sizeof samples / sizeof *samples };
 
@@ -91,12 +91,12 @@ static const struct option list_options[] = {{0}};
 const struct command command_route_list = {
     .name = "route list",
     .arguments = "",
-    .summary = "the routing algorithms there are",
+    .summary = "list the routing algorithms",
     .description =
-        "Lists the algorithms that --algorithm names, the networks each can be used on, and what "
-        "it does. An oblivious algorithm takes its ways whatever the load; the probabilities of an "
-        "adaptive one depend on it, and where weft needs them without a load, all ways it may take "
-        "count alike.\n\n"
+        "Lists the algorithms for --algorithm, the networks that each can be used on, and how it "
+        "routes. An oblivious algorithm chooses paths independently of the load. An adaptive "
+        "algorithm chooses by load; where weft computes without a load, all moves that such a "
+        "packet may take count as equally likely.\n\n"
         "With --json, fits lists kinds of network; any is a network without structure.",
     .options = list_options,
     .examples = "  weft route list\n"

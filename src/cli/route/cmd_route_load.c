@@ -12,7 +12,7 @@
 #include "cli/route/route_call.h"
 #include "routing/traffic/traffic.h"
 
-/* A word that is neither a pattern nor a file that can be read. */
+/* Refuses a word that is neither a pattern nor a readable file. */
 static enum err word_refuse(const char *word, enum err err, const struct why *refusal,
                             struct why *why)
 {
@@ -21,11 +21,11 @@ static enum err word_refuse(const char *word, enum err err, const struct why *re
         nearest_try(&nearest, traffic_pattern_name(pattern));
     if (strcmp(word, "-") == 0)
         return why_fail(why, err, "%s", refusal->text);
-    return why_fail(why, err, "%s; and no pattern has that name%s", refusal->text,
+    return why_fail(why, err, "%s; and it is not the name of a pattern%s", refusal->text,
                     nearest_hint(&nearest));
 }
 
-/* A pattern by its name, or else a file. */
+/* Makes the traffic: a pattern by its name, or else a file. */
 static enum err read_traffic(struct traffic *traffic, const struct load_report *report,
                              const char *word, bool *from_file, struct why *why)
 {
@@ -49,7 +49,7 @@ static enum err read_traffic(struct traffic *traffic, const struct load_report *
     free(data);
     if (!err && traffic->count == 0) {
         traffic_fini(traffic);
-        return why_fail(why, ERR_INPUT, "%s: all traffic stays within its nodes", name);
+        return why_fail(why, ERR_INPUT, "%s: all traffic stays within its node", name);
     }
     return err;
 }
@@ -78,8 +78,8 @@ static enum err load_run(struct call *call, struct why *why)
 static const struct option load_options[] = {
     ROUTE_CALL_OPTIONS,
     {"traffic", "uniform|transpose|complement|tornado|neighbour|FILE",
-     "who sends to whom (default uniform); weft-traffic(5)"},
-    {"channels", NULL, "list all channels, the busiest first"},
+     "the traffic pattern, or a file, see weft-traffic(5) (default uniform)"},
+    {"channels", NULL, "list all channels, highest load first"},
     LOAD_REPORT_OPTION,
     {0},
 };
@@ -87,26 +87,28 @@ static const struct option load_options[] = {
 const struct command command_route_load = {
     .name = "route load",
     .arguments = "SPEC|FILE",
-    .summary = "the load of every channel, and the throughput it allows",
+    .summary = "compute the load of every channel, and the throughput it allows",
     .description =
-        "Follows the probabilities of all ways a packet may take, draws none, and adds up what "
-        "every channel (a link in one direction) is expected to carry. The busiest channel limits "
-        "the throughput: 1 / its load is the rate, in rates of a link, at which every node may "
-        "send before that channel is full.\n\n"
-        "Traffic is a pattern, in which every node with servers sends 1 in all, or a file of "
-        "servers and amounts; the throughput is then the factor by which its amounts may grow.\n"
+        "Computes the expected load of every channel (a link in one direction) from the "
+        "probabilities of all paths that packets may take; no packets are drawn at random. The "
+        "channel with the highest load limits the throughput: 1 / its load is the rate, in "
+        "multiples of the rate of a link, at which every node can send before that channel is "
+        "full.\n\n"
+        "The traffic is a pattern, in which every node with servers sends 1 in total, or a file "
+        "of servers and amounts; for a file the throughput is the factor by which its amounts "
+        "can grow.\n"
         "  uniform     to every node alike, itself included\n"
-        "  transpose   coordinates in reverse order\n"
+        "  transpose   to the node with the coordinates in reverse order\n"
         "  complement  coordinate c of an axis of size k becomes k - 1 - c\n"
         "  tornado     just under half-way round the first axis\n"
-        "  neighbour   one up the first axis\n\n"
-        "The capacity is the throughput of the best routing there is under uniform traffic: by a "
-        "formula for tori, else between a flow that was found and a bound that was proved. "
-        "Throughput as a share of it is called normalised; it compares where every node sends 1 "
-        "in all. The mean path is over packets that leave their node.\n\n"
-        "Where nodes are switches, those without servers send nothing and the others 1 each, "
-        "whatever the number of their servers. Algorithms that are not oblivious choose by load; "
-        "equal shares of the cables they may take stand in for that.",
+        "  neighbour   to the next node along the first axis\n\n"
+        "The capacity is the throughput of the best routing under uniform traffic: given by a "
+        "formula for tori, otherwise by a lower bound (a flow) and a proved upper bound. The "
+        "throughput divided by the capacity is called normalised; it is comparable if every node "
+        "sends 1 in total. The mean path counts packets that leave their node.\n\n"
+        "In a network of switches, switches without servers send nothing and the others send 1 "
+        "each, independently of the number of their servers. Adaptive algorithms choose by load; "
+        "here each of the cables that they may take gets an equal share instead.",
     .options = load_options,
     .examples = "  weft route load torus:8x8 --algorithm dor --traffic tornado\n"
                 "  weft route load novacube:8x8 --algorithm pora --json\n"

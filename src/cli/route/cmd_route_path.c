@@ -11,11 +11,11 @@
 #include "routing/load/load.h"
 #include "routing/paths/ways.h"
 
-enum { STREAM_PACKETS = 0x7061636b }; /* "pack": no other draw of the seed uses it */
+enum { STREAM_PACKETS = 0x7061636b }; /* "pack"; no other random stream uses it */
 
 struct path_report {
     struct route_call route;
-    const char *name; /* of the network, as it was given */
+    const char *name; /* of the network, as the user wrote it */
     uint32_t from, to;
     bool all;
     uint64_t count; /* packets drawn; 0 with --all */
@@ -32,7 +32,7 @@ static enum err find_node(const struct path_report *report, const char *name, ui
     return OK;
 }
 
-/* Exact, also where packets are drawn. */
+/* Computes the exact mean path, even if packets are drawn. */
 static enum err find_mean(struct path_report *report, struct why *why)
 {
     const struct graph *graph = &report->route.topology.graph;
@@ -66,7 +66,7 @@ static void print_coordinate(struct text *out, const struct topology *topology, 
         text_puts(out, ")");
 }
 
-/* Letters of the longest name on the first way. */
+/* Returns the length of the longest name on the first path. */
 static int name_width(const struct path_report *report)
 {
     const struct topology *topology = &report->route.topology;
@@ -81,7 +81,7 @@ static int name_width(const struct path_report *report)
     return (int)width;
 }
 
-/* The only way there is, one hop a line. */
+/* Prints the only path, one hop per line. */
 static void print_hops(struct text *out, const struct path_report *report)
 {
     const struct topology *topology = &report->route.topology;
@@ -103,7 +103,7 @@ static void print_hops(struct text *out, const struct path_report *report)
     }
 }
 
-/* One way: nodes, each but the last with the port it is left by. */
+/* Prints one path: its nodes, each but the last with the port by which the packet leaves it. */
 static void print_way(struct text *out, const struct path_report *report, size_t way)
 {
     const struct topology *topology = &report->route.topology;
@@ -123,8 +123,8 @@ static void print_way(struct text *out, const struct path_report *report, size_t
 static const char path_page[] =
     "{topology}, {algorithm}, from {from} to {to}\n"
     "mean path {mean_path%.6g} hops\n"
-    "{?only}{only_hops|hop|hops}{?all}, the only way{/}\n{only}{:}"
-    "{ways|way|ways}{?all}{:} of {count} packets{/}\n\n"
+    "{?only}{only_hops|hop|hops}{?all}, the only path{/}\n{only}{:}"
+    "{ways|path|paths}{?all}{:} of {count} packets{/}\n\n"
     "  {?all}probability{:}    packets{/}  hops  node:port ...\n"
     "{#paths}  {?all}{probability%11.6f}{:}{packets%11u}{/}  {hops%4u}  {words}\n{/}{/}";
 
@@ -144,7 +144,7 @@ static void coordinate_put(struct result *result, const struct topology *topolog
     result_end(result);
 }
 
-/* The nodes of a way, each added by `put`. */
+/* Adds the nodes of a path by `put`. */
 static void
 nodes_put(struct result *result, const char *key, const struct path_report *report, size_t way,
           void (*put)(struct result *result, const struct topology *topology, uint32_t node))
@@ -224,7 +224,8 @@ static enum err path_run(struct call *call, struct why *why)
     struct path_report report = {.name = call->arguments[0], .all = call_has(call, "all")};
     report.count = report.all ? 0 : 1;
     if (report.all && call_has(call, "count"))
-        return why_fail(why, ERR_USAGE, "--all draws no packets; leave --count out");
+        return why_fail(why, ERR_USAGE,
+                        "--all: cannot be combined with --count, because it draws no packets");
     enum err err = call_uint(call, "count", 1, 1000000, &report.count, why);
     if (!err)
         err = route_call_open(&report.route, call, why);
@@ -240,25 +241,26 @@ static enum err path_run(struct call *call, struct why *why)
 
 static const struct option path_options[] = {
     ROUTE_CALL_OPTIONS,
-    {"count", "N", "send N packets and count how many take each way (default 1)"},
-    {"all", NULL, "every way a packet may take, with its probability"},
+    {"count", "N", "send N packets and count how many take each path (default 1)"},
+    {"all", NULL, "print every path that a packet may take, with its probability"},
     {0},
 };
 
 const struct command command_route_path = {
     .name = "route path",
     .arguments = "SPEC|FILE FROM TO",
-    .summary = "the way a packet takes between two nodes",
+    .summary = "print the path of a packet between two nodes",
     .description =
-        "Sends a packet from one node to another under a routing algorithm and prints the nodes it "
-        "passes, each with the port it is left by, and where the network has axes, their "
-        "coordinates. Another seed draws another packet; ecmp and k-shortest also choose by it "
-        "among paths of equal length.\n\n"
-        "With --count many packets are sent and each way is printed once, with the number that "
-        "took it. With --all none is drawn: all ways are printed with their probabilities, most "
-        "likely first. Where there are more than 100000 that is refused.\n\n"
-        "The mean path is exact: that of all packets, not of those drawn. Of an adaptive "
-        "algorithm, all ways that a packet may take at a node count alike.",
+        "Sends a packet from one node to another under a routing algorithm and prints the nodes "
+        "on its path, each with the port by which the packet leaves it and, if the network has "
+        "axes, the coordinates. Another seed draws another packet; ecmp and k-shortest also use "
+        "the seed to choose among paths of equal length.\n\n"
+        "With --count, many packets are sent, and each path is printed once, with the number of "
+        "packets that took it. With --all, no packets are drawn: all paths are printed with "
+        "their probabilities, most likely first. More than 100000 paths are refused.\n\n"
+        "The mean path is exact: it is the mean over all possible packets, not over those drawn. "
+        "For an adaptive algorithm all moves that a packet may take at a node count as equally "
+        "likely.",
     .options = path_options,
     .examples = "  weft route path torus:8x8 0 27 --algorithm dor\n"
                 "  weft route path torus:8x8 0 27 --algorithm romm --all\n"

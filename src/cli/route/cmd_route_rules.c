@@ -1,4 +1,4 @@
-/* weft route rules: forwarding tables, made, written, read back and replayed. */
+/* weft route rules: makes forwarding tables, writes them, reads them again and replays them. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,14 +14,14 @@
 #include "cli/route/rules_report.h"
 #include "routing/route.h"
 
-#define NAME_LENGTH_MAX 200 /* of a file, without its ending; systems take 255 */
+#define NAME_LENGTH_MAX 200 /* of a file, without its ending; systems allow 255 */
 
-/* Everything one call needs. */
+/* The state of one call. */
 struct tables_call {
     struct call *call;
     struct topology topology;
     struct rules_report report;
-    struct rules rules;  /* all, or those kept of one switch */
+    struct rules rules;  /* of all switches, or of one */
     uint32_t only;       /* the switch whose table is printed; NODE_NONE: all */
     bool labels;         /* --format mpls */
     bool json;           /* --format json */
@@ -29,7 +29,7 @@ struct tables_call {
     struct text remarks; /* at the head of every file */
 };
 
-/* --- what was asked for --- */
+/* --- options --- */
 
 static enum err options_read(struct tables_call *tables, struct why *why)
 {
@@ -61,13 +61,11 @@ static enum err options_read(struct tables_call *tables, struct why *why)
     tables->json = format == 2;
     tables->tag = call_option(call, "tag");
     if (tables->tag && format != 0)
-        return why_fail(why, ERR_USAGE, "--tag %s: only --format openflow has tags to choose from",
-                        tables->tag);
+        return why_fail(why, ERR_USAGE, "--tag %s: needs --format openflow", tables->tag);
     if (call_has(call, "check") &&
         (call_has(call, "out") || call_has(call, "switch") || call_has(call, "format")))
-        return why_fail(
-            why, ERR_USAGE,
-            "--check reads whole tables and writes none: no --out, --switch or --format");
+        return why_fail(why, ERR_USAGE,
+                        "--check: cannot be combined with --out, --switch or --format");
     tables->report.order = (struct rules_order){
         .labels = tables->labels ? RULES_SWAPPED : RULES_CONSTANT,
         .rule = algorithm ? K_SHORTEST_EQUAL : K_SHORTEST_ANY,
@@ -86,11 +84,11 @@ static enum err switch_find(struct tables_call *tables, struct why *why)
         return OK;
     tables->only = topology_find(&tables->topology, name);
     if (tables->only == NODE_NONE)
-        return why_fail(why, ERR_USAGE, "--switch %s: there is no such switch", name);
+        return why_fail(why, ERR_USAGE, "--switch %s: no such switch", name);
     return OK;
 }
 
-/* The smallest tag that holds the labels, unless one was chosen. */
+/* Chooses the smallest tag that holds the labels, unless --tag names one. */
 static enum err encoding_choose(struct tables_call *tables, struct why *why)
 {
     uint32_t labels = tables->rules.label_count;
@@ -108,8 +106,8 @@ static enum err encoding_choose(struct tables_call *tables, struct why *why)
     report->encoding = vlan ? RULES_OPENFLOW_VLAN : RULES_OPENFLOW_MPLS;
     if (vlan && labels > RULES_VLAN_COUNT)
         return why_fail(why, ERR_USAGE,
-                        "--tag vlan: paths to one destination need %u tags, there are %u VLANs: "
-                        "take --tag mpls",
+                        "--tag vlan: paths to one destination need %u tags, but there are only %u "
+                        "VLANs: use --tag mpls",
                         labels, RULES_VLAN_COUNT);
     return OK;
 }
@@ -132,7 +130,7 @@ static void remarks_make(struct tables_call *tables)
 
 /* --- reading tables back --- */
 
-/* Replays what was read; the tables are spent. */
+/* Replays the tables that were read, and frees them. */
 static enum err tables_replay(struct tables_call *tables, struct rule_tables *read,
                               const struct rules *expected, struct observer progress,
                               struct why *why)
@@ -144,17 +142,18 @@ static enum err tables_replay(struct tables_call *tables, struct rule_tables *re
     return replay_tables(&tables->report.replay, read, expected, progress, why);
 }
 
-/* What is about to be printed must pass: if it does not, the fault is ours. */
+/* New tables must pass the replay; if they do not, it is a bug of weft. */
 static enum err faults_refuse(const struct tables_call *tables, struct why *why)
 {
     const struct rule_replay *replay = &tables->report.replay;
     if (!replay->fault_count)
         return OK;
-    return why_fail(why, ERR_SYSTEM, "the tables made do not pass the replay, a bug in weft: %.*s",
+    return why_fail(why, ERR_SYSTEM,
+                    "the new tables do not pass the check, which is a bug in weft: %.*s",
                     (int)strcspn(replay->found.data, "\n"), replay->found.data);
 }
 
-/* Reads and replays the text of tables just made. */
+/* Reads and replays the text of new tables. */
 static enum err text_replay(struct tables_call *tables, const struct text *text,
                             const struct rules *rules, struct observer progress, struct why *why)
 {
@@ -171,7 +170,7 @@ static enum err text_replay(struct tables_call *tables, const struct text *text,
 
 /* --- writing them --- */
 
-/* A file of the switches first .. last - 1. */
+/* Composes a file of the switches first .. last - 1. */
 static enum err file_compose(struct tables_call *tables, const struct rules *rules, uint32_t first,
                              uint32_t last, struct text *out, struct why *why)
 {
@@ -204,7 +203,8 @@ static const char *file_ending(enum rules_encoding encoding)
     assert_unreachable();
 }
 
-/* FOLDER/NAME.flows; a name too long for a file is %nNUMBER, which no name is. */
+/* Makes FOLDER/NAME.flows. If the name is too long for a file, NAME is %nNUMBER, which is never the
+ * name of a switch. */
 static void file_name(struct text *out, const struct tables_call *tables, const char *folder,
                       uint32_t node, const char *ending)
 {
@@ -230,7 +230,7 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* A file per switch. */
+/* Writes a file for each switch. */
 static enum err folder_write(struct tables_call *tables, const char *folder, struct why *why)
 {
     struct text path = {0}, text = {0};
@@ -251,7 +251,7 @@ static enum err folder_write(struct tables_call *tables, const char *folder, str
     return err;
 }
 
-/* Prints, or writes and reports. `text` holds the tables of all that is asked for. */
+/* Prints the tables, or writes them and reports. `text` has all requested tables. */
 static enum err tables_deliver(struct tables_call *tables, struct text *text, struct why *why)
 {
     struct call *call = tables->call;
@@ -293,9 +293,9 @@ static enum err tables_make(struct tables_call *tables, struct why *why)
     return err;
 }
 
-/* --- one switch's: a destination at a time --- */
+/* --- the table of one switch, one destination at a time --- */
 
-/* Keeps what the switch's own table is made of. */
+/* Keeps the rules that belong to the table of the switch. */
 static enum err slice_keep(struct tables_call *tables, const struct rules *slice, struct why *why)
 {
     struct rules *kept = &tables->rules;
@@ -332,8 +332,8 @@ static enum err slice_make(struct tables_call *tables, struct rules_maker *maker
     return err ? err : text_replay(tables, text, slice, (struct observer){0}, why);
 }
 
-/* The table of one switch, from the tables of all, each destination's replayed
- * and then forgotten. */
+/* Makes the table of one switch. For each destination it makes the tables of all
+ * switches, replays them, and drops what is not needed. */
 static enum err slices_make(struct tables_call *tables, struct why *why)
 {
     struct topology *topology = &tables->topology;
@@ -357,7 +357,7 @@ static enum err slices_make(struct tables_call *tables, struct why *why)
     return err;
 }
 
-/* No two rules of the switch match the same packets, whatever their destination. */
+/* Checks that no two rules of the switch match the same packets, for all destinations. */
 static enum err switch_check(struct tables_call *tables, const struct text *text, struct why *why)
 {
     struct rule_tables read = {0};
@@ -405,7 +405,7 @@ static enum err file_check(struct tables_call *tables, struct rule_tables *read,
     return err;
 }
 
-/* The files of every switch, in the form of the first. */
+/* Reads the files of all switches, which have the format of the first. */
 static enum err folder_check(struct tables_call *tables, struct rule_tables *read,
                              const char *folder, struct why *why)
 {
@@ -433,7 +433,7 @@ static enum err tables_check(struct tables_call *tables, const char *path, struc
     struct rules_report *report = &tables->report;
     enum err err = is_folder(path) ? folder_check(tables, &read, path, why)
                                    : file_check(tables, &read, path, why);
-    if (!err) /* for the lengths of the paths there should be */
+    if (!err) /* for the expected lengths of the paths */
         err = rules_make(&tables->rules, &tables->topology, &report->order, why);
     if (!err)
         err = tables_replay(tables, &read, &tables->rules, progress_observer, why);
@@ -477,39 +477,42 @@ static enum err rules_run(struct call *call, struct why *why)
 
 static const struct option rules_options[] = {
     {"algorithm", "k-shortest|ecmp",
-     "which paths: the shortest there are (default), or only "
-     "those as short as the first"},
-    {"ways", "N", "paths per pair of switches, at most (default 8)"},
-    {"seed", "N", "breaks ties between paths of equal length (default 1)"},
-    {"format", "openflow|mpls|json", "how the tables are written (default openflow)"},
-    {"tag", "vlan|mpls", "what carries OpenFlow's labels (default: VLAN tags if they suffice)"},
-    {"switch", "SWITCH", "only this switch's table; also where all of them do not fit in memory"},
-    {"out", "FILE|FOLDER", "write there, in a folder a file per switch, and print a report"},
-    {"check", "FILE|FOLDER", "replay tables that were written before, or by hand"},
+     "which paths: the N shortest (default), or only those of the "
+     "shortest length"},
+    {"ways", "N", "the most paths for each pair of switches (default 8)"},
+    {"seed", "N", "seed of the choice among paths of equal length (default 1)"},
+    {"format", "openflow|mpls|json", "format of the tables (default openflow)"},
+    {"tag", "vlan|mpls",
+     "what carries the labels of openflow (default: VLAN tags if they suffice)"},
+    {"switch", "SWITCH", "only the table of this switch; needs less memory than all tables"},
+    {"out", "FILE|FOLDER",
+     "write a file, or a folder with a file for each switch, and print a report"},
+    {"check", "FILE|FOLDER", "check existing tables"},
     {0},
 };
 
 const struct command command_route_rules = {
     .name = "route rules",
     .arguments = "SPEC|FILE",
-    .summary = "forwarding tables for every switch, replayed before they are printed",
+    .summary = "make forwarding tables for every switch, and check them",
     .description =
-        "Finds the shortest paths between every two switches that have servers and turns them "
-        "into tables: where a packet enters, one of the paths is chosen and a label pushed; every "
-        "switch on the way forwards by the label; the last one takes it off and delivers.\n\n"
-        "  openflow  lines for ovs-ofctl; a select group chooses among the paths, the label\n"
-        "            is a VLAN tag or MPLS label that stays the same all the way. Paths to\n"
-        "            one destination share a label unless they part at some switch\n"
-        "  mpls      FTN and ILM entries; labels are local to a switch and swapped at every\n"
-        "            hop, equal remainders of paths share one, the last switch pops it\n"
+        "Finds the shortest paths between every two switches with servers and turns them into "
+        "forwarding tables. The first switch chooses one of the paths for a packet and pushes a "
+        "label; every switch on the path forwards by the label; the last switch removes it and "
+        "delivers the packet.\n\n"
+        "  openflow  lines for ovs-ofctl; a select group chooses among the paths, and the label\n"
+        "            is a VLAN tag or MPLS label that does not change on the path. Paths to one\n"
+        "            destination share a label unless they diverge at a switch\n"
+        "  mpls      FTN and ILM entries; labels are local to a switch and swapped at every hop,\n"
+        "            paths with the same remainder share one, and the last switch pops it\n"
         "  json      the tables of openflow as JSON\n\n"
-        "Before anything is printed the text is read again and every path of every pair is "
-        "followed through it, switch by switch: each pair must be reached over as many different "
-        "paths as there are, up to --ways, of the right lengths, without loops, and no rule may "
-        "be unused or match what another matches. --check does the same with a file or folder "
-        "that was written before; what is wrong is told with its line, and the exit code is 1.\n\n"
-        "Without --out the tables are printed; with it, or with --json, a report. The forms of "
-        "the tables are in weft-rules(5).",
+        "Before anything is printed, the text is read again and every path of every pair is "
+        "followed through it, switch by switch. Each pair must be reached over as many different "
+        "paths as exist, up to --ways, of the right lengths and without loops; no rule may be "
+        "unused or match packets that another rule matches. --check does the same with an "
+        "existing file or folder; it prints each fault with its line, and the exit code is 1.\n\n"
+        "Without --out the tables are printed; with --out or --json, a report is printed. "
+        "weft-rules(5) describes the formats of the tables.",
     .options = rules_options,
     .examples = "  weft route rules jellyfish:servers=686,switches=245,ports=14 --out tables/\n"
                 "  weft route rules fattree:k=4 --algorithm ecmp --switch 3\n"

@@ -6,7 +6,7 @@
 #include "cli/route/load_report.h"
 #include "cli/route/route_call.h"
 
-/* All channels under the worst permutation: adds up again, by another way. */
+/* Computes the loads of all channels under the worst permutation again, by another method. */
 static enum err load_again(struct load_report *report, struct why *why)
 {
     struct traffic traffic;
@@ -37,8 +37,8 @@ static enum err worst_run(struct call *call, struct why *why)
 
 static const struct option worst_options[] = {
     ROUTE_CALL_OPTIONS,
-    {"permutation", NULL, "list all of the worst permutation"},
-    {"channels", NULL, "list all channels under it, the busiest first"},
+    {"permutation", NULL, "list the whole worst permutation"},
+    {"channels", NULL, "list all channels under it, highest load first"},
     LOAD_REPORT_OPTION,
     {0},
 };
@@ -46,18 +46,19 @@ static const struct option worst_options[] = {
 const struct command command_route_worst = {
     .name = "route worst",
     .arguments = "SPEC|FILE",
-    .summary = "the worst permutation of an oblivious algorithm, exactly",
+    .summary = "find the worst permutation of an oblivious algorithm, exactly",
     .description =
-        "Of all permutations, in which every node with servers sends 1 to one such node and "
-        "receives 1 from one, finds one that loads some channel most, and proves that none loads "
-        "any channel more: max_channel_load_upper is that bound, which prices of the assignment "
-        "give (Towles and Dally, SPAA 2002). Throughput, capacity and normalised are those of "
-        "'weft route load'.\n\n"
-        "A permutation of greatest weight is searched for every channel, or, where moving source "
-        "and destination alike moves all paths alike, for one of each direction. Nodes that do "
-        "not matter for the busiest channel send to themselves.\n\n"
-        "Only oblivious algorithms have a worst case of this kind: one that chooses by load is "
-        "refused.",
+        "In a permutation every node with servers sends 1 to one such node and receives 1 from "
+        "one. This command finds the permutation that puts the highest load on a channel, and "
+        "proves that no permutation puts a higher load on any channel: max_channel_load_upper is "
+        "that bound, which follows from the dual prices of the assignment problem (Towles and "
+        "Dally, SPAA 2002). throughput, capacity and normalised are defined as in 'weft route "
+        "load'.\n\n"
+        "A permutation of the largest weight is searched for every channel. If shifting source "
+        "and destination by the same amount shifts all paths alike, one channel of each "
+        "direction suffices. Nodes that do not matter for the channel with the highest load send "
+        "to themselves.\n\n"
+        "Only oblivious algorithms have such a worst case; an adaptive algorithm is refused.",
     .options = worst_options,
     .examples = "  weft route worst torus:8x8 --algorithm romm\n"
                 "  weft route worst torus:8x8x8 --algorithm rlb --permutation\n"

@@ -1,5 +1,5 @@
-/* load_report: loads are compared to nine digits, so that channels that differ
- * by the order of their sums only are alike. */
+/* load_report: loads are compared to nine digits, so that channels whose loads
+ * differ only by rounding count as equal. */
 #include "cli/route/load_report.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "cli/show/bracket_text.h"
 #include "topology/cabling/port_label.h"
 
-#define CAPACITY_NODES_MAX 2048u /* 4 million pairs, some ten seconds */
+#define CAPACITY_NODES_MAX 2048u /* 4 million pairs, about ten seconds */
 #define HISTOGRAM_ROWS     8
 #define BUSIEST_ROWS       5u
 #define PERMUTATION_ROWS   8u
@@ -48,14 +48,14 @@ static double busiest(const struct load_report *report)
 /* --- channels by load --- */
 
 struct loaded {
-    uint64_t rank; /* its load in parts of the busiest's, to nine digits */
+    uint64_t rank; /* its load as a share of the highest load, to nine digits */
     double load;
     uint32_t channel;
 };
 
 #define RANK_MAX 1000000000u
 
-/* The busiest first; of those alike, by number. */
+/* Orders channels by load, highest first, and equal ones by number. */
 static int loaded_compare(const void *one, const void *other)
 {
     const struct loaded *a = one, *b = other;
@@ -64,7 +64,7 @@ static int loaded_compare(const void *one, const void *other)
     return a->channel < b->channel ? -1 : a->channel > b->channel;
 }
 
-/* The caller frees them. */
+/* Returns the channels in order of load; the caller frees them. */
 static struct loaded *channels_sorted(const struct load_report *report)
 {
     size_t count = graph_channel_count(&report->router->topology->graph);
@@ -83,7 +83,7 @@ static struct loaded *channels_sorted(const struct load_report *report)
 
 #define CHANNELS_PAGE(key) "{?" key "}{#" key "}{load%11.6g}  {words}\n{/}{/}"
 
-/* What is behind a label that is in the line before. */
+/* The indent of a line that continues the one before. */
 #define BELOW "                        "
 
 static const char load_page[] =
@@ -177,7 +177,7 @@ static void histogram_row(struct result *result, const char *load, size_t channe
     result_end(result);
 }
 
-/* A row per load; where there are too many, a row per range. */
+/* Adds a row for each load, or, if there are too many, for each range of loads. */
 static void histogram_put(struct result *result, const struct loaded *sorted, size_t count)
 {
     size_t first[HISTOGRAM_ROWS + 2] = {0}, distinct = 0, at = 0;

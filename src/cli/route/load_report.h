@@ -1,6 +1,6 @@
 #pragma once
-/* load_report: what `weft route load` and `weft route worst` found out, as text
- * and as JSON, and the capacity both compare it with. */
+/* load_report: the result of `weft route load` and `weft route worst`, and the
+ * capacity that both compare it with. */
 
 #include <stdbool.h>
 
@@ -12,29 +12,30 @@
 #include "routing/route.h"
 
 struct load_report {
-    const char *name;            /* of the network; borrowed, as the person gave it */
+    const char *name;            /* of the network; borrowed, as the user wrote it */
     const struct router *router; /* borrowed */
     const char *traffic;         /* its name; borrowed */
-    bool from_file;              /* then throughput is a factor */
+    bool from_file;              /* the traffic is a file, and throughput is a factor */
     struct load load;            /* owned */
     bool has_capacity;
     struct capacity capacity;
-    bool channels;    /* list all of them */
-    bool is_worst;    /* `worst` and `permutation` count */
-    bool permutation; /* list all of it */
+    bool channels;    /* list all channels */
+    bool is_worst;    /* `worst` and `permutation` are set */
+    bool permutation; /* list the whole permutation */
     struct worst worst;
 };
 
-/* Finds what the report is about: load, traffic, and worst where it is one. */
+/* Computes the load and the traffic of the report, and `worst` for a worst case. */
 typedef enum err load_report_find(struct load_report *report, const struct call *call,
                                   struct why *why);
 
-/* The option row of load_report_run. */
+/* The option of load_report_run. */
 #define LOAD_REPORT_OPTION                                                                         \
     {                                                                                              \
-        "gap", "SHARE", "how closely to find a capacity that no formula gives (default 0.001)"     \
+        "gap", "SHARE", "relative gap of the bounds of the capacity (default 0.001)"               \
     }
 
-/* The whole command: opens network and algorithm, finds, compares with the capacity, --gap closely,
- * and makes the result. A network too large for a capacity has none unless --gap asks for it. */
+/* Runs the whole command: opens network and algorithm, calls `find`, compares with the capacity,
+ * and makes the result. --gap sets how closely the capacity is computed. For a large network it is
+ * computed only if --gap is given. */
 MUST_CHECK enum err load_report_run(struct call *call, load_report_find *find, struct why *why);

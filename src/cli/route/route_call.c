@@ -26,7 +26,7 @@ static enum err refuse_algorithm(const char *name, struct why *why)
         err = why_fail(why, ERR_USAGE, "--algorithm %s%s: expected one of %s", name,
                        nearest_hint(&nearest), names);
     else
-        err = why_fail(why, ERR_USAGE, "--algorithm NAME is needed, one of %s", names);
+        err = why_fail(why, ERR_USAGE, "--algorithm NAME is missing: expected one of %s", names);
     text_fini(&list);
     return err;
 }

@@ -1,17 +1,17 @@
 #pragma once
-/* route_call: what every `weft route` command begins with: a topology and an
- * algorithm made ready for it. */
+/* route_call: the start of every `weft route` command: a topology and a routing
+ * algorithm on it. */
 
 #include "cli/core/call.h"
 #include "routing/route.h"
 #include "topology/topology.h"
 
-/* The rows of a command's options that route_call_open reads. */
+/* The options that route_call_open reads. */
 #define ROUTE_CALL_OPTIONS                                                                         \
-    {"algorithm", "NAME", "how packets find their way; 'weft route list' names them"},             \
-        {"ways", "N", "paths per pair of ecmp and k-shortest (default 8)"},                        \
+    {"algorithm", "NAME", "the routing algorithm; 'weft route list' lists them"},                  \
+        {"ways", "N", "paths for each pair with ecmp and k-shortest (default 8)"},                 \
     {                                                                                              \
-        "seed", "N", "of everything random (default 1)"                                            \
+        "seed", "N", "seed of all random choices (default 1)"                                      \
     }
 
 struct route_call {

@@ -8,7 +8,7 @@ const char *rules_report_algorithm(const struct rules_report *report)
     return report->order.rule == K_SHORTEST_EQUAL ? "ecmp" : "k-shortest";
 }
 
-/* The switch with the most rules. */
+/* Returns the switch with the most rules. */
 static uint32_t busiest(const struct rules_report *report)
 {
     uint32_t most = 0;
@@ -51,7 +51,7 @@ static const char rules_page[] =
     "{?faults_more}and {faults_more} more\n{/}{/}"
     "{?written}  written    {written}\n{/}";
 
-/* For the page: the faults that were found, with spaces in their names. */
+/* Adds the faults for the page, with spaces in their names. */
 static void faults_put(struct result *result, const struct rule_replay *replay)
 {
     result_array(result_hide(result), "faults");

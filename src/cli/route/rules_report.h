@@ -1,5 +1,5 @@
 #pragma once
-/* rules_report: what `weft route rules` says of the tables it made or read. */
+/* rules_report: the result of `weft route rules`, about tables that it made or read. */
 
 #include "cli/core/call.h"
 #include "routing/rules/rule_replay.h"
@@ -12,10 +12,10 @@ struct rules_report {
     const struct topology *topology;
     struct rules_order order;
     enum rules_encoding encoding;
-    const char *file; /* that was read or written; borrowed; NULL if none */
-    bool read;        /* it was read */
+    const char *file; /* read or written; borrowed; NULL if none */
+    bool read;        /* the file was read */
     struct rule_counts counts;
-    uint32_t labels; /* see struct rules; 0 where tables were read */
+    uint32_t labels; /* see struct rules; 0 if tables were read */
     struct rule_replay replay;
 };
 

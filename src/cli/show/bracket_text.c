@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Bounds hold up to this share: 0.2 that came out a bit lower is still 0.2. */
+/* Tolerance of bounds: 0.2 that was computed as slightly less is still printed as 0.2. */
 static const double rounding = 1e-9;
 
 enum { NUMBER_SIZE = 32, DIGITS_MAX = 12 };
 
-/* What the last of so many digits of a number above 0 is worth. */
+/* Returns the value of the last of that many digits of a number above 0. */
 static double last_digit(double value, int digits)
 {
     return pow(10, floor(log10(value)) + 1 - digits);

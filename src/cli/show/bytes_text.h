@@ -1,10 +1,10 @@
 #pragma once
-/* bytes_text: what others wrote, so that it can be printed. */
+/* bytes_text: bytes of other programs as printable text. */
 
 #include <stddef.h>
 
 #include "base/text.h"
 
-/* Bytes as printable text: well-formed UTF-8 as it is, a backslash doubled,
- * all else as \xHH; "..." after the first `most` bytes. */
+/* Prints bytes: valid UTF-8 unchanged, a backslash doubled, all other bytes as
+ * \xHH; "..." after the first `most` bytes. */
 void bytes_text(struct text *out, const void *data, size_t size, size_t most);

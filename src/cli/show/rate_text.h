@@ -1,9 +1,9 @@
 #pragma once
-/* rate_text: how fast a link is, as people write it. */
+/* rate_text: reads the rate of a link. */
 
 #include <stdint.h>
 
 #include "base/err.h"
 
-/* "1Gbps", "250M", "64000": bits a second; the value of --rate. */
+/* Reads the value of --rate: "1Gbps", "250M", "64000" are bits a second. */
 MUST_CHECK enum err rate_text_parse(const char *text, uint64_t *rate, struct why *why);

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/utf8.h"
 
-#define GAP      2 /* blanks between columns */
+#define GAP      2 /* spaces between columns */
 #define INDENT   2 /* of the lines of a block */
 #define ELLIPSIS "\xe2\x80\xa6"
 
@@ -29,7 +29,7 @@ static bool range_has(const struct range *ranges, size_t count, uint32_t code)
     return false;
 }
 
-/* Those that people do type; a terminal may know better about the rest. */
+/* Returns the width of common characters; a terminal may show rare ones differently. */
 static uint32_t code_width(uint32_t code)
 {
     static const struct range none[] = {{0x300, 0x36f}, {0x200b, 0x200f}, {0xfe00, 0xfe0f}};
@@ -44,7 +44,7 @@ static uint32_t code_width(uint32_t code)
     return range_has(two, sizeof two / sizeof *two, code) ? 2 : 1;
 }
 
-/* The character at the start: its bytes, and the columns it takes. */
+/* Returns the bytes of the first character, and its width in columns. */
 static size_t character(const char *text, uint32_t *width)
 {
     static const unsigned char payload[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
@@ -98,7 +98,7 @@ static void marked(struct text *out, const char *text, size_t size, enum table_t
         text_add(out, text, size);
 }
 
-/* A cell in `width` columns, cut if need be. */
+/* Prints a cell in `width` columns, truncated if necessary. */
 static void cell_print(struct text *out, const struct table_text_cell *cell, uint32_t width,
                        bool right, bool last, bool colour)
 {
@@ -157,7 +157,7 @@ static bool layout_make(struct layout *layout, const struct table_text *table,
         return false;
     for (; layout->keys < table->column_count && table->columns[layout->keys].key; layout->keys++)
         layout->key_width += column_width(table, layout->keys) + GAP;
-    /* On a terminal that hardly holds them the keys are columns like all others. */
+    /* If the terminal is too narrow for the keys, they are columns like all others. */
     if (style->width && layout->key_width >= style->width)
         layout->keys = layout->key_width = 0;
     for (uint32_t column = 0; column < table->column_count; column++) {
@@ -169,7 +169,7 @@ static bool layout_make(struct layout *layout, const struct table_text *table,
     return true;
 }
 
-/* The columns from `first` on that fit beside the keys: the one after them. */
+/* Returns the column after those from `first` on that fit beside the keys. */
 static uint32_t band_end(const struct layout *layout, uint32_t first)
 {
     uint32_t end = first;
@@ -183,7 +183,7 @@ static uint32_t band_end(const struct layout *layout, uint32_t first)
     return end;
 }
 
-/* The cells of a row, or (row_count) the titles. */
+/* Prints the cells of a row, or the titles if `row` is row_count. */
 static void band_line(struct text *out, const struct layout *layout, uint32_t row, uint32_t first,
                       uint32_t end)
 {
@@ -229,7 +229,7 @@ static uint32_t line_count(const char *lines)
     return count;
 }
 
-/* Ends the cells with a zero byte each; all lines have that many. */
+/* Splits lines into cells that end with a zero byte; each line has `columns` cells. */
 static void lines_cut(char *lines, struct table_text_cell *cells, uint32_t columns, uint32_t rows)
 {
     for (uint32_t i = 0; i < columns * rows; i++) {
@@ -269,7 +269,7 @@ uint32_t table_text_natural_width(const struct table_text *table)
 
 /* ---- blocks ---- */
 
-/* "row 0, member 701, state live" */
+/* Prints the title of a block: "row 0, member 701, state live". */
 static void block_title(struct text *out, const struct table_text *table, uint32_t row,
                         uint32_t keys, const struct table_text_style *style)
 {
@@ -286,7 +286,7 @@ static void block_title(struct text *out, const struct table_text *table, uint32
     text_fini(&title);
 }
 
-/* What does not fit behind the titles goes on below. */
+/* Prints a cell after its title; text that does not fit continues in the next line. */
 static void block_cell(struct text *out, const struct table_text_cell *cell, uint32_t indent,
                        const struct table_text_style *style)
 {
@@ -294,9 +294,9 @@ static void block_cell(struct text *out, const struct table_text_cell *cell, uin
     uint32_t width = style->width > indent ? style->width - indent : style->width ? 1 : 0;
     do {
         size_t size = width ? table_text_fitting(at, width) : strlen(at);
-        if (size == 0 && *at) /* wider than the line: alone on it */
+        if (size == 0 && *at) /* a character wider than the line gets its own line */
             size = character(at, &(uint32_t){0});
-        if (at[size]) { /* not in the middle of a number, if it can be helped */
+        if (at[size]) { /* break between words if possible */
             size_t blank = size;
             while (blank > 0 && at[blank] != ' ')
                 blank--;

@@ -38,7 +38,7 @@ static void columns_are_as_wide_as_their_cells(void **state)
           " 12  frozen  b\xc3\xa9    1000000\n");
 }
 
-static void what_does_not_fit_goes_into_further_bands_with_its_keys(void **state)
+static void columns_that_do_not_fit_follow_in_further_bands_with_the_keys(void **state)
 {
     /* 26 columns hold all of it, 25 do not. */
     struct text wide = {0}, narrow = {0};
@@ -69,14 +69,14 @@ static void a_cell_wider_than_the_line_ends_in_an_ellipsis(void **state)
           " 12  frozen  100\xe2\x80\xa6\n");
 }
 
-/* On any terminal: what is wider would be wrapped, and drawing again would go wrong. */
+/* A terminal would wrap a wider line, and drawing over it would fail. */
 static void no_line_is_wider_than_asked(void **state)
 {
     for (uint32_t width = 1; width < 40; width++) {
         struct text out = {0};
         char *rest;
         table_text(&out, &example, &(struct table_text_style){.width = width});
-        if (width >= 12) /* where titles and cells have a column at least */
+        if (width >= 12) /* otherwise titles and cells may have no column */
             table_text_blocks(&out, &example, &(struct table_text_style){.width = width});
         assert_true(text_ok(&out));
         for (char *line = strtok_r(out.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
@@ -85,7 +85,7 @@ static void no_line_is_wider_than_asked(void **state)
     }
 }
 
-static void marks_are_colours_and_take_no_room(void **state)
+static void marks_are_colours_and_do_not_change_widths(void **state)
 {
     SHOWS(table_text(&out, &example, &(struct table_text_style){.colour = true}),
           "row  state   name     step\n"
@@ -99,7 +99,7 @@ static void a_table_without_rows_has_its_titles(void **state)
     SHOWS(table_text(&out, &empty, &(struct table_text_style){0}), "row  state  name  step\n");
 }
 
-static void blocks_hold_everything(void **state)
+static void blocks_show_whole_cells(void **state)
 {
     static const struct table_text_cell long_cells[] = {
         {"3", TABLE_TEXT_PLAIN},
@@ -121,7 +121,7 @@ static void blocks_hold_everything(void **state)
           "  step  10 200 3000 40000 5\n");
 }
 
-static void lines_are_drawn_over_the_last_ones(void **state)
+static void lines_overwrite_the_last_ones(void **state)
 {
     struct text out = {0};
     assert_int_equal(table_text_redraw(&out, "a\nb\n", 0, 24), 2);
@@ -132,7 +132,7 @@ static void lines_are_drawn_over_the_last_ones(void **state)
     text_fini(&out);
 }
 
-static void what_the_terminal_cannot_hold_is_counted(void **state)
+static void lines_that_do_not_fit_are_counted(void **state)
 {
     struct text out = {0};
     assert_int_equal(table_text_redraw(&out, "a\nb\nc\nd\n", 0, 4), 3);
@@ -143,7 +143,7 @@ static void what_the_terminal_cannot_hold_is_counted(void **state)
     text_fini(&out);
 }
 
-static void widths_are_those_of_terminals(void **state)
+static void widths_are_columns_of_a_terminal(void **state)
 {
     assert_int_equal(table_text_width("abc"), 3);
     assert_int_equal(table_text_width("\xe2\x80\xa6"), 1); /* an ellipsis */
@@ -157,8 +157,9 @@ static void widths_are_those_of_terminals(void **state)
 }
 
 TEST_MAIN(TEST(columns_are_as_wide_as_their_cells),
-          TEST(what_does_not_fit_goes_into_further_bands_with_its_keys),
+          TEST(columns_that_do_not_fit_follow_in_further_bands_with_the_keys),
           TEST(a_cell_wider_than_the_line_ends_in_an_ellipsis), TEST(no_line_is_wider_than_asked),
-          TEST(marks_are_colours_and_take_no_room), TEST(a_table_without_rows_has_its_titles),
-          TEST(blocks_hold_everything), TEST(lines_are_drawn_over_the_last_ones),
-          TEST(what_the_terminal_cannot_hold_is_counted), TEST(widths_are_those_of_terminals))
+          TEST(marks_are_colours_and_do_not_change_widths),
+          TEST(a_table_without_rows_has_its_titles), TEST(blocks_show_whole_cells),
+          TEST(lines_overwrite_the_last_ones), TEST(lines_that_do_not_fit_are_counted),
+          TEST(widths_are_columns_of_a_terminal))

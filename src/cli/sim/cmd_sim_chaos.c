@@ -12,7 +12,7 @@
 #include "sim/chaos/chaos.h"
 
 #define SEEDS_MAX   10000000
-#define SHOWN_MAX   20 /* failures printed one by one */
+#define SHOWN_MAX   20 /* failures that are printed; further ones are counted */
 #define SERVERS_MAX 4096
 
 struct chaos_call {
@@ -20,8 +20,8 @@ struct chaos_call {
     struct sim_plan plan;
     uint64_t seed, seeds;
     uint32_t kinds;
-    uint32_t plants;              /* bugs of the node; 0 but in test builds */
-    struct chaos_result *results; /* one a seed */
+    uint32_t plants;              /* planted bugs; 0 except in test builds */
+    struct chaos_result *results; /* one for each seed */
 };
 
 /* ---- running ---- */
@@ -53,7 +53,7 @@ static enum err seeds_work(void *context, uint32_t thread, uint32_t first, uint3
 struct sum {
     uint64_t failed, sent, delivered, taken, lost, copied, faults, events;
     uint64_t dropped[DROP_COUNT], dropped_all;
-    uint64_t hash; /* of all, in order of seeds */
+    uint64_t hash; /* of all seeds, in their order */
     psec back, simulated;
 };
 
@@ -86,11 +86,11 @@ static const char chaos_page[] =
     "simulated\n"
     "  {?clean}clean{:}NOT CLEAN{/}\n"
     "{?failed}  failed seeds                           {failed}\n{/}"
-    "  back after the storm                   at most {back_ms_max%.0f} ms\n"
+    "  recovered after the storm              within {back_ms_max%.0f} ms\n"
     "  packets sent                           {sent}\n"
     "  duplicated by wires                    {duplicated}\n"
     "  delivered                              {delivered}\n"
-    "  taken up on their way                  {taken}\n"
+    "  intercepted                            {taken}\n"
     "  lost on wires                          {lost} (hellos and rows too)\n"
     "  dropped and counted                    {dropped_all}\n"
     "{#drops_shown}    {reason%-36s} {count}\n{/}"
@@ -151,7 +151,7 @@ static void report(const struct chaos_call *chaos, const struct sum *sum, struct
 
 /* ---- the call ---- */
 
-/* Only the program that tests build has --plant: the bugs are in no other. */
+/* Only the program for tests has --plant, because no other program contains the bugs. */
 static enum err plant_read(struct chaos_call *chaos, const struct call *call, struct why *why)
 {
     enum err err = OK;
@@ -228,56 +228,57 @@ static enum err chaos_call_run(struct call *call, struct why *why)
 
 static const struct option chaos_options[] = {
     {"seed", "N", "the first seed (default 1)"},
-    {"seeds", "K", "run so many, from N on (default 1)"},
-    {"faults", "LIST", "only faults of these kinds: names with commas, all, none (default all)"},
+    {"seeds", "K", "number of seeds to run, from N on (default 1)"},
+    {"faults", "LIST",
+     "only these kinds of faults, separated by commas; or all, none (default all)"},
 #ifdef WEFT_PLANTED_BUGS
     {"plant", "NAME", "plant a bug for the checkers to find: roots, stale, port, leak, unfair"},
 #endif
-    {"threads", "N", "run so many seeds at once (default all cores)"},
+    {"threads", "N", "number of seeds to run at once (default: all cores)"},
     {0},
 };
 
 const struct command command_sim_chaos = {
     .name = "sim chaos",
     .arguments = "[SPEC|FILE]",
-    .summary = "random faults in a simulated cluster, with everything checked",
+    .summary = "run a simulated cluster under random faults, and check everything",
     .description =
-        "Runs whole nodes on simulated links (default torus:3x3x3). A seed decides what goes "
-        "wrong during a storm of 0.6 s, and how: lengths of cables, how often hellos are said, "
-        "some kinds of faults, where, when and how badly. Then everything is healed, and all must "
-        "come back within 3 s and work as if nothing had been. Services send numbered packets to "
-        "random keys and servers all the while.\n\n"
+        "Runs complete nodes on simulated links (default torus:3x3x3). A seed determines what "
+        "goes wrong during a storm of 0.6 s, and how: lengths of cables, the interval of hellos, "
+        "some kinds of faults, and where, when and how badly these happen. Then all faults are "
+        "repaired, and within 3 s everything must work again as if nothing had happened. "
+        "Services send numbered packets to random keys and servers all the time.\n\n"
         "Faults:\n"
         "  loss         frames are lost\n"
-        "  corruption   bits of frames are turned over\n"
+        "  corruption   bits of frames are flipped\n"
         "  duplication  frames arrive twice\n"
         "  jitter       frames arrive late, and may overtake each other\n"
         "  one_way      one direction of a link is dead\n"
-        "  flap         a link goes down and up again and again\n"
+        "  flap         a link goes down and up repeatedly\n"
         "  plane        a plane of a torus, or part of a graph, is cut off\n"
         "  cut          the operator cuts a cable at one end\n"
-        "  crash        a server is gone until the calm\n"
-        "  restart      a server is gone, noticed, and comes back\n"
-        "  quick        a server is back before anybody noticed\n"
+        "  crash        a server is down until the end of the storm\n"
+        "  restart      a server is down, which is noticed, and comes back\n"
+        "  quick        a server comes back before any other notices\n"
         "  pause        a server does nothing for a while\n"
-        "  clock        a server's clock is slow or fast\n"
+        "  clock        the clock of a server is slow or fast\n"
         "  hang         a server does nothing, and the links to it are full\n"
-        "A server alone, torus:1, has those of servers only. A network in several pieces is "
-        "refused: not all of it could come back.\n\n"
+        "A single server, torus:1, has the faults of servers only. A network in several pieces "
+        "is refused, because not all of it could recover.\n\n"
         "Checkers:\n"
-        "  roots        nobody delivers a key while a server before it in the key's list is "
-        "settled and\n"
-        "               connected to it by links that are up at both ends\n"
-        "  ledger       every packet was delivered, taken up, dropped and counted or lost on a "
-        "wire, once;\n"
-        "               nothing is dropped after all are back\n"
-        "  routes       rows of the link state only get newer, nothing leaves by a dead port, all "
-        "know\n"
-        "               everything again in the calm and are as far from each other as planned\n"
-        "  leaks        no packet is left over in the end\n"
+        "  roots        no server delivers a key while a server before it in the key's list is "
+        "settled\n"
+        "               and connected to it by links that are up at both ends\n"
+        "  ledger       every packet was delivered, intercepted, dropped and counted, or lost on "
+        "a\n"
+        "               wire, exactly once; nothing is dropped after all have recovered\n"
+        "  routes       rows of the link state only get newer, no packet leaves by a dead port, "
+        "and\n"
+        "               afterwards all servers know all links and have the planned distances\n"
+        "  leaks        no packet is left over at the end\n"
         "  fair         services that fill a link share it by their weights\n\n"
-        "Each failure prints one line and the command that replays it. The event hash is the same "
-        "whenever and wherever a seed runs. The exit code is 1 if a checker found something.\n\n"
+        "For each failure it prints one line and the command that replays it. The event hash of "
+        "a seed is the same on every machine. The exit code is 1 if a checker found a failure.\n\n"
         "With --json: topology, seed, seeds, allowed (kinds of faults), clean, failed (seeds), "
         "faults, simulated_s, back_ms_max, sent, duplicated, delivered, taken, lost, dropped (by "
         "reason), events, hash (of all seeds, in their order), failures (seed, checker, text, "

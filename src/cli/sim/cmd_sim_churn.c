@@ -12,7 +12,7 @@
 
 #define SERVERS_MAX  4096
 #define FAILURES_MAX 1000
-#define SECONDS_MAX  3500 /* one run of bench lasts an hour at the most */
+#define SECONDS_MAX  3500 /* the bench service runs for at most an hour */
 #define PACKETS_MAX  1e6
 #define HELLO_MAX    10000 /* ms */
 
@@ -135,35 +135,36 @@ static enum err churn_call_run(struct call *call, struct why *why)
 }
 
 static const struct option churn_options[] = {
-    {"failures", "RATE", "a second, in the whole cluster (default 2)"},
-    {"down", "SHARE", "of the servers that are down on average (default 0.1)"},
-    {"packets", "RATE", "a second, from each server (default 1000)"},
-    {"size", "B", "of a packet's payload (default 100)"},
-    {"seconds", "S", "of simulated time (default 10)"},
-    {"detect", "HOW", "hello: by silence; carrier: neighbours notice at once (default hello)"},
-    {"hello", "MS", "between two hellos on a link (default 50)"},
-    {"silence", "MS", "after which a link is down (default five hellos)"},
-    {"seed", "N", "of everything random (default 1)"},
+    {"failures", "RATE", "failures a second in the whole cluster (default 2)"},
+    {"down", "SHARE", "share of the servers that is down on average (default 0.1)"},
+    {"packets", "RATE", "packets a second from each server (default 1000)"},
+    {"size", "B", "payload of a packet (default 100)"},
+    {"seconds", "S", "simulated seconds (default 10)"},
+    {"detect", "HOW",
+     "hello: by missing hellos; carrier: neighbours notice at once (default hello)"},
+    {"hello", "MS", "time between two hellos on a link (default 50)"},
+    {"silence", "MS", "a link without hellos for this time is down (default five hellos)"},
+    {"seed", "N", "seed of all random choices (default 1)"},
     {0},
 };
 
 const struct command command_sim_churn = {
     .name = "sim churn",
     .arguments = "[SPEC|FILE]",
-    .summary = "servers that fail and return under load: what is dropped, what is misdelivered",
+    .summary = "simulate servers that fail and return under load",
     .description =
-        "Runs whole nodes on simulated links of 1 Gb/s (default torus:3x3x3). Servers fail after "
-        "exponentially distributed times, and return after the time that keeps the wanted share "
-        "of them down; it begins with that share down. All that are there send packets to random "
-        "keys. A packet is misdelivered "
-        "if the server that takes it is not the key's root, by what is known of the whole "
-        "cluster at that moment; it is dropped if nobody takes it, for whatever reason.\n\n"
-        "It is the experiment of figure 5c of CamCubeOS (see weft paper run cam-fig5c). A seed "
-        "gives the same run everywhere. The exit code is 1 if a packet was misdelivered.\n\n"
-        "With --json: topology, seed, simulated_s, failures, returns, down_share (of the servers, "
-        "on average), sent, delivered, misdelivered, not_delivered (lost, waiting and dropped "
-        "together), lost (on the way to a server that failed), waiting (at the end), dropped (by "
-        "reason), hops, events, memory_bytes, hash.",
+        "Runs complete nodes on simulated links of 1 Gb/s (default torus:3x3x3). Servers fail "
+        "after exponentially distributed times and return after a time that keeps the given "
+        "share of them down on average; the run begins with that share down. All servers that "
+        "are up send packets to random keys. A packet is misdelivered if the server that takes "
+        "it is not the root of the key, as seen from outside at that moment; it is dropped if no "
+        "server takes it, for any reason.\n\n"
+        "This is the experiment of figure 5c of CamCubeOS (see weft paper run cam-fig5c). A seed "
+        "gives the same run on every machine. The exit code is 1 if a packet was misdelivered.\n\n"
+        "With --json: topology, seed, simulated_s, failures, returns, down_share (of the "
+        "servers, on average), sent, delivered, misdelivered, not_delivered (lost, waiting and "
+        "dropped together), lost (on the way to a server that failed), waiting (at the end), "
+        "dropped (by reason), hops, events, memory_bytes, hash.",
     .options = churn_options,
     .examples = "  weft sim churn torus:8x8x8 --failures 2 --seconds 600\n"
                 "  weft sim churn jellyfish:n=64,degree=6 --failures 15 --json",

@@ -34,7 +34,7 @@ struct sim_run {
     struct run_result *result; /* of one seed */
 };
 
-/* ---- what is asked for ---- */
+/* ---- options ---- */
 
 static const struct weft_service *service_find(const char *name)
 {
@@ -52,23 +52,23 @@ static enum err no_such_service(const char *word, struct why *why)
     struct nearest nearest = nearest_make(word, strlen(word));
     for (unsigned i = 0; i < services_count; i++)
         nearest_try(&nearest, services_all[i]->name);
-    enum err err = why_fail(why, ERR_USAGE,
-                            "--service %.80s: no such service%s; there are %s, and files, which "
-                            "need a path, as in ./%.80s.so",
-                            word, nearest_hint(&nearest),
-                            text_ok(&all) ? all.data : "those in the manual", word);
+    enum err err = why_fail(
+        why, ERR_USAGE,
+        "--service %.80s: no such service%s; expected one of %s, or a file with "
+        "its path, as in ./%.80s.so",
+        word, nearest_hint(&nearest), text_ok(&all) ? all.data : "those in the manual", word);
     text_fini(&all);
     return err;
 }
 
-/* A name is one of weft's own; what has a slash or ends in .so is a file. */
+/* Reads --service: a name is a service of weft; a word with a slash or ending in .so is a file. */
 static enum err service_parse(struct sim_run *run, const struct call *call, struct why *why)
 {
     const char *word = call_option(call, "service");
     if (!word)
         return why_fail(why, ERR_USAGE,
-                        "sim run: --service NAME is missing: bench, ping, or the "
-                        "path of a service to load");
+                        "sim run: --service is missing: expected bench, ping, or the path of a "
+                        "service to load");
     size_t length = strlen(word);
     if (strchr(word, '/') || (length > 3 && strcmp(word + length - 3, ".so") == 0)) {
         enum err err = plugins_add(&run->plugins, word, why);
@@ -100,12 +100,12 @@ static enum err load_parse(struct sim_run *run, const struct call *call, struct 
     if (err)
         return err;
     if (load == RUN_REQUESTS && !settings->request)
-        return why_fail(why, ERR_USAGE, "--load requests: what do they say? --request TEXT");
+        return why_fail(why, ERR_USAGE, "--load requests: needs --request TEXT");
     if (settings->request && load != RUN_REQUESTS)
-        return why_fail(why, ERR_USAGE, "--request is for --load requests");
+        return why_fail(why, ERR_USAGE, "--request: needs --load requests");
     bool benches = load == RUN_KEYS || load == RUN_SERVERS || load == RUN_LINKS;
     if ((benches && strcmp(name, "bench") != 0) || (load == RUN_PINGS && strcmp(name, "ping") != 0))
-        return why_fail(why, ERR_USAGE, "--load %s: that is for --service %s", words[load],
+        return why_fail(why, ERR_USAGE, "--load %s: needs --service %s", words[load],
                         benches ? "bench" : "ping");
     settings->load = (enum run_load)load;
     return OK;
@@ -128,7 +128,7 @@ static enum err seeds_parse(struct sim_run *run, const struct call *call, struct
     enum err err = call_uint(call, "seed", 0, UINT64_MAX, &run->settings.seed, why);
     if (err)
         return err;
-    uint64_t after = UINT64_MAX - run->settings.seed; /* there are so many more */
+    uint64_t after = UINT64_MAX - run->settings.seed; /* larger seeds that exist */
     err = call_uint(call, "seeds", 1, after < SIM_SEEDS_MAX ? after + 1 : SIM_SEEDS_MAX,
                     &run->seeds, why);
     return err ? err : parallel_threads(call, &run->threads, why);
@@ -161,7 +161,7 @@ static enum err settings_parse(struct sim_run *run, const struct call *call, str
     return err;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static double seconds_of(psec time)
 {
@@ -183,10 +183,10 @@ static uint64_t dropped(const struct run_result *result)
 
 static const char run_page[] =
     "{topology}: {servers} servers, {service}, {seconds%g} s simulated, seed {seed}\n"
-    "{?boot_seconds}  all found each other   after {boot_seconds*1000%.1f} ms\n{/}"
+    "{?boot_seconds}  all reached each other after {boot_seconds*1000%.1f} ms\n{/}"
     "  packets sent           {sent}\n"
     "  delivered              {delivered}\n"
-    "{?intercepted}  taken up on their way  {intercepted}\n{/}"
+    "{?intercepted}  intercepted            {intercepted}\n{/}"
     "{#drops_shown}  dropped                {count}: {reason}\n{/}"
     "{?asked}  asked, answered        {asked}, {answered}\n{/}" LATENCY_PAGE(
         "send to delivery      ", "delivery_nsec")
@@ -241,7 +241,7 @@ static void numbers_put(struct result *result, const struct run_result *found)
     result_end(result);
 }
 
-/* What one run and several have in common. */
+/* Begins a result, with the keys that one run and several runs share. */
 static struct result *result_start(const struct sim_run *run, struct call *call, const char *page)
 {
     struct result *result = call_result(call, page);
@@ -334,18 +334,19 @@ unload:
 
 static const struct option sim_run_options[] = {
     {"service", "NAME|FILE",
-     "what runs: bench, ping, control, directory, ripc, or a shared object"},
-    {"load", "WHAT", "keys, servers or links (bench), pings (ping), requests, nothing"},
-    {"packets", "N", "packets, pings or requests a second of each server (default 1000)"},
-    {"size", "BYTES", "of a packet's payload (default 1400)"},
-    {"request", "TEXT", "what local programs ask the service; # is a random number below 1000"},
-    {"rate", "RATE", "of each direction of a link, as in 10Gbps (default 1Gbps)"},
-    {"delay", "NSEC", "of a link, besides the time that a frame takes (default 1000)"},
-    {"seconds", "S", "to simulate (default 1)"},
-    {"boot", NULL, "begin with servers that know nothing; else all have been up for long"},
-    {"seed", "N", "of all randomness; of several the first (default 1)"},
-    {"seeds", "K", "run so many, from N on: a line for each, and their spread (default 1)"},
-    {"threads", "N", "run so many seeds at once (default all cores)"},
+     "the service: bench, ping, control, directory, ripc, or a shared object"},
+    {"load", "WHAT", "the load: keys, servers or links (bench), pings (ping), requests, nothing"},
+    {"packets", "N", "packets, pings or requests a second from each server (default 1000)"},
+    {"size", "BYTES", "payload of a packet (default 1400)"},
+    {"request", "TEXT", "the request of local programs; # becomes a random number below 1000"},
+    {"rate", "RATE", "rate of each direction of a link, as 10Gbps (default 1Gbps)"},
+    {"delay", "NSEC", "delay of a link, in addition to the time of a frame (default 1000)"},
+    {"seconds", "S", "simulated seconds (default 1)"},
+    {"boot", NULL, "begin with servers that just start; otherwise all have been up for long"},
+    {"seed", "N", "seed of all random choices; with --seeds the first (default 1)"},
+    {"seeds", "K",
+     "number of seeds to run, from N on: a line for each, and their spread (default 1)"},
+    {"threads", "N", "number of seeds to run at once (default: all cores)"},
     {0},
 };
 
@@ -356,28 +357,28 @@ const struct command command_sim_run = {
     .summary = "run a service on a simulated cluster under a load",
     .description =
         "Every server of the network runs the code that weftd runs, in simulated time over "
-        "simulated links: nothing is modelled but the cables and the clock. A seed gives the same "
-        "run every time, on any machine: the event hash tells.\n\n"
-        "bench sends packets to random keys, to random servers, or to neighbours as much as links "
-        "take; ping lets each server ping another one over and over. Any other service, weft's "
-        "own control, directory and ripc or a shared object (docs/guide/service.md says how to "
-        "write one), is asked what --request says by a local program at each server in turn; "
+        "simulated links: only the cables and the clock are models. A seed gives the same run "
+        "every time, on every machine, which the event hash shows.\n\n"
+        "bench sends packets to random keys, to random servers, or to neighbours at full rate; "
+        "ping lets each server ping another one repeatedly. Any other service (weft's own "
+        "control, directory and ripc, or a shared object; docs/guide/service.md explains how to "
+        "write one) gets the requests of --request from a local program at each server in turn; "
         "without --request it only runs.\n\n"
-        "A frame takes its bytes and 38 more, as on Ethernet, at the link's rate, then the delay. "
-        "Computing takes no time: what is told is what the network alone does.\n\n"
+        "A frame takes the time of its bytes plus 38, as on Ethernet, at the rate of the link, "
+        "and then the delay. Computing takes no time, so the results show the network alone.\n\n"
         "With --json: topology, service, servers, seed, seconds, boot_seconds, sent, delivered, "
         "intercepted, dropped, drops (by reason), asked, answered, delivery_nsec and answer_nsec "
         "(count, median, percentile_99, least, most), hops, frames, events, link_busy_mean and "
-        "link_busy_most (1 is all the time), memory, hash, numbers (what the services count, all "
-        "servers together).\n\n"
+        "link_busy_most (1 is all the time), memory, hash, numbers (the counters of the "
+        "services, summed over all servers).\n\n"
         "With --seeds it runs once for each of the seeds N to N + K - 1 and prints a line for "
-        "each, "
-        "then the least, the median and the most of each column; --seed of a line tells the rest. "
-        "What is printed is the same for any number of threads. With --json: topology, service, "
-        "servers, seed, seeds, seconds, runs (seed, boot_seconds, sent, delivered, intercepted, "
-        "dropped, asked, answered, delivery_nsec_median, delivery_nsec_percentile_99, "
-        "answer_nsec_median, answer_nsec_percentile_99, link_busy_mean, link_busy_most, hash of "
-        "each), spread (least, median and most of each of these), hash (of all).",
+        "each, then the least, the median and the most of each column; run a single seed with "
+        "--seed for the details. The output does not depend on the number of threads. With "
+        "--json: topology, service, servers, seed, seeds, seconds, runs (seed, boot_seconds, "
+        "sent, delivered, intercepted, dropped, asked, answered, delivery_nsec_median, "
+        "delivery_nsec_percentile_99, answer_nsec_median, answer_nsec_percentile_99, "
+        "link_busy_mean, link_busy_most, hash of each), spread (least, median and most of each "
+        "of these), hash (of all).",
     .options = sim_run_options,
     .examples = "  weft sim run torus:8x8x8 --service bench --packets 20000 --seconds 0.1\n"
                 "  weft sim run novacube:6x6 --service ping --boot\n"

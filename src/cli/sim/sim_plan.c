@@ -4,7 +4,7 @@
 
 #include "cli/core/load.h"
 
-/* Does the reason begin with the SPEC that the word is? Then that need not be said again. */
+/* Tells whether the reason already begins with the SPEC, which need not be repeated then. */
 static bool is_named(const struct topology *topology, const char *word, const struct why *reason)
 {
     size_t size = strlen(topology->spec);

@@ -1,5 +1,5 @@
 #pragma once
-/* sim_plan: the SPEC|FILE word of a simulation as a plan of servers. */
+/* sim_plan: reads the argument SPEC|FILE of a simulation as a plan of servers. */
 
 #include "base/err.h"
 #include "node/plan.h"

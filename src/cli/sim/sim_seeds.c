@@ -26,14 +26,14 @@ enum figure {
     BUSY_MEAN,
     BUSY_MOST,
 };
-static_assert(BUSY_MOST + 1 == SIM_SEEDS_FIGURES, "each has its place in a row");
+static_assert(BUSY_MOST + 1 == SIM_SEEDS_FIGURES, "every figure has its place in a row");
 
 static const struct {
     const char *key;   /* in JSON */
-    const char *title; /* of a column ... */
-    double unit;       /* ... of which one is so much of the figure */
+    const char *title; /* of the column */
+    double unit;       /* the column shows the figure divided by this */
     int decimals;
-    bool always; /* else only if some run has one */
+    bool always; /* otherwise only if a run has this figure */
 } figures[SIM_SEEDS_FIGURES] = {
     [BOOT] = {"boot_seconds", "boot ms", 1e-3, 1, false},
     [SENT] = {"sent", "sent", 1, 0, true},
@@ -105,7 +105,7 @@ static enum err spreads_make(struct sim_seeds *seeds, struct why *why)
     for (unsigned figure = 0; figure < SIM_SEEDS_FIGURES; figure++) {
         for (uint64_t i = 0; i < count; i++)
             values[i] = seeds->rows[i].figures[figure];
-        double median = sample_median(values, count); /* they are in order now */
+        double median = sample_median(values, count); /* sorts the values */
         seeds->spreads[figure] = (struct sim_spread){values[0], median, values[count - 1]};
     }
     free(values);
@@ -122,7 +122,7 @@ enum err sim_seeds_run(struct sim_seeds *seeds, uint32_t threads, struct why *wh
         .context = seeds,
     };
     assert(seeds->count > 0 && seeds->count <= SIM_SEEDS_MAX);
-    seeds->settings.observer = NULL; /* it is told of the seeds */
+    seeds->settings.observer = NULL; /* progress counts seeds instead */
     seeds->rows = array_new(seeds->count, sizeof *seeds->rows);
     enum err err = seeds->rows ? parallel_run(&job, threads, why) : why_memory(why);
     return err ? err : spreads_make(seeds, why);
@@ -150,7 +150,7 @@ static int column_width(unsigned figure)
     return 2 + (title < 9 ? 9 : title);
 }
 
-/* Of "median" at least. */
+/* Returns the width of the first column, at least that of "median". */
 static int seed_width(const struct sim_seeds *seeds)
 {
     int digits = snprintf(NULL, 0, "%" PRIu64, seeds->settings.seed + seeds->count - 1);

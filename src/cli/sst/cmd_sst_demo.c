@@ -20,13 +20,13 @@
 #define SECONDS_DEFAULT 5
 #define SECONDS_MAX     86400
 #define FRAME_NSEC      100000000LL
-#define ANSWER_NSEC     500000000LL /* for one picture; the next frame tries again */
+#define ANSWER_NSEC     500000000LL /* timeout of one picture; the next one tries again */
 #define JOIN_NSEC       15000000000LL
-#define EVENTS_MAX      32 /* kept; those after them are not told */
+#define EVENTS_MAX      32 /* events that are kept; later ones are dropped */
 #define EVENT_SIZE      128
 
 struct event {
-    double at; /* seconds since all were there */
+    double at; /* seconds since all members had joined */
     char text[EVENT_SIZE];
 };
 
@@ -38,7 +38,7 @@ struct demo {
     double seconds;
     int design;
     bool kill;
-    struct ripc *ripc; /* of our own, to read the table; opened once all processes are there */
+    struct ripc *ripc; /* to read the table; opened after all processes were forked */
     struct sst_watcher *watcher;
     struct sst_view view;
     struct sst_screen screen;
@@ -46,10 +46,10 @@ struct demo {
     uint32_t event_count;
     int64_t begun, ended;
     uint64_t step_first, step_last, epoch_first, epoch_last;
-    pid_t victim; /* 0: nobody was killed yet */
+    pid_t victim; /* 0: no process was killed yet */
     int64_t killed_at, revived_at;
-    uint32_t noticed;                    /* survivors that were told of the death ... */
-    int64_t noticed_first, noticed_last; /* ... and how soon */
+    uint32_t noticed;                    /* survivors that noticed the death ... */
+    int64_t noticed_first, noticed_last; /* ... and after which time */
     bool back;                           /* the spare has taken the victim's place */
 };
 
@@ -71,11 +71,12 @@ static enum err demo_parse(struct demo *demo, struct call *call, struct why *why
     if (!err && table)
         err = ripc_call_id(table, &demo->table, why);
     if (!err && demo->kill && demo->members < 2)
-        err = why_fail(why, ERR_USAGE, "--kill: one member must be left; --members 2 at least");
+        err = why_fail(why, ERR_USAGE,
+                       "--kill: needs --members 2 at least, because one member must be left");
     return err;
 }
 
-/* ---- what happened ---- */
+/* ---- events ---- */
 
 static double demo_seconds(const struct demo *demo)
 {
@@ -87,7 +88,7 @@ static void event_line(struct text *out, const struct event *event)
     text_printf(out, "%6.2f s  %s\n", event->at, event->text);
 }
 
-/* On a terminal it stands below the table from now on; elsewhere it is printed. */
+/* Adds an event. On a terminal it is shown below the table; otherwise it is printed. */
 __attribute__((format(printf, 2, 3))) static void event_add(struct demo *demo, const char *format,
                                                             ...)
 {
@@ -103,7 +104,7 @@ __attribute__((format(printf, 2, 3))) static void event_add(struct demo *demo, c
         event_line(&demo->call->out, event);
 }
 
-/* Those that run and are not to be killed. */
+/* Tells whether the member runs and is not to be killed. */
 static bool is_survivor(const struct demo *demo, uint32_t index)
 {
     return index > 0 && index < demo->crew.count && demo->crew.pids[index] > 0;
@@ -123,7 +124,7 @@ static void victim_kill(struct demo *demo)
     char id[RIPC_ID_TEXT];
     const struct sst_member *member = &demo->crew.members[0];
     demo->victim = demo->crew.pids[0];
-    if (demo->victim <= 0) /* somebody else was faster */
+    if (demo->victim <= 0) /* it was killed from outside before */
         return;
     demo->killed_at = ripc_now();
     sst_crew_kill(&demo->crew);
@@ -131,7 +132,7 @@ static void victim_kill(struct demo *demo)
               ripc_id_text(member->id, id), (int)demo->victim);
 }
 
-/* Once all survivors know of the death. */
+/* Reports when all survivors have noticed the death. */
 static void notices_tell(struct demo *demo)
 {
     uint32_t noticed = 0, survivors = 0;
@@ -171,7 +172,7 @@ static void revival_tell(struct demo *demo)
               atomic_load_explicit(&report->epoch, memory_order_relaxed));
 }
 
-/* What is due at this moment: a third of the time with all, a third without the leader. */
+/* Does what is due now: the first third of the time has all members, the second no leader. */
 static void demo_direct(struct demo *demo)
 {
     double share = demo_seconds(demo) / demo->seconds;
@@ -190,7 +191,7 @@ static void demo_direct(struct demo *demo)
         revival_tell(demo);
 }
 
-/* ---- what is seen ---- */
+/* ---- pictures ---- */
 
 static uint64_t step_most(const struct demo *demo)
 {
@@ -218,7 +219,7 @@ static enum err frame_show(struct demo *demo, struct why *why)
     struct sst_picture picture;
     struct text lines = {0};
     struct table_text_style style = sst_screen_style(&demo->screen);
-    /* Whoever was asked may have been killed just now. */
+    /* The member that was asked may have been killed just now. */
     if (sst_watcher_take(demo->watcher, ripc_after(ANSWER_NSEC), &picture) < 0)
         return OK;
     sst_view_text(&demo->view, &lines, &picture, &style);
@@ -231,7 +232,7 @@ static enum err frame_show(struct demo *demo, struct why *why)
     return err;
 }
 
-/* What was announced is shown, also where a busy machine takes longer for it. */
+/* Waits for announced events, for which a busy machine may take longer. */
 static bool demo_is_over(const struct demo *demo, int64_t deadline)
 {
     bool owes = demo->kill && !demo->back;
@@ -328,7 +329,7 @@ static void report(const struct demo *demo, const struct sst_stats *stats, doubl
     result_end(result);
 }
 
-/* ---- the whole ---- */
+/* ---- the demo ---- */
 
 static enum err crew_await(struct demo *demo, struct why *why)
 {
@@ -395,16 +396,16 @@ static enum err demo_run(struct call *call, struct why *why)
         report(&demo, &stats, seconds);
     }
     sst_crew_fini(&demo.crew);
-    (void)ripc_clean(call_option(call, "domain")); /* of those who were killed */
+    (void)ripc_clean(call_option(call, "domain")); /* files of killed members */
     return err;
 }
 
 static const struct option demo_options[] = {
-    {"members", "N", "so many processes, 1 to 64 (4)"},
-    {"seconds", "S", "for this long (5)"},
-    {"design", "writes|reads", "how rows get to the others (writes)"},
-    {"table", "ID", "the table's number (7)"},
-    {"kill", NULL, "kill the leader after a third of the time, start it again after two"},
+    {"members", "N", "number of processes, 1 to 64 (default 4)"},
+    {"seconds", "S", "duration in seconds (default 5)"},
+    {"design", "writes|reads", "how members get the rows of others (default writes)"},
+    {"table", "ID", "number of the table (default 7)"},
+    {"kill", NULL, "kill the leader after a third of the time, start it again after two thirds"},
     RIPC_CALL_OPTIONS,
     {0},
 };
@@ -412,19 +413,20 @@ static const struct option demo_options[] = {
 const struct command command_sst_demo = {
     .name = "sst demo",
     .arguments = "",
-    .summary = "processes that share a table, before your eyes",
+    .summary = "show processes that share a table",
     .description =
-        "Starts processes that share a table, and shows it while they work. Each takes steps: the "
-        "next one when all live members have taken the one before, which is a predicate over the "
-        "table. Each takes the live member with the lowest id for the leader. Ten times a second "
-        "it publishes its load and its last rates of steps, data first, their guard after.\n\n"
-        "With --kill the leader is killed with SIGKILL: its row is frozen, the others agree on "
-        "another leader and go on, and after a while a new process takes its place, under a new "
-        "epoch. You may also kill any of the pids shown, and look with 'weft sst watch' from "
-        "another shell.\n\n"
-        "On a terminal the table is drawn in place; elsewhere only what happens is printed. The "
-        "end is a summary: steps, detections (triggers that ran), puts, and how soon the death was "
-        "noticed. Ctrl-C ends it early; no process and no file is left.",
+        "Starts processes that share a table, and shows the table while they work. Each process "
+        "takes steps: it takes the next step when all live members have taken the one before, "
+        "which is a predicate over the table. Each process regards the live member with the "
+        "lowest id as the leader. Ten times a second it publishes its load and its last rates of "
+        "steps; it writes the data first and then a guard.\n\n"
+        "With --kill the leader is killed with SIGKILL: its row is frozen, the other processes "
+        "agree on another leader and continue, and after a while a new process takes its place, "
+        "in a new epoch. You can also kill any of the printed pids, and watch the table with "
+        "'weft sst watch' in another shell.\n\n"
+        "On a terminal the table is updated in place; otherwise only events are printed. At the "
+        "end it prints a summary: steps, detections (triggers that ran), puts, and how soon the "
+        "death was noticed. Ctrl-C ends it early; no process and no file remains.",
     .options = demo_options,
     .examples = "  weft sst demo\n"
                 "  weft sst demo --kill --seconds 10\n"

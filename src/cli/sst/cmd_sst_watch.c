@@ -36,9 +36,10 @@ static enum err watch_parse(struct watch *watch, struct call *call, struct why *
         err = call_uint(call, "count", 1, UINT64_MAX, &watch->count, why);
     if (!err && call_has(call, "once")) {
         if (call_has(call, "count") || call_has(call, "interval"))
-            return why_fail(why, ERR_USAGE, "--once is one look: without --count and --interval");
+            return why_fail(why, ERR_USAGE,
+                            "--once: cannot be combined with --count or --interval");
         watch->count = 1;
-        watch->screen.live = false; /* nothing is drawn again, so it may be as high as it is */
+        watch->screen.live = false; /* it is not redrawn, so its height has no limit */
     }
     return err;
 }
@@ -62,7 +63,7 @@ static enum err picture_show(struct watch *watch, const struct sst_picture *pict
     return err;
 }
 
-/* Looks once; a table that is another one by now is opened anew. */
+/* Takes a picture. If the table was replaced by another one, opens that. */
 static enum err picture_take(struct watch *watch, struct sst_picture *picture, struct why *why)
 {
     char name[RIPC_ID_TEXT];
@@ -78,7 +79,7 @@ static enum err picture_take(struct watch *watch, struct sst_picture *picture, s
     }
     ripc_id_text(watch->table, name);
     if (error == -ENOENT)
-        return why_fail(why, ERR_SYSTEM, "table %s: everybody has left it", name);
+        return why_fail(why, ERR_SYSTEM, "table %s: all members have left it", name);
     return error < 0 ? ripc_call_fail(why, error, "table %s", name) : OK;
 }
 
@@ -120,10 +121,10 @@ static enum err watch_run(struct call *call, struct why *why)
 }
 
 static const struct option watch_options[] = {
-    {"interval", "MS", "between two looks (500)"},
-    {"count", "N", "end after so many looks"},
-    {"once", NULL, "look once"},
-    {"wide", NULL, "all elements of arrays: a block of lines for every row"},
+    {"interval", "MS", "time between two pictures (default 500)"},
+    {"count", "N", "end after N pictures"},
+    {"once", NULL, "show one picture"},
+    {"wide", NULL, "show all elements of arrays, with a block of lines for every row"},
     RIPC_CALL_OPTIONS,
     {0},
 };
@@ -131,19 +132,19 @@ static const struct option watch_options[] = {
 const struct command command_sst_watch = {
     .name = "sst watch",
     .arguments = "TABLE",
-    .summary = "a table as it changes, whoever made it",
+    .summary = "show a table of any program as it changes",
     .description =
-        "Shows the rows of a table of the domain: the row's number, its member, whether that lives "
-        "or the row is frozen, and all columns by name. On a terminal it is drawn in place, and "
-        "what has changed since the last look is bright; columns that find no room follow below. "
-        "Long arrays end in an ellipsis and the number of their elements; --wide shows all of "
-        "them.\n\n"
-        "The members tell their columns to whoever looks. Looking changes nothing in the table and "
-        "needs no row in it. It ends after --count looks, at Ctrl-C, or with an error when "
-        "everybody has left.\n\n"
-        "With --json it prints one object for every look, each on a line of its own unless there "
-        "is only one. Bytes are strings, without the zero bytes at their end and with \\xHH for "
-        "what is no text.",
+        "Shows the rows of a table of the domain: the number of the row, its member, whether the "
+        "member is alive or the row is frozen, and all columns by name. On a terminal the table "
+        "is updated in place, and changed values are highlighted; columns that do not fit follow "
+        "below. Long arrays end in an ellipsis and the number of their elements; --wide shows "
+        "all elements.\n\n"
+        "The members send their column definitions to the viewer. Watching changes nothing in "
+        "the table and needs no row. It ends after --count pictures, at Ctrl-C, or with an error "
+        "when all members have left.\n\n"
+        "With --json it prints one object for every picture, each on one line unless there is "
+        "only one. Bytes are strings, without the zero bytes at their end, in which bytes that "
+        "are not text are \\xHH.",
     .options = watch_options,
     .examples = "  weft sst watch 7\n"
                 "  weft sst watch 7 --interval 100\n"

@@ -11,7 +11,7 @@
 #define ELLIPSIS    "\xe2\x80\xa6"
 #define NUMBER_SIZE 32
 
-/* One number of any type. */
+/* A number of any type. */
 struct number {
     enum { NUMBER_BOOL, NUMBER_UNSIGNED, NUMBER_SIGNED, NUMBER_REAL } kind;
     union {
@@ -59,7 +59,7 @@ static struct number number_load(enum sst_type type, const void *elements, uint3
     assert_unreachable();
 }
 
-/* People want to see six digits of a real, no more. */
+/* Formats a number; reals have six digits. */
 static const char *number_text(struct number number, char text[NUMBER_SIZE])
 {
     switch (number.kind) {
@@ -78,7 +78,7 @@ static const char *number_text(struct number number, char text[NUMBER_SIZE])
     return text;
 }
 
-/* A name in a field of fixed size ends in zeroes. */
+/* Returns the size without trailing zero bytes. */
 static size_t bytes_size(const void *bytes, uint32_t count)
 {
     while (count > 0 && ((const char *)bytes)[count - 1] == '\0')
@@ -86,7 +86,7 @@ static size_t bytes_size(const void *bytes, uint32_t count)
     return count;
 }
 
-/* What stands for the elements that are not shown, and the columns that it leaves. */
+/* Writes the text for elements that are not shown; returns the width that is left. */
 static uint32_t rest_text(char rest[NUMBER_SIZE], const char *before, uint32_t count, uint32_t most)
 {
     snprintf(rest, NUMBER_SIZE, "%s" ELLIPSIS " (%u)", before, count);
@@ -124,7 +124,7 @@ void sst_cell_text(struct text *out, enum sst_type type, uint32_t count, const v
     for (uint32_t i = 0; i < count; i++) {
         number_text(number_load(type, elements, i), text);
         width += (uint32_t)strlen(text) + (i > 0);
-        /* The last one may take the room of what would say that it is missing. */
+        /* The last element may use the room of the ellipsis, which is not needed then. */
         if (i > 0 && most && width > (i + 1 == count ? most : room)) {
             text_puts(out, rest);
             return;

@@ -61,10 +61,10 @@ static void arrays_are_abbreviated(void **state)
     SHOWS("10 200 " ELLIPSIS " (4)", SST_U32, 4, elements, 16);
     SHOWS("10 200 " ELLIPSIS " (4)", SST_U32, 4, elements, 12);
     SHOWS("10 " ELLIPSIS " (4)", SST_U32, 4, elements, 11);
-    SHOWS("10 " ELLIPSIS " (4)", SST_U32, 4, elements, 1); /* the first in any case */
+    SHOWS("10 " ELLIPSIS " (4)", SST_U32, 4, elements, 1); /* the first is always shown */
 }
 
-/* Whoever looks reads memory of others: nothing of theirs may move the cursor. */
+/* The bytes come from other programs and must not control the terminal. */
 static void bytes_are_printable(void **state)
 {
     SHOWS("ada", SST_BYTES, 8, "ada\0\0\0\0", 0);

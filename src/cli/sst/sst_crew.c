@@ -18,7 +18,7 @@
 #define PATIENCE_NSEC 5000000000LL
 #define POLL_NSEC     2000000L
 
-/* Who is counted beyond these is called by a number. */
+/* Further members have numbers. */
 static const char *const names[] = {"ada", "bea",  "cem", "dora", "emil", "fay",  "gus",  "hana",
                                     "ivo", "jana", "kai", "lea",  "max",  "nora", "otto", "pia"};
 
@@ -29,14 +29,14 @@ static size_t reports_size(void)
 
 struct start {
     const struct sst_member *member;
-    int other_end; /* of the pipe, which is not ours to hold */
+    int other_end; /* of the pipe, which the child must close */
 };
 
 static void member_main(void *argument)
 {
     const struct start *start = argument;
-    /* The terminal's signals are the demo's; the end of the pipe is ours. A sudden death
-     * would leave files behind. */
+    /* The demo handles the signals of the terminal; members end when the pipe is closed. A member
+     * that is killed would leave files behind. */
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     prctl(PR_SET_PDEATHSIG, 0);
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
@@ -60,7 +60,7 @@ static void member_make(struct sst_crew *crew, const struct call *call, uint32_t
         snprintf(member->name, sizeof member->name, "member %u", position + 1);
 }
 
-/* Small ones if the table's is small, so that they can be read; and in order in any case. */
+/* Returns the id of a member: small if the table's number is small, and always in order. */
 static ripc_id member_id(ripc_id table, uint32_t position)
 {
     return table < UINT64_MAX / 100 ? table * 100 + position + 1
@@ -89,7 +89,8 @@ enum err sst_crew_start(struct sst_crew *crew, const struct call *call, ripc_id 
         struct start start = {&crew->members[index], life[1]};
         crew->pids[index] = child_start(member_main, &start);
         if (crew->pids[index] < 0)
-            err = why_fail(why, ERR_SYSTEM, "a process: %s", strerror(-crew->pids[index]));
+            err = why_fail(why, ERR_SYSTEM, "cannot start a process: %s",
+                           strerror(-crew->pids[index]));
     }
     close(life[0]);
     return err;
@@ -121,7 +122,7 @@ enum err sst_crew_check(const struct sst_crew *crew, struct why *why)
     return OK;
 }
 
-/* Gone, and by now forgotten by the system, too. */
+/* Reaps a member. Returns true if it has ended. */
 static bool member_reap(struct sst_crew *crew, uint32_t index, int *status)
 {
     if (crew->pids[index] <= 0 || waitpid(crew->pids[index], status, WNOHANG) == 0)

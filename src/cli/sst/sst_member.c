@@ -12,7 +12,7 @@
 
 #define SAMPLE_MS    100
 #define LEAVE_NSEC   2000000000LL
-#define LEAVE_ALARM  10 /* seconds after which a process that cannot leave ends */
+#define LEAVE_ALARM  10 /* seconds until a process that cannot leave is ended */
 #define NSEC_PER_SEC 1000000000LL
 
 #define RELAXED memory_order_relaxed
@@ -27,7 +27,7 @@ const struct sst_column sst_member_columns[SST_MEMBER_COLUMNS] = {
     [SST_MEMBER_WHO] = SST_COLUMN(struct sst_member_row, name, SST_BYTES, 0),
 };
 
-/* ---- predicates and what they fire ---- */
+/* ---- predicates and their triggers ---- */
 
 static uint64_t own_u64(const struct sst *table, uint32_t column)
 {
@@ -147,16 +147,17 @@ static int sample_publish(struct sst *table, struct sampler *last)
     return sst_publish(table, ranges, 2, SST_MEMBER_BEATS, own->beats + 1, NULL);
 }
 
-/* ---- a life ---- */
+/* ---- joining and leaving ---- */
 
-/* True once the demo wants us to leave, or is no more. */
+/* Returns true when the demo wants this member to leave, or has ended. */
 static bool life_over(const struct sst_member *member, int wait_ms)
 {
     struct pollfd life = {.fd = member->life, .events = POLLIN};
     return poll(&life, 1, wait_ms) > 0;
 }
 
-/* Not by rows_wanted: whoever opens cannot be told meanwhile that it is over. */
+/* Waits until all members have joined. It does not use rows_wanted, because a member that waits in
+ * sst_open cannot be asked to leave. */
 static bool others_await(const struct sst_member *member, const struct sst *table)
 {
     while (sst_live_count(table) < member->rows_wanted)
@@ -173,7 +174,7 @@ static int member_live(const struct sst_member *member, struct sst *table)
     own->pid = (uint32_t)getpid();
     memcpy(own->name, member->name, sizeof own->name);
     int error = sst_put(table, who, 2, NULL);
-    /* Those that were here before wait for us: we begin where they are. */
+    /* Earlier members wait for this one, so it begins with their step. */
     if (error >= 0)
         error = sst_set_u64(table, SST_MEMBER_STEP, sst_maximum_u64(table, SST_MEMBER_STEP));
     if (error >= 0)
@@ -208,8 +209,8 @@ static enum err member_open(const struct sst_member *member, struct ripc *ripc, 
         return OK;
     ripc_id_text(member->table, name);
     if (error == -EADDRINUSE)
-        return why_fail(why, ERR_SYSTEM, "table %s: a demo has it already; --table names another",
-                        name);
+        return why_fail(why, ERR_SYSTEM,
+                        "table %s: another demo uses it; choose another one with --table", name);
     return why_fail(why, ERR_SYSTEM, "table %s: %s", name,
                     reason[0] ? reason : ripc_strerror(error));
 }

@@ -1,6 +1,6 @@
 #pragma once
-/* sst_screen: where a live table is shown: drawn over itself on a terminal, one after the
- * other elsewhere. Colours are for terminals, and for those who do not set NO_COLOR. */
+/* sst_screen: shows pictures of a table: each over the last one on a terminal, one after the
+ * other elsewhere. Colours are used on terminals unless NO_COLOR is set. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,12 +17,12 @@ struct sst_screen {
 
 struct sst_screen sst_screen_make(void);
 
-/* As wide as the terminal is now. */
+/* Returns a style with the current width of the terminal. */
 struct table_text_style sst_screen_style(const struct sst_screen *screen);
 
-/* Shows lines in place of those shown last. */
+/* Shows lines in place of the last ones. */
 MUST_CHECK enum err sst_screen_show(struct sst_screen *screen, struct call *call,
                                     const struct text *lines, struct why *why);
 
-/* Whatever follows stands below what is shown. */
+/* Keeps the lines that are shown; later output follows below. */
 void sst_screen_leave(struct sst_screen *screen);

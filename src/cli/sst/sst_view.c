@@ -10,8 +10,8 @@
 #include "cli/ripc/ripc_call.h"
 #include "cli/sst/sst_cell.h"
 
-/* Columns that an array may take, unless all of it is wanted: the most with which the table
- * fits, else the middle. */
+/* Widths of arrays that are tried, unless all elements are shown: the first with which the table
+ * fits; otherwise the last one. */
 static const uint32_t array_widths[] = {48, 28, 16, 28};
 
 enum { KEY_ROW, KEY_MEMBER, KEY_STATE, KEYS };
@@ -26,8 +26,8 @@ const char *sst_type_name(enum sst_type type)
     return names[type];
 }
 
-/* FNV-1a: equal values have equal hashes, and a mark that is missing once in 2^64
- * harms nobody. */
+/* FNV-1a: equal values have equal hashes; a change that is missed once in 2^64 does no
+ * harm. */
 static uint64_t hash(const uint8_t *bytes, size_t size)
 {
     uint64_t value = 0xcbf29ce484222325u;
@@ -36,7 +36,7 @@ static uint64_t hash(const uint8_t *bytes, size_t size)
     return value;
 }
 
-/* The cells of a picture. Where their texts are is known once all of them are there. */
+/* The cells of a picture. The addresses of their texts are set when all texts are written. */
 struct cells {
     struct table_text_cell *list; /* owned */
     size_t *starts;               /* owned; in `all` */
@@ -59,14 +59,14 @@ static void cells_fini(struct cells *cells)
     text_fini(&cells->all);
 }
 
-/* The text of a cell is what was added to `all` since the one before. */
+/* Ends a cell: its text is what was added to `all` since the last one. */
 static void cell_end(struct cells *cells)
 {
     text_add(&cells->all, "", 1);
     cells->starts[++cells->count] = cells->all.size;
 }
 
-/* What is another than in the last picture, into the cells' marks; and remembers this one. */
+/* Marks the cells that changed since the last picture, and stores the hashes of this one. */
 static void row_mark(struct sst_view *view, const struct sst_picture *picture,
                      const struct sst_picture_row *row, enum table_text_mark *marks)
 {
@@ -156,7 +156,7 @@ static void columns_name(struct table_text_column *columns, const struct sst_pic
     }
 }
 
-/* Fills the cells, with arrays of that width; false: there is no memory. */
+/* Fills the cells, with arrays of that width. Returns false if memory has run out. */
 static bool cells_fill(struct cells *cells, const struct sst_picture *picture,
                        const enum table_text_mark *marks, uint32_t array_width)
 {

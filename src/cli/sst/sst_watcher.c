@@ -17,7 +17,7 @@ struct sst_watcher {
     size_t struct_size;
 };
 
-/* Where the columns lie in our struct, which is nobody else's: whatever the program's was. */
+/* Lays out the columns in our own struct; it may differ from the program's struct. */
 static void columns_make(struct sst_watcher *watcher, const struct schema *schema)
 {
     for (uint32_t i = 0; i < schema->column_count; i++) {
@@ -49,7 +49,7 @@ enum err sst_watcher_open(struct ripc *ripc, ripc_id table, int64_t deadline,
     sst_watcher_close(watcher);
     ripc_id_text(table, name);
     if (error == -ENOENT)
-        return why_fail(why, ERR_SYSTEM, "table %s: nobody has it (start one with weft sst demo)",
+        return why_fail(why, ERR_SYSTEM, "table %s: no process has it; 'weft sst demo' starts one",
                         name);
     if (reason.text[0])
         return why_fail(why, ERR_SYSTEM, "table %s: %s", name, reason.text);
@@ -67,7 +67,7 @@ void sst_watcher_close(struct sst_watcher *watcher)
     free(watcher);
 }
 
-/* A row as members hold it, as our struct. */
+/* Converts a row from the layout of the members to our struct. */
 static void values_fill(const struct sst_watcher *watcher, uint8_t *values, const uint8_t *cells)
 {
     const struct schema *schema = observer_schema(watcher->observer);

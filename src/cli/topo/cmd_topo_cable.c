@@ -1,5 +1,5 @@
-/* weft topo cable: the blueprint of the cables, their cost, and the same for
- * the fat-tree that could be built instead. */
+/* weft topo cable: the list of all cables, their cost, and a comparison with the
+ * fat-tree that the same switches can build. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,18 +12,18 @@
 #include "topology/cabling/cable_cost.h"
 #include "topology/cabling/cabling.h"
 
-/* A network laid out, with the few figures its table shows. */
+/* A network with its layout. */
 struct laid {
     struct topology topology;
     struct cabling cabling;
-    enum floor_layout cheapest; /* of all layouts; known only where two are compared */
+    enum floor_layout cheapest; /* of all layouts; set only for a comparison */
     double cheapest_cost;
 };
 
-/* What stands beside the network, or why nothing does. */
+/* The fat-tree that the network is compared with, or why there is none. */
 struct comparison {
-    uint32_t ports;   /* k of the fat-tree; 0: there is none */
-    char missing[96]; /* why not: one line for the reader; empty if nobody asked */
+    uint32_t ports;   /* of the fat-tree's switches; 0: there is none */
+    char missing[96]; /* why there is none; empty if none was asked for */
     struct laid laid; /* valid if ports > 0 */
 };
 
@@ -49,7 +49,7 @@ static enum err cost_load(const struct call *call, struct cable_cost *cost, stru
     return err;
 }
 
-/* The layout that costs least, and how much. */
+/* Finds the cheapest layout and its cost. */
 static enum err cheapest_find(struct laid *laid, const struct cable_cost *cost, struct why *why)
 {
     laid->cheapest = laid->cabling.plan.layout;
@@ -100,7 +100,7 @@ static enum err comparison_lacks(struct comparison *compared, const char *reason
     return OK;
 }
 
-/* The fat-tree of the same equipment. Not to have one is no failure. */
+/* Lays out the fat-tree of the same switches. It is no failure if there is none. */
 static enum err comparison_make(struct comparison *compared, struct laid *laid, bool wanted,
                                 const struct cable_cost *cost, struct why *why)
 {
@@ -109,12 +109,14 @@ static enum err comparison_make(struct comparison *compared, struct laid *laid, 
     if (!wanted)
         return OK;
     if (laid->topology.direct)
-        return comparison_lacks(compared, "a network without switches has no such fat-tree");
+        return comparison_lacks(compared,
+                                "a network without switches has no fat-tree to compare with");
     enum err err = cabling_fattree_ports(&laid->topology, &k, why);
     if (err)
         return err;
     if (k == 0)
-        return comparison_lacks(compared, "these switches cannot build even the one of k = 2");
+        return comparison_lacks(compared,
+                                "these switches cannot even build a fat-tree of 2-port switches");
     if ((uint64_t)k * k * k / 4 * 3 > CABLING_CABLE_MAX)
         return comparison_lacks(compared, "the fat-tree has more cables than can be laid out");
     err = cheapest_find(laid, cost, why);
@@ -177,13 +179,13 @@ static void totals_put(struct result *result, const struct laid *laid)
     result_number(result, "cost_switches", totals->cost_switches);
 }
 
-/* The figures by which two networks of different size are compared. */
+/* The numbers by which two networks of different size are compared. */
 struct yardstick {
     double cables_per_server;
     double optical_share;
     double length_mean_m;
     double cost_per_server;
-    double cheapest_per_server; /* in the layout that costs least */
+    double cheapest_per_server; /* in the cheapest layout */
 };
 
 static struct yardstick yardstick_make(const struct laid *laid)
@@ -218,7 +220,7 @@ static void cheapest_put(struct result *result, const struct laid *laid,
     result_number(result, "cheapest_cost_per_server", yardstick->cheapest_per_server);
 }
 
-/* One line of the table: ours, theirs and their ratio. */
+/* Adds one line of the table: both networks and their ratio. */
 static void comparison_line(struct result *result, const char *title, int decimals, double ours,
                             double theirs)
 {
@@ -347,7 +349,7 @@ static enum err cable_run(struct call *call, struct why *why)
     if (err)
         return err;
     if (call->argument_count == 0)
-        return why_fail(why, ERR_USAGE, "topo cable: expected SPEC|FILE, or --print-cost");
+        return why_fail(why, ERR_USAGE, "topo cable: expected SPEC|FILE or --print-cost");
     struct laid laid = {0};
     err = load_topology(&laid.topology, call->arguments[0], why);
     if (err)
@@ -364,40 +366,43 @@ static enum err cable_run(struct call *call, struct why *why)
 }
 
 static const struct option cable_options[] = {
-    {"layout", "racks|cluster|containers", "how the boxes stand; default: what suits the topology"},
-    {"cost", "FILE", "prices and measures, see weft-cost(5)"},
-    {"out", "FILE", "write the blueprint, a line of CSV per cable"},
-    {"no-compare", NULL, "leave out the fat-tree of the same switches"},
-    {"print-cost", NULL, "print the cost model as a file and stop"},
+    {"layout", "racks|cluster|containers",
+     "where switches and servers are placed (default: by the kind of topology)"},
+    {"cost", "FILE", "read prices and lengths from this file, see weft-cost(5)"},
+    {"out", "FILE", "write a CSV file with a line for each cable"},
+    {"no-compare", NULL, "do not compare with a fat-tree of the same switches"},
+    {"print-cost", NULL, "print the default prices and lengths as a file, and stop"},
     {0},
 };
 
 const struct command command_topo_cable = {
     .name = "topo cable",
     .arguments = "[SPEC|FILE]",
-    .summary = "lay out racks and cables, and count what they cost",
+    .summary = "lay out racks and cables, and compute their cost",
     .description =
-        "Places every switch and server in a rack, the racks in rows on a floor that is about "
-        "square, and tells for every cable its length, whether it is copper or optical, the "
-        "bundle it lies in and its cost. A cable runs up to an overhead tray, along and across "
-        "the rows, and down; inside a rack it is short.\n\n"
-        "  racks       a switch on top of the rack of its servers; the servers of a direct\n"
-        "              network in racks, a torus folded so that its rings have no long cable\n"
-        "  cluster     all switches in racks at the centre, servers around them\n"
-        "  containers  the groups of the topology (a fat-tree's pods, with the core divided\n"
-        "              among them) in boxes, each with its switches in the middle; a network\n"
-        "              without groups fills boxes of equal size\n\n"
-        "Without --layout, direct networks and fat-trees that would fit one container stand in "
-        "racks, networks with groups in containers, and all others as a cluster.\n\n"
-        "A bundle is all cables between the same two racks, or the same two containers. The "
-        "share of local cables counts those between nodes that stay in one container, or in one "
-        "rack where there are no containers.\n\n"
-        "Switched networks are compared with the largest fat-tree that the same switches can "
-        "build, laid out by the same rules; the last lines give both in the layout that costs "
-        "each least.\n\n"
-        "The blueprint of --out has the columns cable, kind (link or server), container, rack, "
-        "unit, node and port of both ends, length_m, medium, bundle and cost. A server is named "
-        "SWITCH/INDEX.",
+        "Places every switch and server in a rack and the racks in rows on a roughly square "
+        "floor. For every cable it determines the length, whether it is copper or optical, its "
+        "bundle and its cost. A cable runs up to an overhead tray, along and across the rows, "
+        "and down again; inside a rack it is short.\n\n"
+        "  racks       each switch is on top of the rack of its servers; the servers of a network\n"
+        "              without switches fill racks, and a torus is folded, so that no ring has a\n"
+        "              long cable\n"
+        "  cluster     all switches are in racks at the centre, the servers around them\n"
+        "  containers  each group of the topology (a pod of a fat-tree, with a part of the core) "
+        "is\n"
+        "              in a container with its switches in the middle; a network without groups\n"
+        "              fills containers of equal size\n\n"
+        "Without --layout, networks without switches and fat-trees that fit one container use "
+        "racks, networks with groups use containers, and all others use cluster.\n\n"
+        "A bundle consists of all cables between the same two racks, or the same two containers. "
+        "The share of local cables counts cables between nodes that stay in one container, or in "
+        "one rack if there are no containers.\n\n"
+        "Networks with switches are compared with the largest fat-tree that the same switches "
+        "can build, laid out by the same rules. The last lines give the cost of both in their "
+        "cheapest layout.\n\n"
+        "The file of --out has one line for each cable, with the columns cable, kind (link or "
+        "server), container, rack, unit, node and port of both ends, length_m, medium, bundle "
+        "and cost. A server is named SWITCH/INDEX.",
     .options = cable_options,
     .examples = "  weft topo cable jellyfish:servers=780,switches=245,ports=14\n"
                 "  weft topo cable torus:8x8x8 --out blueprint.csv\n"

@@ -1,4 +1,4 @@
-/* weft topo check: what the ports see against what the plan says. */
+/* weft topo check: compares reported cables with the plan. */
 #include <stdlib.h>
 
 #include "cli/commands.h"
@@ -10,7 +10,7 @@
 #include "topology/cabling/port_label.h"
 #include "topology/cabling/repair.h"
 
-/* Everything a result is printed from. */
+/* The plan, the reports, and what follows from them. */
 struct findings {
     struct topology plan;
     struct neighbour_reports reports;
@@ -33,8 +33,8 @@ static void plug_text(struct text *out, const struct findings *findings, struct 
 
 static const char check_page[] =
     "{planned|cable|cables} planned, {found} found, {right} right; "
-    "ports {?ports}count{:}do not count{/}\n"
-    "{?ok}the wiring is the plan\n{/}"
+    "ports are {?ports}{:}not {/}compared\n"
+    "{?ok}the wiring matches the plan\n{/}"
     "{#miswired}"
     "{?swap}swapped   cables {cable.text} and {partner.text}: exchange their ends at "
     "{goes_to.text} "
@@ -45,7 +45,7 @@ static const char check_page[] =
     "{#missing}missing   {a.text} - {b.text}\n{/}"
     "{#surplus}surplus   {a.text} - {b.text}\n{/}"
     "{#contradictions}contradiction  {#.|; }line {line}: {end.text} sees {sees.text}{/}\n{/}"
-    "{?contradictions}reports that contradict each other were set aside: look there first\n{/}"
+    "{?contradictions}contradicting reports were ignored: check these cables first\n{/}"
     "{?repair}\nsmallest repair, {moves|move|moves}:\n{/}"
     "{#repair}{number%4u}. {words}\n{/}";
 
@@ -71,7 +71,7 @@ static void cable_put(struct result *result, const struct findings *findings,
     result_end(result);
 }
 
-/* Of two cables that are swapped the page tells only with the first. */
+/* The page shows two swapped cables once, with the first of them. */
 static void misplaced_put(struct result *result, const struct findings *findings)
 {
     const struct inspection *seen = &findings->inspection;
@@ -126,8 +126,8 @@ static void action_text(struct text *out, const struct findings *findings,
                         const struct repair_action *action)
 {
     static const char *const words[][3] = {
-        [REPAIR_REMOVE] = {"take away the cable ", " - ", ""},
-        [REPAIR_UNPLUG] = {"pull the plug at ", NULL, " and keep it in your hand"},
+        [REPAIR_REMOVE] = {"remove the cable ", " - ", ""},
+        [REPAIR_UNPLUG] = {"pull the plug at ", NULL, " and keep it for a later step"},
         [REPAIR_MOVE] = {"move the plug at ", " to ", ""},
         [REPAIR_PLUG] = {"put the plug from ", " into ", ""},
         [REPAIR_ADD] = {"lay a new cable ", " - ", ""},
@@ -222,7 +222,7 @@ static enum err check_run(struct call *call, struct why *why)
 {
     struct findings findings;
     if (call_has(call, "ports") && call_has(call, "no-ports"))
-        return why_fail(why, ERR_USAGE, "topo check: --ports and --no-ports exclude each other");
+        return why_fail(why, ERR_USAGE, "topo check: --ports and --no-ports cannot be combined");
     enum err err = load_topology(&findings.plan, call->arguments[0], why);
     if (err)
         return err;
@@ -232,8 +232,9 @@ static enum err check_run(struct call *call, struct why *why)
 }
 
 static const struct option check_options[] = {
-    {"ports", NULL, "a cable must also be in the right ports (default: torus, NovaCube)"},
-    {"no-ports", NULL, "only who is joined with whom counts (default: all others)"},
+    {"ports", NULL, "a cable must also be in the right ports (default for torus and NovaCube)"},
+    {"no-ports", NULL,
+     "ports do not matter, only the nodes that a cable connects (default otherwise)"},
     {0},
 };
 
@@ -242,18 +243,20 @@ const struct command command_topo_check = {
     .arguments = "PLAN OBSERVED",
     .summary = "find miswired cables, and the smallest repair",
     .description =
-        "PLAN is a topology or a file of one. OBSERVED is a file of neighbour reports, as a "
-        "discovery protocol gives them, or - for standard input: lines of CSV,\n\n"
+        "Compares the cables that the nodes report with the plan. PLAN is a topology or a "
+        "topology file. OBSERVED is a file of neighbour reports, as a discovery protocol "
+        "delivers them (- is standard input): lines of CSV,\n\n"
         "  node,port,neighbour,port\n\n"
         "with an optional header line and comments after #, or a JSON array of objects with the "
-        "keys node, port, neighbour and neighbour_port. Nodes are named as in the plan, or by "
-        "their number; ports by their number from 0, on a torus or NovaCube also as +x, -x, +y, "
-        "..., jump. A cable may be reported from one end or both.\n\n"
-        "Names each miswired cable (one end right, the other elsewhere), two that were swapped, "
-        "each missing and each surplus one, and reports that contradict each other; then the "
-        "repair with the fewest moves, in an order in which every port is empty when its plug "
-        "comes. Moving one end counts 1, a new cable 2, taking one away 1.\n\n"
-        "The exit code is 0 if the wiring is the plan, 1 if it is not.",
+        "keys node, port, neighbour and neighbour_port. Nodes are given by their names in the "
+        "plan or by their numbers; ports by their numbers from 0, on a torus or NovaCube also as "
+        "+x, -x, +y, ..., jump. A cable may be reported from one end or from both.\n\n"
+        "Prints each miswired cable (one end is in the right place, the other is not), pairs of "
+        "swapped cables, missing and surplus cables, and reports that contradict each other. "
+        "Then it prints the repair with the fewest moves, in an order in which every port is "
+        "empty before its plug is inserted. Moving one end counts as 1 move, laying a new cable "
+        "as 2, removing a cable as 1.\n\n"
+        "The exit code is 0 if the wiring matches the plan, 1 if it does not.",
     .options = check_options,
     .examples = "  weft topo check torus:3x3x3 neighbours.csv\n"
                 "  weft topo check plan.json - --json < neighbours.csv",

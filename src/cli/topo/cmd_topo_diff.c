@@ -8,7 +8,7 @@
 #include "cli/topo/steps.h"
 #include "topology/change/difference.h"
 
-/* Both topologies, what differs, and names for its nodes. */
+/* Both topologies, their difference, and names for its nodes. */
 struct comparison {
     struct topology before, after;
     struct difference difference;
@@ -16,7 +16,7 @@ struct comparison {
     uint8_t *added, *removed; /* one byte per node of the difference */
 };
 
-/* Servers at a node before and after; false if they are as many. */
+/* Finds the servers at a node before and after. Returns false if the numbers are equal. */
 static bool servers_differ(const struct comparison *comparison, uint32_t node, uint32_t *before,
                            uint32_t *after)
 {
@@ -129,20 +129,21 @@ static enum err diff_run(struct call *call, struct why *why)
 const struct command command_topo_diff = {
     .name = "topo diff",
     .arguments = "SPEC|FILE SPEC|FILE",
-    .summary = "the steps from one network to another",
+    .summary = "print the steps from one network to another",
     .description =
-        "Compares two networks on the same servers and prints which cables to unplug and plug "
-        "to turn the first into the second. Nodes are the same if they have the same name, or "
-        "number if they have none; the others are added or removed. Cables are compared by the "
-        "nodes they join, not by ports: the ports printed, as node:port, are those that are "
-        "used or free at that moment.\n\n"
-        "The steps are in an order in which the network is connected after every one: a new "
-        "cable is plugged as soon as it has ports, and a cable is unplugged when others make up "
-        "for it. Where every cable is needed, as between trees, a step takes several actions at "
-        "once: the further ones are marked with a plus. A new node counts from its first cable, "
-        "one to be removed until its last. If one of the networks is in pieces itself, the "
-        "steps that show it are marked: apart.\n\n"
-        "The exit code is 0 whether or not there are differences.",
+        "Compares two networks and prints which cables to unplug and to plug to turn the first "
+        "into the second. Two nodes are the same if they have the same name, or the same number "
+        "if they have no names; other nodes are added or removed. Cables are compared by the "
+        "nodes that they connect, not by ports: the printed ports (node:port) are ports that are "
+        "in use or free at that step.\n\n"
+        "The order of the steps keeps the network connected after every step: a new cable is "
+        "plugged as soon as its ports are free, and a cable is unplugged once other cables "
+        "replace it. If every cable is needed, as between two trees, a step consists of several "
+        "actions at once; the second and further ones are marked with a plus. An added node "
+        "counts from its first cable on, a removed node until its last. If one of the two "
+        "networks is itself not connected, the steps after which the network is in pieces are "
+        "marked with \"apart\".\n\n"
+        "The exit code is 0, with or without differences.",
     .examples = "  weft topo diff torus:8x8 novacube:8x8\n"
                 "  weft topo diff before.json after.json --json",
     .run = diff_run,

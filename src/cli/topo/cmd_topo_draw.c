@@ -33,8 +33,9 @@ static enum err draw_run(struct call *call, struct why *why)
         return err;
     const char *path = call_option(call, "out");
     if (call->json && (!path || strcmp(path, "-") == 0))
-        return why_fail(why, ERR_USAGE,
-                        "topo draw: --json needs --out FILE: the result is a picture");
+        return why_fail(
+            why, ERR_USAGE,
+            "topo draw: --json needs --out FILE, because the picture goes to standard output");
     struct topology topology;
     err = load_topology(&topology, call->arguments[0], why);
     if (err)
@@ -49,8 +50,8 @@ static enum err draw_run(struct call *call, struct why *why)
 }
 
 static const struct option draw_options[] = {
-    {"layout", "auto|grid|circle|levels|spring", "how the nodes stand (default auto)"},
-    {"out", "FILE", "write the picture there, not to standard output"},
+    {"layout", "auto|grid|circle|levels|spring", "how the nodes are placed (default auto)"},
+    {"out", "FILE", "write the picture to this file instead of standard output"},
     {0},
 };
 
@@ -59,11 +60,12 @@ const struct command command_topo_draw = {
     .arguments = "SPEC|FILE",
     .summary = "draw a topology as an SVG picture",
     .description =
-        "Draws a topology. Tori and NovaCubes stand on a grid, the third axis into the depth, "
-        "with bent wraparound cables and dashed jumps; a fat-tree in its levels; Jellyfish on a "
-        "ring, containers on rings of their own; other graphs by springs. Nodes and cables show "
-        "their names and ports when the pointer rests on them.\n\n"
-        "Pictures are readable to a few hundred nodes.",
+        "Draws a topology. Tori and NovaCubes are drawn on a grid with the third axis in "
+        "perspective, curved wraparound cables and dashed jump cables; fat-trees in levels; "
+        "Jellyfish on a ring, with a separate ring for each container; all other graphs with a "
+        "force-directed layout. Nodes and cables show their names and ports when the pointer is "
+        "over them.\n\n"
+        "Pictures of up to a few hundred nodes are readable.",
     .options = draw_options,
     .examples = "  weft topo draw torus:4x4x4 --out torus.svg",
     .run = draw_run,

@@ -3,7 +3,7 @@
 #include "cli/core/call.h"
 #include "cli/topo/topology_out.h"
 
-/* Nothing but the format distinguishes it from build, so it must be said. */
+/* Only the format distinguishes export from build, so the user must name it. */
 static enum err export_run(struct call *call, struct why *why)
 {
     enum format format;
@@ -19,8 +19,8 @@ static enum err export_run(struct call *call, struct why *why)
 }
 
 static const struct option export_options[] = {
-    {"format", FORMAT_CHOICES, "of the file; the ending of --out if not given"},
-    {"out", "FILE", "write here instead of to standard output"},
+    {"format", FORMAT_CHOICES, "format of the file (default: by the ending of --out)"},
+    {"out", "FILE", "write to this file instead of standard output"},
     {0},
 };
 
@@ -29,14 +29,14 @@ const struct command command_topo_export = {
     .arguments = "SPEC|FILE",
     .summary = "write a topology in another program's format",
     .description =
-        "Reads or constructs a topology and writes it in the format asked for by --format, or by "
-        "the ending of --out:\n\n"
+        "Reads or builds a topology and writes it in the format that --format names, or that the "
+        "ending of --out selects:\n\n"
         "  json       node-link JSON of networkx and D3     .json\n"
         "  edgelist   one link per line                     .edgelist .edges .txt\n"
         "  dot        graphviz                              .dot .gv\n"
         "  graphml    GraphML                               .graphml\n"
         "  anynet     network file of the BookSim simulator .anynet\n\n"
-        "anynet keeps routers, servers and links only, and cannot hold two cables between the "
+        "anynet stores routers, servers and links only, and cannot store two cables between the "
         "same routers. weft-topology-file(5) has the details.",
     .options = export_options,
     .examples = "  weft topo export torus:8x8 --format anynet --out torus88.anynet\n"

@@ -11,7 +11,7 @@
 #define ADD_MAX  1000000
 #define PORT_MAX 1000000
 
-/* The options, with what most nodes have where they say nothing. */
+/* Reads the options; the defaults are what most nodes have. */
 static enum err order_read(struct grow_order *order, const struct call *call,
                            const struct topology *topology, struct why *why)
 {
@@ -21,13 +21,14 @@ static enum err order_read(struct grow_order *order, const struct call *call,
         return err;
     uint64_t count = 0, ports = ports_usual, servers = servers_usual, seed = 1;
     if (!call_has(call, "add"))
-        return why_fail(why, ERR_USAGE, "topo grow: --add N is missing");
+        return why_fail(why, ERR_USAGE, "topo grow: --add N is missing: how many nodes to add");
     if (topology->direct && (call_has(call, "servers") || call_has(call, "bare")))
-        return why_fail(why, ERR_USAGE,
-                        "%s: its nodes are servers; --servers and --bare are for switches",
-                        call->arguments[0]);
+        return why_fail(
+            why, ERR_USAGE,
+            "%s: its nodes are servers; --servers and --bare need a network of switches",
+            call->arguments[0]);
     if (call_has(call, "servers") && call_has(call, "bare"))
-        return why_fail(why, ERR_USAGE, "topo grow: --bare means no servers; drop --servers");
+        return why_fail(why, ERR_USAGE, "topo grow: --bare and --servers cannot be combined");
     if (call_has(call, "bare"))
         servers = 0;
     err = call_uint(call, "add", 1, ADD_MAX, &count, why);
@@ -75,7 +76,7 @@ static enum err grow_run(struct call *call, struct why *why)
     enum format format;
     const char *path = call_option(call, "out");
     if (path && strcmp(path, "-") == 0)
-        return why_fail(why, ERR_USAGE, "--out -: the plan is printed there; name a file");
+        return why_fail(why, ERR_USAGE, "--out -: standard output has the plan; name a file");
     enum err err = topology_out_format(call, FORMAT_JSON, &format, why);
     if (!err)
         err = load_topology(&topology, call->arguments[0], why);
@@ -91,7 +92,7 @@ static enum err grow_run(struct call *call, struct why *why)
     }
     const struct steps_names names = {.before = &growth.topology};
     growth_put(call_result(call, grow_page), &growth, &order, &names);
-    if (path) /* the plan goes to standard output, the network only to a file */
+    if (path) /* standard output has the plan; the network only goes to a file */
         err = topology_out_file(path, &growth.topology, format, why);
     growth_fini(&growth);
 done:
@@ -103,31 +104,33 @@ static const struct option grow_options[] = {
     {"add", "N", "how many racks, switches or servers to add"},
     {"ports", "P", "ports of each new switch, or links of each new server"},
     {"servers", "S", "servers on each new switch"},
-    {"bare", NULL, "new switches without servers"},
-    {"seed", "K", "another random choice of cables (default 1)"},
-    {"out", "FILE", "write the grown network here; the ending says in which format"},
-    {"format", FORMAT_CHOICES, "of the file; json if nothing says"},
+    {"bare", NULL, "add switches without servers"},
+    {"seed", "K", "seed of the random choice of cables (default 1)"},
+    {"out", "FILE", "write the grown network to this file; its ending selects the format"},
+    {"format", FORMAT_CHOICES, "format of the file (default: by the ending of --out, or json)"},
     {0},
 };
 
 const struct command command_topo_grow = {
     .name = "topo grow",
     .arguments = "SPEC|FILE",
-    .summary = "add switches to a network, cable by cable",
+    .summary = "add switches to a network, and print which cables to move",
     .description =
-        "Adds racks (a switch with servers), bare switches, or in a direct network servers, by the "
-        "procedure of the Jellyfish paper: a random cable is unplugged and both its ends are led "
-        "to the new node, until its ports are used. An odd port is joined to a free one "
-        "elsewhere if there is one. No more cables are unplugged than ports are added, and no "
-        "two nodes get a second cable.\n\n"
-        "Prints what to unplug and plug, as node:port, in an order in which the network is "
-        "connected after every step; a new node counts from its first cable. Where every "
-        "cable is needed, as in a tree, a step takes several actions at once: the further "
-        "ones are marked with a plus. With several new nodes the steps lead straight to the "
-        "final network, without cables that would be moved twice.\n\n"
-        "Ports and servers of the new nodes are those most nodes have, unless given. Ports "
-        "that find no cable, because the network is too small, stay free and are counted. --out "
-        "keeps the grown network as a file, which can be measured, drawn and grown again.",
+        "Adds racks (a switch with servers), switches without servers, or, in a network without "
+        "switches, servers. It follows the procedure of the Jellyfish paper: a random cable is "
+        "unplugged and both of its ends are connected to the new node, until the ports of that "
+        "node are used. An odd port is connected to a free port of another node, if there is "
+        "one. At most as many cables are unplugged as ports are added, and no two nodes get a "
+        "second cable.\n\n"
+        "Prints the cables to unplug and to plug, as node:port, in an order that keeps the "
+        "network connected after every step; a new node counts from its first cable on. If every "
+        "cable is needed, as in a tree, a step consists of several actions at once; the second "
+        "and further ones are marked with a plus. With several new nodes the steps lead directly "
+        "to the final network: no cable is moved twice.\n\n"
+        "New nodes have as many ports and servers as most nodes have, unless the options say "
+        "otherwise. Ports that get no cable, because the network is too small, stay free and are "
+        "counted. --out writes the grown network to a file, which can be measured, drawn and "
+        "grown again.",
     .options = grow_options,
     .examples = "  weft topo grow jellyfish:n=20,degree=6,seed=1 --add 1\n"
                 "  weft topo grow torus:8x8 --add 4 --ports 4 --json\n"

@@ -12,8 +12,8 @@
 #include "topology/measure/connectivity.h"
 #include "topology/measure/failure.h"
 
-/* The share of --fail-links or --fail-nodes. 1 is refused: it could mean one of them, or all, and
- * a network without any is not worth a measurement. */
+/* Reads the share of --fail-links or --fail-nodes. 1 is refused: it could mean one link or all of
+ * them, and a network without links or nodes cannot be measured. */
 static enum err share_read(const struct call *call, const char *name, const char *what,
                            double *share, struct why *why)
 {
@@ -35,7 +35,7 @@ static enum err failures_read(const struct call *call, struct measurement *found
     return err;
 }
 
-/* Replaces the topology by what the failures leave of it. */
+/* Removes the links and nodes that fail from the topology. */
 static enum err measure_failures(struct measurement *found, struct topology *topology,
                                  struct why *why)
 {
@@ -90,8 +90,8 @@ static enum err measure_connectivity(struct measurement *found, struct why *why)
     return connectivity_vertex(graph, progress_observer, &found->vertex_connectivity, why);
 }
 
-/* "A,B". A name may hold commas of its own: any comma that leaves two nodes
- * will do. */
+/* Reads "A,B". A name may contain commas, so any comma that leaves two existing
+ * nodes is accepted. */
 static enum err paths_ends(struct measurement *found, const char *words, struct why *why)
 {
     const struct topology *topology = found->topology;
@@ -113,7 +113,7 @@ static enum err paths_ends(struct measurement *found, const char *words, struct 
     bool separated = strchr(first, ',') != NULL;
     free(first);
     if (!separated)
-        return why_fail(why, ERR_USAGE, "--paths %s: expected two nodes, A,B", words);
+        return why_fail(why, ERR_USAGE, "--paths %s: expected two nodes, as in A,B", words);
     if (*from != NODE_NONE && *to != NODE_NONE)
         return OK;
     int size = stranger == words ? (int)strcspn(words, ",") : (int)strlen(stranger);
@@ -138,7 +138,7 @@ static enum err measure_throughput(struct measurement *found, const struct throu
                               found->links_lost || found->nodes_lost, &found->tally, why);
 }
 
-/* What refuses comes before what takes long. */
+/* Measurements that can be refused come before those that take long. */
 static enum err measure_all(const struct call *call, struct measurement *found,
                             struct topology *topology, const struct throughput_plan *plan,
                             struct why *why)
@@ -150,7 +150,7 @@ static enum err measure_all(const struct call *call, struct measurement *found,
         err = measure_throughput(found, plan, why);
     if (!err)
         err = measure_distances(call, found, why);
-    if (!err && plan->mode == THROUGHPUT_BOUND) /* it uses the distances */
+    if (!err && plan->mode == THROUGHPUT_BOUND) /* the bound needs the distances */
         err = measure_throughput(found, plan, why);
     if (!err && call_has(call, "bisection"))
         err = measure_bisection(found, why);
@@ -184,71 +184,74 @@ static enum err measure_run(struct call *call, struct why *why)
 }
 
 static const struct option measure_options[] = {
-    {"bisection", NULL, "also the fewest cables between two halves of the servers, as a bracket"},
-    {"connectivity", NULL, "also the fewest links, and nodes, whose loss parts the network"},
+    {"bisection", NULL, "also the fewest cables between two halves of the servers, as two bounds"},
+    {"connectivity", NULL, "also how many links, or nodes, must fail to split the network"},
     {"paths", "A,B", "also the number of shortest paths from node A to node B"},
     {"throughput", "permutation|all-to-all|longest-matching|FILE",
-     "also how much of this traffic the network carries, as a bracket"},
+     "also how much of this traffic the network carries, as two bounds"},
     {"gap", "G", "stop when upper / lower - 1 is at most G (default 0.01; full capacity 1e-6)"},
     {"routing", "optimal|ecmp|k-shortest", "which paths the traffic may take (default optimal)"},
-    {"ways", "N", "paths per pair of ecmp and k-shortest (default 8)"},
-    {"flow", "FILE", "write flow and weights that prove the throughput; with --verify alone: read"},
-    {"verify", NULL, "work both sides out again, with separate code, from flow and weights"},
+    {"ways", "N", "paths for each pair with ecmp and k-shortest (default 8)"},
+    {"flow", "FILE",
+     "write the proof of the throughput; or, with --verify and no --throughput, read it"},
+    {"verify", NULL, "check both bounds again with separate code"},
     {"against", "permutation|all-to-all|longest-matching|FILE",
-     "the traffic that a verified --flow FILE must be for"},
-    {"bound", NULL, "only an upper bound, by path lengths (default traffic longest-matching)"},
-    {"full-capacity", NULL, "also how many servers a Jellyfish's switches carry at full rate"},
+     "the traffic that a verified --flow FILE must match"},
+    {"bound", NULL, "only an upper bound from path lengths (default traffic longest-matching)"},
+    {"full-capacity", NULL, "also how many servers the switches of a Jellyfish carry at full rate"},
     {"fail-links", "SHARE", "first remove this share (0.05 is 5 %) of the links, at random"},
     {"fail-nodes", "SHARE", "first remove this share (0.05 is 5 %) of the nodes, at random"},
-    {"seed", "N", "what fails, where the search for a cut starts, the permutation (default 1)"},
-    {"threads", "N", "work on N threads (default: all cores); the result is the same"},
+    {"seed", "N", "seed of failures, of the search for a cut, and of the permutation (default 1)"},
+    {"threads", "N", "number of threads (default: all cores); the result does not depend on it"},
     {0},
 };
 
 const struct command command_topo_measure = {
     .name = "topo measure",
     .arguments = "SPEC|FILE",
-    .summary = "degrees, distances, bisection, connectivity, throughput of a topology",
+    .summary = "measure degrees, distances, bisection, connectivity and throughput",
     .description =
-        "Prints sizes and degrees, whether the network is connected, and how far apart nodes and "
-        "servers are: the longest and the mean of all shortest paths, and how many pairs are how "
-        "many hops apart.\n\n"
-        "A pair is two different nodes, counted once; shares are of all pairs. Where the nodes "
-        "are switches, a path between servers also counts the two cables at its ends, so that "
-        "servers of one switch are 2 hops apart. Pairs without a path are counted separately and "
-        "left "
-        "out of means.\n\n"
-        "With --fail-links and --fail-nodes everything is measured on what is left. The same seed "
-        "at a higher share takes the same links and nodes and more. Failed nodes are gone with "
-        "their servers.\n\n"
-        "The bisection is a bracket: no two halves of the servers are joined by fewer cables than "
-        "the lower bound, which is proved, and the best cut found has as many as the upper. All "
-        "other figures are exact.\n\n"
-        "Throughput is the largest factor by which all demands can be multiplied and still be "
-        "carried at once, under the best routing there is, links having rate 1 in each direction. "
-        "Under a permutation (every server sends to one other) and the longest matching (the "
-        "same, as far away as possible) it is a share of the server line rate; all-to-all, the "
-        "flow of every ordered pair of servers; for a FILE of weft-traffic(5), a factor. The "
-        "lower bound is a flow, the upper one follows from weights on the links: both are proofs. "
-        "The exit code is 1 if the bracket stays wider than --gap. "
-        "Cables between servers and switches are not counted: a network of switches that could "
-        "carry more than the servers can send shows more than 1, and server_rate_lower and "
-        "server_rate_upper of --json are what is left of it, 1 at most.\n\n"
-        "With --routing ecmp or k-shortest traffic keeps to the paths that these choose, so that "
-        "the price of routing shows; the bracket then holds for those paths.\n\n"
-        "--flow writes the proof, a weft-flow-file(5). --verify reads it back, or reads a FILE "
-        "without --throughput, and works out both sides with code of its own. A traffic pattern "
-        "is made again and compared; the demands of a traffic file are those in the FILE unless "
-        "--against says which they must be.\n\n"
-        "--bound is for networks too large for a flow: no routing carries more than two channels "
-        "a link, over the hops that the traffic needs at least.\n\n"
-        "--full-capacity varies the number of servers of a Jellyfish given as words, by binary "
-        "search: a number is carried if three random permutations are, each by proof and to a "
-        "millionth, and the "
-        "result is confirmed on ten more; if one of them is not, one server fewer is tried on "
-        "all thirteen, and so on. Undecided ones count as not carried and are reported.\n\n"
-        "Bisection and connectivity take a while on large networks and are measured when asked "
-        "for; the last line, and not_measured with --json, say what was not.",
+        "Prints sizes and degrees, whether the network is connected, and the distances between "
+        "nodes and between servers: the longest and the mean of all shortest paths, and how many "
+        "pairs have which distance in hops.\n\n"
+        "A pair is two different nodes, counted once; shares are shares of all pairs. In a "
+        "network of switches, a path between servers also counts the two cables at its ends, so "
+        "that two servers on the same switch are 2 hops apart. Pairs without a path are counted "
+        "separately and are not part of the means.\n\n"
+        "With --fail-links and --fail-nodes, the rest of the network is measured. With the same "
+        "seed, a higher share removes the same links and nodes as a lower one, and more. A node "
+        "that fails takes its servers with it.\n\n"
+        "The bisection is given as two bounds: every division of the servers into two halves "
+        "cuts at least as many cables as the lower bound, which is proved; the upper bound is "
+        "the smallest cut that was found. All other numbers are exact.\n\n"
+        "Throughput is the largest factor by which all demands of a traffic pattern can be "
+        "multiplied so that the network can still carry them at the same time, with the best "
+        "routing; a link has rate 1 in each direction. For a permutation (every server sends to "
+        "one other) and for the longest matching (the same, with partners as far apart as "
+        "possible) it is a share of the line rate of a server; for all-to-all it is the rate of "
+        "every ordered pair of servers; for a FILE (weft-traffic(5)) it is a factor. The lower "
+        "bound is a flow and the upper bound follows from weights of the links, so both are "
+        "proved. The exit code is 1 if the bounds are further apart than --gap. Cables between "
+        "servers and switches are not limited: a network of switches that can carry more than "
+        "its servers can send shows more than 1. server_rate_lower and server_rate_upper of "
+        "--json are limited to 1.\n\n"
+        "With --routing ecmp or k-shortest the traffic may only use the paths of that routing, "
+        "and the bounds hold for these paths.\n\n"
+        "--flow writes the proof to a file (weft-flow-file(5)). --verify reads the file again "
+        "and recomputes both bounds with separate code; without --throughput it verifies an "
+        "existing FILE. A traffic pattern is generated again and compared; the demands of a "
+        "traffic file are taken from the FILE, unless --against names the traffic that they must "
+        "match.\n\n"
+        "--bound is for networks that are too large to compute a flow: the throughput is at most "
+        "the rate of all links in both directions, divided by the hops that the traffic needs at "
+        "least.\n\n"
+        "--full-capacity searches for the number of servers that the switches of a Jellyfish, "
+        "given as SPEC, carry at full rate. A number is carried if the throughput of three "
+        "random permutations is proved to be 1 to within a millionth. Ten more permutations must "
+        "confirm the result; otherwise one server fewer is tried with all thirteen, and so on. "
+        "Permutations that cannot be decided count as not carried and are reported.\n\n"
+        "Bisection, connectivity and throughput take time on large networks and are measured "
+        "only on request. The last line (not_measured with --json) lists what was not measured.",
     .options = measure_options,
     .examples = "  weft topo measure torus:8x8x8 --bisection\n"
                 "  weft topo measure torus:9x9x11 --paths 0,444\n"

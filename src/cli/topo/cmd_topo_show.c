@@ -5,14 +5,14 @@
 #include "cli/core/call.h"
 #include "cli/core/load.h"
 
-/* The least and the most of something over all nodes. */
+/* The smallest and the largest value of all nodes. */
 struct range {
     uint32_t least, most;
 };
 
 struct summary {
     struct range degree, servers, ports;
-    uint32_t group_count; /* the highest number, plus one */
+    uint32_t group_count; /* the highest number of a group, plus one */
     uint32_t levels;
 };
 
@@ -64,7 +64,7 @@ static const char show_page[] =
     "{?ports}, {free_ports} of {ports} ports free{/}\n"
     "{#links}  port {port%-4u} -> {to}:{to_port}\n{/}{/}";
 
-/* As two numbers, if known; and in words, unless all are 0. */
+/* Adds a range as two numbers, if it is known; and as text, unless all values are 0. */
 static void range_put(struct result *result, const char *key, const char *words_key,
                       const struct range *range, bool known)
 {
@@ -167,12 +167,12 @@ static enum err show_run(struct call *call, struct why *why)
 const struct command command_topo_show = {
     .name = "topo show",
     .arguments = "SPEC|FILE [NODE...]",
-    .summary = "what a topology is, and what its nodes are cabled to",
+    .summary = "print what a topology is, and the cables of its nodes",
     .description =
-        "Prints the kind of the topology, its parameters and sizes. For every NODE named, also "
-        "where it stands, its servers, and where each of its cables leads, as node:port.\n\n"
-        "A range with --json is [least, most]; it is empty where nothing is known. Ports are 0 "
-        "where a node has as many as it uses.",
+        "Prints the kind of the topology, its parameters and sizes. For every NODE it also "
+        "prints the position, the number of servers, and where each cable leads, as node:port.\n\n"
+        "With --json a range is [least, most], or empty if it is not known. The number of ports "
+        "is 0 if a node has exactly as many ports as cables.",
     .examples = "  weft topo show torus:3x4x5\n"
                 "  weft topo show torus:3x4x5 0 59",
     .run = show_run,

@@ -1,14 +1,14 @@
-/* measure_report: pairs are counted once each here, though the tally has both
- * directions; shares are of all pairs, those without a path included. */
+/* measure_report: counts each pair once, although the tally has both directions.
+ * Shares are shares of all pairs, including those without a path. */
 #include "cli/topo/measure_report.h"
 
 #include <math.h>
 
 #include "cli/topo/throughput_report.h"
 
-#define HISTOGRAM_ROWS 40u /* of a terminal */
+#define HISTOGRAM_ROWS 40u /* fit a terminal */
 
-/* The keys of what is measured only when asked for. */
+/* The keys of values that are measured only on request. */
 static const char *const bisection_keys[] = {
     "bisection_lower",        "bisection_lower_method",  "bisection_upper",
     "bisection_upper_method", "bisection_almost_surely", NULL,
@@ -21,7 +21,7 @@ static uint64_t pairs_of(uint64_t count)
     return count * (count ? count - 1 : 0) / 2;
 }
 
-/* Cables between a server and the nodes: hops of the graph plus these. */
+/* Returns the cables at both ends of a path that are not hops of the graph. */
 static uint32_t server_cables(const struct measurement *found)
 {
     return found->topology->direct ? 0 : 2;
@@ -36,7 +36,7 @@ static uint32_t server_cables(const struct measurement *found)
     "{?" rows "}\n       hops " title "   share\n{#" rows                                          \
     "}  {range%9s} {pairs%20u} {percent%6.2f} %\n{/}{/}"
 
-/* What is behind a label that is in the line before. */
+/* The indent of a line that continues the one before. */
 #define BELOW "                        "
 
 static const char measure_page[] =
@@ -112,8 +112,8 @@ static void histogram_put(struct result *result, const char *key, const uint64_t
     result_end(result);
 }
 
-/* For the page: one row per distance, or, where those would fill screens, per range of
- * distances. */
+/* Adds rows for the page: one for each distance, or, if they would fill more than a screen, one
+ * for each range of distances. */
 static void rows_put(struct result *result, const char *key, const uint64_t *pairs, uint32_t length,
                      uint32_t cables, uint64_t all)
 {
@@ -186,7 +186,7 @@ static void distances_put(struct result *result, const struct measurement *found
     result_number(result, "server_mean_path", distance_server_mean(tally, topology));
     histogram_put(result, "histogram", tally->nodes, tally->length, 0, pairs);
     histogram_put(result, "server_histogram", tally->servers, tally->length, cables, server_pairs);
-    /* Where the servers are the nodes, one table says it all. */
+    /* If the nodes are the servers, one table suffices. */
     result_uint(result_hide(result), "server_pairs", topology->direct ? 0 : server_pairs);
     rows_put(result, "node_rows", tally->nodes, tally->length, 0, pairs);
     rows_put(result, "server_rows", tally->servers, topology->direct ? 0 : tally->length, cables,
@@ -223,15 +223,15 @@ static void connectivity_put(struct result *result, const struct measurement *fo
     result_bool(result_hide(result), "has_connectivity", true);
     result_uint(result, "edge_connectivity", edge);
     result_uint(result, "vertex_connectivity", vertex);
-    /* What a planner wants to know: how many may fail without harm. */
+    /* For the page: how many may fail without splitting the network. */
     result_uint(result_hide(result), "edge_spare", edge > 1 ? edge - 1 : 0);
     result_bool(result_hide(result), "edge_single", edge == 1 && several);
     result_uint(result_hide(result), "vertex_spare", vertex > 1 ? vertex - 1 : 0);
     result_bool(result_hide(result), "vertex_single", vertex == 1 && several);
 }
 
-/* What is measured only when asked for: its keys, and the option that asks, which the page names
- * unless it is NULL. */
+/* A group of values that is measured only on request: its keys, and the text with which the page
+ * names it if it was not measured, or NULL. */
 struct extra {
     bool measured;
     const char *const *keys;

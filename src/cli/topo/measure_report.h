@@ -1,5 +1,5 @@
 #pragma once
-/* measure_report: what `weft topo measure` found out, as its result. */
+/* measure_report: the result of `weft topo measure`. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,11 +12,11 @@
 #include "topology/topology.h"
 
 struct measurement {
-    const char *name;                /* borrowed; as the person gave it */
+    const char *name;                /* borrowed; as the user wrote it */
     const struct topology *topology; /* borrowed; after the failures */
 
-    double link_share, node_share;   /* asked to fail */
-    uint32_t links_lost, nodes_lost; /* that did, links of failed nodes included */
+    double link_share, node_share;   /* shares that were to fail */
+    uint32_t links_lost, nodes_lost; /* that failed, links of failed nodes included */
     uint64_t seed;
 
     uint32_t degree_min, degree_max;

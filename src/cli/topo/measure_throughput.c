@@ -18,7 +18,7 @@
 #include "flow/concurrent/length_bound.h"
 #include "routing/paths/k_shortest.h"
 
-/* Beyond these a flow takes hours or more memory than machines have. */
+/* Limits above which a flow takes hours, or more memory than machines have. */
 #define DEMANDS_MAX 40000000.0
 #define EFFORT_MAX  2e10 /* sources times channels: one round of shortest paths */
 
@@ -35,7 +35,7 @@ static enum err refuse_size(const char *traffic, double count, const char *what,
                     traffic, count, what);
 }
 
-/* A word that is neither a pattern nor a file that can be read. */
+/* Refuses a word that is neither a pattern nor a readable file. */
 static enum err word_refuse(const char *word, enum err err, const struct why *reason,
                             struct why *why)
 {
@@ -63,7 +63,7 @@ static enum err file_traffic(struct traffic *traffic, const struct topology *top
     return err;
 }
 
-/* The pattern of that name; anything else is a file. */
+/* Returns the pattern of that name; any other word is a file. */
 static enum certificate_traffic traffic_kind(const char *word)
 {
     int kind = 0;
@@ -102,22 +102,22 @@ static enum err make_traffic(struct throughput *found, struct traffic *traffic,
         return file_traffic(traffic, topology, word, why);
     }
     if (kind == CERTIFICATE_ALL_TO_ALL && hosts * (hosts - 1) > DEMANDS_MAX)
-        return refuse_size(word, hosts * (hosts - 1), "demands are too many for a flow", why);
+        return refuse_size(word, hosts * (hosts - 1), "demands are too many to compute a flow",
+                           why);
     enum err err = make_pattern(found, traffic, topology, word, seed, &reason);
     return err ? load_refuse(found->about.topology, err, &reason, why) : OK;
 }
 
-/* Without any, every factor would do. */
+/* Without traffic on links the throughput would be unlimited. */
 static enum err refuse_local(const struct throughput *found, struct why *why)
 {
     const char *word = found->plan.traffic;
-    return why_fail(why, ERR_INPUT,
-                    "%s: all traffic stays within its nodes, so no link carries any",
+    return why_fail(why, ERR_INPUT, "%s: all traffic stays within its node, so no link carries any",
                     strcmp(word, "-") == 0 ? "standard input" : word);
 }
 
-/* Names the demand that has no path, and what a person can do about it. The
- * reader of a traffic file has refused it with its line before. */
+/* Refuses a demand that has no path, and says what the user can do. In a traffic
+ * file such a demand was refused before, with its line. */
 static enum err check_reach(const struct traffic *traffic, const struct topology *topology,
                             bool failed, struct why *why)
 {
@@ -126,8 +126,8 @@ static enum err check_reach(const struct traffic *traffic, const struct topology
     if (err)
         why_set(why, "%s%s", reason.text,
                 err != ERR_NO ? ""
-                : failed      ? "; let fewer fail, or others (--seed)"
-                              : "; measure its parts one by one");
+                : failed      ? "; let fewer links or nodes fail, or use another --seed"
+                              : "; measure each part of the network separately");
     return err;
 }
 
@@ -156,11 +156,11 @@ static enum err find_paths(struct path_set *paths, const struct certificate_abou
 
 struct bar {
     const char *title;
-    double goal;  /* the gap at which it is full */
-    double worst; /* the first gap that was seen */
+    double goal;  /* the gap at which the bar is full */
+    double worst; /* the largest gap so far */
 };
 
-/* Rounds get longer as the gap closes; on its logarithm the bar is steady. */
+/* Rounds get longer as the gap closes; by the logarithm of the gap the bar moves steadily. */
 static void show_gap(void *context, double lower, double upper)
 {
     struct bar *bar = context;
@@ -180,11 +180,11 @@ static enum err check_effort(const struct throughput *found, const struct topolo
     double effort = sources * 2.0 * topology->graph.link_count;
     if (found->about.routing == CERTIFICATE_OPTIMAL && effort > EFFORT_MAX)
         return refuse_size(found->plan.traffic, effort,
-                           "channels to look at in each round are too many for a flow", why);
+                           "channels to search in each round are too many to compute a flow", why);
     return OK;
 }
 
-/* Reads the text as if it were a file, and proves it. */
+/* Verifies the certificate and takes its bounds. */
 static enum err prove(struct throughput *found, const struct topology *topology,
                       const struct traffic *traffic, const struct path_set *paths,
                       const struct certificate *certificate, struct why *why)
@@ -193,7 +193,7 @@ static enum err prove(struct throughput *found, const struct topology *topology,
     enum err err = certificate_verify(
         certificate, topology, traffic,
         certificate->about.routing == CERTIFICATE_OPTIMAL ? NULL : paths, &proof, why);
-    if (err) /* the file could be read; it is no proof of this */
+    if (err) /* the file is readable, but it is no proof for this traffic */
         return err == ERR_INPUT ? ERR_NO : err;
     found->verified = true;
     found->lower = proof.lower;
@@ -268,8 +268,9 @@ static enum err measure_flow(struct throughput *found, const struct topology *to
 
 /* --- a certificate from a file --- */
 
-/* The traffic that the file must be for: --against, or the pattern it names.
- * Of a traffic file nothing but the certificate's own demands is known. */
+/* Verifies that the certificate is for the traffic of --against, or else for the
+ * pattern that it names. If it names a traffic file, only its own demands are
+ * known. */
 static enum err verify_read(struct throughput *found, const struct topology *topology,
                             const struct certificate *certificate, struct why *why)
 {
@@ -336,7 +337,7 @@ static enum err hops_work(void *context, uint32_t thread, uint32_t first, uint32
     return length_bound_hops(job->graph, job->demands + first, count, job->hops + first, why);
 }
 
-/* Sum of amount times hops over all demands, on all threads. */
+/* Computes the sum of amount times hops over all demands, with all threads. */
 static enum err sum_hops(const struct throughput *found, const struct topology *topology,
                          const struct traffic *traffic, double *sum, struct why *why)
 {
@@ -349,7 +350,8 @@ static enum err sum_hops(const struct throughput *found, const struct topology *
         .context = &hops,
     };
     if (traffic->count > UINT32_MAX)
-        return why_fail(why, ERR_USAGE, "--bound: %zu demands are too many", traffic->count);
+        return why_fail(why, ERR_USAGE, "--bound: %zu demands are more than it can handle",
+                        traffic->count);
     hops.hops = array_new(traffic->count, sizeof *hops.hops);
     if (!hops.hops)
         return why_memory(why);
@@ -381,18 +383,18 @@ static enum err bound_demands(struct throughput *found, const struct topology *t
     return err;
 }
 
-/* Every pair of servers, without listing them. */
+/* Computes the bound for all pairs of servers, without listing them. */
 static enum err bound_all(struct throughput *found, const struct topology *topology,
                           const struct distance_tally *tally, struct why *why)
 {
     double hosts = topology_host_count(topology), servers = topology->server_count;
     if (servers < 2)
-        return why_fail(why, ERR_USAGE, "%s: all-to-all traffic needs two servers at least",
+        return why_fail(why, ERR_USAGE, "%s: all-to-all traffic needs at least two servers",
                         found->about.topology);
     if (tally->servers_apart)
         return why_fail(why, ERR_NO,
-                        "all-to-all: %llu pairs of servers have no path; measure the network's "
-                        "parts one by one",
+                        "all-to-all: %llu pairs of servers have no path; measure each part of the "
+                        "network separately",
                         (unsigned long long)tally->servers_apart / 2);
     found->demands = (uint64_t)(hosts * (hosts - 1));
     for (uint32_t v = 0; v < topology->graph.node_count; v++)
@@ -416,7 +418,7 @@ static enum err measure_bound(struct throughput *found, const struct topology *t
 
 /* --- full capacity --- */
 
-/* Two titles in turn: while one is shown the other is written. */
+/* Two titles, used in turn: while one is shown, the other is written. */
 struct titles {
     char text[2][64];
     int current;
@@ -433,18 +435,18 @@ static void show_step(void *context, const struct full_capacity_step *step)
 
 static enum err measure_capacity(struct throughput *found, const char *spec, struct why *why)
 {
-    static struct titles titles; /* outlives the line that shows them */
+    static struct titles titles; /* the progress line may use a title after this call */
     const struct full_capacity_options options = {
         .seed = found->plan.seed, .gap = found->plan.gap, .begin = show_step, .context = &titles};
     if (strncmp(spec, "jellyfish:", strlen("jellyfish:")) != 0)
         return why_fail(why, ERR_USAGE,
-                        "--full-capacity: %.100s: expected the words of a Jellyfish, whose "
-                        "switches can be joined anew for any number of servers",
+                        "--full-capacity: %.100s: expected the SPEC of a Jellyfish, because the "
+                        "network is built again for each number of servers",
                         spec);
     return full_capacity_find(&found->capacity, spec, &options, why);
 }
 
-/* As much of the word as is whole characters and fits: a path may be neither. */
+/* Copies the part of the name that fits and is valid UTF-8; a path may be longer or invalid. */
 static void name_topology(struct certificate_about *about, const char *spec)
 {
     size_t size = strlen(spec);

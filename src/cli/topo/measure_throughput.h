@@ -1,7 +1,8 @@
 #pragma once
-/* measure_throughput: what `weft topo measure` does for --throughput and the
- * options around it: a flow with its certificate, a certificate read from a
- * file, a bound without a flow, or the servers at full capacity. */
+/* measure_throughput: the part of `weft topo measure` for --throughput and
+ * related options: computes a flow with its certificate, verifies a certificate
+ * from a file, computes a bound without a flow, or finds the servers at full
+ * capacity. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,12 +19,12 @@
 enum throughput_mode {
     THROUGHPUT_NONE,
     THROUGHPUT_SOLVE,    /* --throughput */
-    THROUGHPUT_VERIFY,   /* --flow --verify, of a file that is there */
+    THROUGHPUT_VERIFY,   /* --flow --verify, of an existing file */
     THROUGHPUT_BOUND,    /* --bound */
     THROUGHPUT_CAPACITY, /* --full-capacity */
 };
 
-/* What was asked for; words are borrowed from the call. */
+/* What the options ask for; strings are borrowed from the call. */
 struct throughput_plan {
     enum throughput_mode mode;
     const char *traffic; /* a pattern's name or a file; NULL: what the flow file says */
@@ -36,18 +37,18 @@ struct throughput_plan {
     uint32_t threads;
 };
 
-/* Reads the options and refuses those that do not go together. */
+/* Reads the options; refuses those that cannot be combined. */
 MUST_CHECK enum err throughput_plan_read(struct throughput_plan *plan, const struct call *call,
                                          struct why *why);
 
-/* What was found. */
+/* The result. */
 struct throughput {
     struct throughput_plan plan;
     struct certificate_about about; /* traffic, routing, ways and seed, also of a file */
-    const char *traffic_file;       /* borrowed; whose demands they are, or NULL */
-    double lower;                   /* NaN where only a bound was asked for */
+    const char *traffic_file;       /* borrowed; the file with the demands, or NULL */
+    double lower;                   /* NaN if only a bound was asked for */
     double upper;
-    uint64_t phases; /* of a flow that was found here */
+    uint64_t phases; /* of a flow that was computed here */
     uint64_t demands;
     double demand_total;
     double local;
@@ -59,8 +60,9 @@ struct throughput {
 
 void throughput_fini(struct throughput *found);
 
-/* Carries the plan out. `spec` is the topology's word and `failed` whether some
- * of it was made to fail; `tally` has the distances of all its servers. */
+/* Carries out the plan. `spec` is the topology as the user wrote it; `failed`
+ * tells whether links or nodes were removed; `tally` has the distances of all
+ * servers. */
 MUST_CHECK enum err throughput_measure(struct throughput *found, const struct throughput_plan *plan,
                                        const struct topology *topology, const char *spec,
                                        bool failed, const struct distance_tally *tally,

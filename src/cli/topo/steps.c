@@ -37,7 +37,7 @@ void steps_put_node(struct result *result, const char *key, const struct steps_n
     if (named)
         result_string(result, key, steps_name(names, node, buffer));
     else
-        result_uint(result, key, node); /* unnamed nodes keep their numbers */
+        result_uint(result, key, node); /* nodes without names keep their numbers */
 }
 
 void steps_put(struct result *result, const struct rewire_plan *plan,

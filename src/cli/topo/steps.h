@@ -6,8 +6,8 @@
 #include "topology/change/rewire.h"
 #include "topology/topology.h"
 
-/* Whose names the plan's nodes have: those of `before`, then, by their numbers
- * in `after`, those of `after`. */
+/* Where the names of the plan's nodes come from: first from `before`; nodes that
+ * are not in it are found in `after` by their number there. */
 struct steps_names {
     const struct topology *before;
     const struct topology *after; /* may be NULL if before has all */
@@ -16,20 +16,20 @@ struct steps_names {
 
 const char *steps_name(const struct steps_names *names, uint32_t node, char buffer[NODE_NAME_SIZE]);
 
-/* "a, b, c and 7 more": those nodes for which `flags` is set. */
+/* Prints the nodes whose flag is set: "a, b, c and 7 more". */
 void steps_print_nodes(struct text *out, const struct steps_names *names, const uint8_t *flags,
                        uint32_t count);
 
-/* A node as a value: a number if the network has no names, else a string. */
+/* Adds a node: as a number if the network has no names, else as a string. */
 void steps_put_node(struct result *result, const char *key, const struct steps_names *names,
                     uint32_t node);
 
-/* The fields unplug, plug, step_count, together, apart, steps. */
+/* Adds the keys unplug, plug, step_count, together, apart and steps. */
 void steps_put(struct result *result, const struct rewire_plan *plan,
                const struct steps_names *names);
 
-/* How many steps there are and what they leave; then a line per action. The number of a step
- * stands once; further actions of the same step follow with a plus. */
+/* Parts of a page: a line about the number of steps and whether the network stays connected, and a
+ * line for each action. Further actions of the same step have a plus instead of its number. */
 #define STEPS_VERDICT_PAGE                                                                         \
     "{step_count|step|steps}{?together}, {together} of them several actions at once (+){/}"        \
     "{?step_count}{?apart}; {apart|leaves|leave} the network in pieces (apart)"                    \

@@ -1,4 +1,5 @@
-/* throughput_plan: which of the options around --throughput go together. */
+/* throughput_plan: reads the options about throughput, and refuses combinations without a meaning.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ static const double gap_default = 0.01, gap_default_capacity = FULL_CAPACITY_TOL
 
 struct rule {
     const char *option;
-    unsigned modes; /* bit m: it goes with mode m */
+    unsigned modes; /* bit m: the option may be used in mode m */
     const char *needs;
 };
 
@@ -19,19 +20,19 @@ struct rule {
 
 static const struct rule rules[] = {
     {"gap", WITH(THROUGHPUT_SOLVE) | WITH(THROUGHPUT_CAPACITY),
-     "it goes with --throughput T or --full-capacity"},
-    {"routing", WITH(THROUGHPUT_SOLVE), "it goes with --throughput T"},
-    {"ways", WITH(THROUGHPUT_SOLVE), "it goes with --throughput T"},
+     "needs --throughput T or --full-capacity"},
+    {"routing", WITH(THROUGHPUT_SOLVE), "needs --throughput T"},
+    {"ways", WITH(THROUGHPUT_SOLVE), "needs --throughput T"},
     {"flow", WITH(THROUGHPUT_SOLVE) | WITH(THROUGHPUT_VERIFY),
-     "it goes with --throughput T, to be written, or with --verify, to be checked"},
+     "needs --throughput T (then it is written) or --verify (then it is read)"},
     {"verify", WITH(THROUGHPUT_SOLVE) | WITH(THROUGHPUT_VERIFY),
-     "it goes with --throughput T or with --flow FILE"},
-    {"against", WITH(THROUGHPUT_VERIFY), "it goes with --flow FILE --verify, without --throughput"},
+     "needs --throughput T or --flow FILE"},
+    {"against", WITH(THROUGHPUT_VERIFY), "needs --flow FILE --verify, and no --throughput"},
     {"throughput", WITH(THROUGHPUT_SOLVE) | WITH(THROUGHPUT_BOUND),
-     "--full-capacity brings its own traffic"},
-    {"bound", WITH(THROUGHPUT_BOUND), "it does not go with --full-capacity"},
-    {"fail-links", ~WITH(THROUGHPUT_CAPACITY), "it does not go with --full-capacity"},
-    {"fail-nodes", ~WITH(THROUGHPUT_CAPACITY), "it does not go with --full-capacity"},
+     "cannot be combined with --full-capacity, which uses permutations"},
+    {"bound", WITH(THROUGHPUT_BOUND), "cannot be combined with --full-capacity"},
+    {"fail-links", ~WITH(THROUGHPUT_CAPACITY), "cannot be combined with --full-capacity"},
+    {"fail-nodes", ~WITH(THROUGHPUT_CAPACITY), "cannot be combined with --full-capacity"},
 };
 
 static enum throughput_mode mode_of(const struct call *call)
@@ -54,7 +55,7 @@ static enum err rules_check(const struct call *call, enum throughput_mode mode, 
             continue;
         if (mode == THROUGHPUT_BOUND)
             return why_fail(why, ERR_USAGE,
-                            "--%s: it does not go with --bound, which finds no flow",
+                            "--%s: cannot be combined with --bound, which computes no flow",
                             rules[i].option);
         return why_fail(why, ERR_USAGE, "--%s: %s", rules[i].option, rules[i].needs);
     }
@@ -86,7 +87,7 @@ static enum err routing_read(struct throughput_plan *plan, const struct call *ca
         return err;
     plan->routing = (enum certificate_routing)index;
     if (plan->routing == CERTIFICATE_OPTIMAL && call_has(call, "ways"))
-        return why_fail(why, ERR_USAGE, "--ways: it goes with --routing ecmp or k-shortest");
+        return why_fail(why, ERR_USAGE, "--ways: needs --routing ecmp or k-shortest");
     plan->ways = plan->routing == CERTIFICATE_OPTIMAL ? 0 : (uint32_t)ways;
     return OK;
 }

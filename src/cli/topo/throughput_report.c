@@ -8,15 +8,15 @@ const char *const throughput_keys[] = {"throughput_lower", "throughput_upper", "
                                        NULL};
 const char *const capacity_keys[] = {"full_capacity_servers", NULL};
 
-/* Each server sends and receives one flow: then a cable between a server and
- * its switch is a limit that the links between switches do not show. */
+/* If each server sends and receives one flow, the cable between a server and its
+ * switch is a limit, which the links between switches do not show. */
 static bool has_server_rate(const struct throughput *found, const struct topology *topology)
 {
     return !topology->direct && (found->about.traffic == CERTIFICATE_PERMUTATION ||
                                  found->about.traffic == CERTIFICATE_LONGEST_MATCHING);
 }
 
-/* 0 at least, where rounding turns both sides round. */
+/* Returns 0 if rounding has swapped the bounds. */
 static double gap_of(const struct throughput *found)
 {
     return found->lower >= found->upper ? 0 : found->upper / found->lower - 1;

@@ -15,8 +15,8 @@ enum err topology_out_format(const struct call *call, enum format fallback, enum
     enum err err = call_choice(call, "format", format_words, &choice, why);
     *format = (enum format)choice;
     if (!err && !call_has(call, "format"))
-        err = call_out_ending(call, "out", format_endings, "; --format says what other names hold",
-                              why);
+        err = call_out_ending(call, "out", format_endings,
+                              "; --format selects the format for other names", why);
     return err;
 }
 

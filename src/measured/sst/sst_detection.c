@@ -18,7 +18,7 @@
 #define CONSTANT    1.5 /* "roughly constant" and "equivalent": within this factor */
 
 /* The first act is a rehearsal that warms up caches, connections and the scheduler. Over libfabric
- * it takes longest, about 0.1 s, until the keepers of all contexts have gone to sleep. */
+ * it takes longest, about 0.1 s, until the keeper threads of all contexts stop polling. */
 #define REHEARSAL_TRIPS     100
 #define REHEARSAL_TRIPS_FAR 3000
 
