@@ -20,7 +20,7 @@ NONE = "/no/such/file"
 
 
 class Ask:
-    """Words after the command, what it reads, and further variables of its environment."""
+    """Arguments of a command, its standard input, and further environment variables."""
 
     def __init__(self, *words, stdin="", **env):
         self.words, self.stdin, self.env = words, stdin, env
@@ -31,9 +31,9 @@ ECMP = ("--algorithm", "ecmp")
 
 
 class Row:
-    """yes: it is done, or the answer is yes. no: the answer is no. wrong: a file that cannot be read,
-    or something that does not exist. long: it runs until Ctrl-C. An answer that a command cannot
-    give is None."""
+    """Requests for each exit code. yes: the command succeeds, or its answer is yes. no: its answer is
+    no. wrong: its input is unreadable or does not exist. long: it runs until Ctrl-C. None: the
+    command has no such request."""
 
     def __init__(self, yes, no, wrong, long):
         self.yes, self.no, self.wrong, self.long = yes, no, wrong, long
@@ -125,7 +125,7 @@ ROWS = {
 
 
 def shell_code(code):
-    """What a shell makes of an exit: 128 plus the signal that killed it."""
+    """The exit code as a shell reports it: 128 plus the number of the signal that killed it."""
     return code if code >= 0 else 128 - code
 
 
@@ -156,7 +156,7 @@ class ExitCodes(unittest.TestCase):
 
     @classmethod
     def begin(cls, *words):
-        """Another shell, until its first line; it ends with the tests."""
+        """Starts a command in another shell and waits for its first line; it ends with the tests."""
         shell = subprocess.Popen([os.environ["WEFT"], *words], cwd=cls.folder, text=True,
                                  env={**os.environ, **cls.env}, stdout=subprocess.PIPE)
         cls.addClassCleanup(shell.communicate, timeout=PATIENCE)
@@ -194,7 +194,7 @@ class ExitCodes(unittest.TestCase):
                     continue
                 with self.subTest(command=command["name"], option=misspelt):
                     said = self.refused(command["name"], Ask("--" + misspelt))
-                    meant = "seeds?" if word == "seeds" else word  # both are as near
+                    meant = "seeds?" if word == "seeds" else word  # both are equally near
                     self.assertRegex(said, rf"no option --{misspelt} \(did you mean '--{meant}'\?\)")
 
     def test_missing_and_surplus_arguments_are_wrong(self):
@@ -206,7 +206,7 @@ class ExitCodes(unittest.TestCase):
                 if not any("..." in word for word in words):
                     self.refused(command["name"], Ask(*["torus:3"] * (len(words) + 1)))
 
-    def test_what_cannot_be_read_or_does_not_exist_is_wrong(self):
+    def test_unreadable_or_missing_input_is_wrong(self):
         for command, row in ROWS.items():
             for ask in row.wrong:
                 with self.subTest(command=command, words=ask.words):

@@ -1,5 +1,5 @@
-"""Programs that are attached to different servers of a cluster talk through the servers between,
-survive the death of one of those, and notice each other's."""
+"""Programs that are attached to different servers of a cluster communicate through the servers between
+them. They survive the death of such a server, and notice the death of each other."""
 
 import json
 import os
@@ -15,12 +15,12 @@ import unittest
 sys.path.insert(0, sys.path[0] + "/..")
 from tap import main, weft
 
-PATIENCE = 120  # seconds; nothing takes that long, also not on a busy machine
-ANSWERED = re.compile(r"^\d+: [\d.]+ .?s$")  # a ping's line
+PATIENCE = 120  # seconds; nothing takes that long, even on a busy machine
+ANSWERED = re.compile(r"^\d+: [\d.]+ .?s$")  # the line of an answered ping
 
 
 class Fabric(unittest.TestCase):
-    """One cluster for the cases of a class; each case has ids of its own."""
+    """One cluster for all tests of a class; each test uses its own ids."""
 
     @classmethod
     def setUpClass(cls):
@@ -30,7 +30,7 @@ class Fabric(unittest.TestCase):
         cls.folder = cls.above / "run"
         (cls.above / "shared").mkdir(mode=0o700)
         cls.addClassCleanup(weft, "down", "--dir", cls.folder, "--grace", 0, timeout=PATIENCE)
-        # Nobody hangs here, and the dead are noticed at once: silence is only a busy machine's.
+        # No server hangs here and deaths are noticed at once, so only a busy machine delays hellos.
         done = weft("up", "torus:3x3", "--dir", cls.folder, "--silence", 20000,
                     "--wait", PATIENCE, timeout=PATIENCE)
         if done.code:
@@ -47,7 +47,7 @@ class Fabric(unittest.TestCase):
             program.communicate()
 
     def env(self, server):
-        """Of a program at that server, which has no way to others but through it."""
+        """Options of a program at that server, which reaches others only through the server."""
         return {**os.environ, "WEFT_NODE": str(self.folder / f"node-{server}.socket"),
                 "WEFT_FOLDER": str(self.above / "shared"), "WEFT_TRANSPORTS": "routed"}
 
@@ -81,7 +81,7 @@ class Talk(Fabric):
         self.assertIn("5 answered", done.out)
 
     def test_programs_share_memory_with_their_server(self):
-        server, number = 6, 67  # nobody else is there
+        server, number = 6, 67  # no other program uses this server
         self.serve(server, number)
         self.assertIn("over routed", self.ping(1, number, "--count", 5).out)
         log = (self.folder / f"node-{server}.log").read_text()
@@ -124,7 +124,7 @@ class Talk(Fabric):
         deadline = time.monotonic() + PATIENCE
         while any(member.poll() is None for member in members) and time.monotonic() < deadline:
             done = weft("ripc", "send", 500, "to all of you", env=self.env(4), timeout=PATIENCE)
-            self.assertIn(done.code, (0, 1), done.err)  # 1: nobody, or one who has just ended
+            self.assertIn(done.code, (0, 1), done.err)  # 1: no member, or one that has just ended
             time.sleep(0.1)
         for member in members:
             out, _ = member.communicate(timeout=PATIENCE)
@@ -146,7 +146,7 @@ class Talk(Fabric):
         for _ in range(5):
             self.assertRegex(pings.stdout.readline(), ANSWERED)
         served.send_signal(signal.SIGKILL)
-        lost = 0  # only the one that was on its way may be; the next finds nobody
+        lost = 0  # only a ping in flight may be lost; the next one finds no service
         for line in pings.stdout:
             if "nobody" in line or "gone" in line:
                 return
@@ -161,7 +161,7 @@ class Death(Fabric):
         pings = self.start(4, "ping", 77, "--interval", 20, "--count", 200, "--timeout", 20000)
         for _ in range(20):
             pings.stdout.readline()
-        for server in (1, 3):  # one of the two ways from 4 to 0, then the other; there are longer ones
+        for server in (1, 3):  # one of the two shortest paths from 4 to 0, then the other
             done = weft("kill", server, "--dir", self.folder, timeout=PATIENCE)
             self.assertEqual((done.code, done.err), (0, ""))
         out, _ = pings.communicate(timeout=PATIENCE)
@@ -181,7 +181,7 @@ class Death(Fabric):
 
 
 class Revival(Fabric):
-    """Programs whose server dies and comes back go on."""
+    """Programs whose server dies and is revived continue to work."""
 
     def cluster(self, word, server):
         done = weft(word, server, "--dir", self.folder, timeout=PATIENCE)
@@ -206,13 +206,13 @@ class Revival(Fabric):
             done = self.ping_until_answered(4, 150)
             self.assertRegex(done.out, r"server 0/\d+\) over routed")
         self.assertIsNone(served.poll())
-        self.assertIn("3 answered", self.ping(0, 150, "--count", 3).out)  # beside it
+        self.assertIn("3 answered", self.ping(0, 150, "--count", 3).out)  # from a new program
         deadline = time.monotonic() + PATIENCE
         while member.poll() is None and time.monotonic() < deadline:
             weft("ripc", "send", 151, "to all of you", env=self.env(5), timeout=PATIENCE)
         self.assertIn("to all of you", member.communicate(timeout=PATIENCE)[0])
         log = (self.folder / "node-0.log").read_text()
-        self.assertGreaterEqual(log.count("attached through shared memory"), 6)  # both, thrice
+        self.assertGreaterEqual(log.count("attached through shared memory"), 6)  # two programs, three times
         self.assertNotIn("attached through its socket", log)
 
     def test_a_client_works_again_after_its_server_was_revived(self):
@@ -225,7 +225,7 @@ class Revival(Fabric):
         self.answers(pings, 10, cut)
 
     def answers(self, pings, count, why=None):
-        """So many more, whatever a busy machine loses between them."""
+        """Waits for that many more answers; a busy machine may lose pings in between."""
         for line in pings.stdout:
             count -= bool(ANSWERED.match(line))
             if count == 0:

@@ -1,4 +1,4 @@
-"""weft route deadlock, against dependency graphs made here with networkx."""
+"""weft route deadlock, compared with dependency graphs made here with networkx."""
 
 import csv
 import itertools
@@ -21,7 +21,7 @@ def deadlock(spec, algorithm, *words, stdin=None):
 
 
 def dependencies(spec, algorithm, *words):
-    """The graph weft writes down, as networkx sees it, and the rows of its file."""
+    """The dependency graph that weft writes, as a networkx graph, and the rows of its file."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "waits.csv")
         found = deadlock(spec, algorithm, *words, "--dependencies", path)
@@ -44,8 +44,8 @@ def channels(spec):
 
 
 class Cube:
-    """Dimension order on a torus, written anew: half-way round goes up; lane 0
-    until the end of the ring is behind, or need not be passed: then 1."""
+    """An independent dimension-order routing on a torus. Half-way round an axis it goes up. It uses
+    lane 0 until the packet has passed the end of the ring, or need not pass it; then lane 1."""
 
     def __init__(self, spec):
         self.sizes = tuple(map(int, spec.split(":")[1].split("x")))
@@ -68,7 +68,7 @@ class Cube:
                 continue
             down = 2 * up > size
             port = 2 * axis + down
-            if (node, port) not in self.channels:  # the one cable of an axis of two
+            if (node, port) not in self.channels:  # an axis of size 2 has one cable
                 port ^= 1
             channel, after = self.channels[node, port]
             lane = there[axis] < here[axis] if down else there[axis] > here[axis]
@@ -93,7 +93,7 @@ class DimensionOrder(unittest.TestCase):
     SPECS = ("torus:4x4", "torus:3x3", "torus:5", "torus:2x5", "torus:6x3", "torus:3x4x2",
              "torus:5x5x4")
 
-    def test_dependencies_are_those_of_networkx(self):
+    def test_dependencies_equal_those_of_networkx(self):
         for spec in self.SPECS:
             cube = Cube(spec)
             for words, lanes in ((), True), (("--lanes", "none"), False):
@@ -105,7 +105,7 @@ class DimensionOrder(unittest.TestCase):
                 self.assertEqual(found["virtual_channels"], len({lane for _, lane in own}))
                 self.assertEqual(found["free"], networkx.is_directed_acyclic_graph(own), spec)
 
-    def test_a_cycle_is_as_short_as_any(self):
+    def test_the_printed_cycle_is_a_shortest_one(self):
         for spec in self.SPECS:
             own = Cube(spec).graph(False)
             found = deadlock(spec, "dor", "--lanes", "none")
@@ -137,7 +137,7 @@ class DimensionOrder(unittest.TestCase):
                 self.assertEqual(taken[hops - 1:hops + 1], [step["channel"], after["channel"]])
 
     def test_a_ring_of_three_needs_one_lane_and_longer_rings_two(self):
-        # no packet goes further than one hop on a ring of three
+        # no packet takes more than one hop on a ring of three
         for size in range(2, 9):
             found = deadlock(f"torus:{size}x{size}", "dor", "--lanes", "none")
             self.assertEqual(found["free"], size <= 3, size)
@@ -145,7 +145,7 @@ class DimensionOrder(unittest.TestCase):
                 self.assertEqual(len(found["cycle"]), size)
             self.assertTrue(deadlock(f"torus:{size}x{size}", "dor")["free"])
 
-    def test_numbers_prove_it(self):
+    def test_the_numbering_is_a_proof(self):
         for spec, words in (("torus:5x5x4", ()), ("torus:4x4", ("--lanes", "hops")),
                             ("torus:6x6", ("--lanes", "layers"))):
             found, graph, rows = dependencies(spec, "dor", *words)
@@ -156,9 +156,9 @@ class DimensionOrder(unittest.TestCase):
 
 
 class Known(unittest.TestCase):
-    """What theory says of algorithms other than dimension order."""
+    """Results of theory about algorithms other than dimension order."""
 
-    def test_two_phases_need_lanes_of_their_own(self):
+    def test_each_of_two_phases_needs_its_own_lanes(self):
         for algorithm in ("valiant", "romm"):
             found = deadlock("torus:5x4", algorithm)
             self.assertTrue(found["free"])
@@ -166,10 +166,10 @@ class Known(unittest.TestCase):
             self.assertFalse(deadlock("torus:5x4", algorithm, "--lanes", 2)["free"])
 
     def test_packets_to_their_own_source_wait_as_well(self):
-        """Valiant's algorithm sends them round. On networks this small nobody
-        else holds one channel while it waits for another in the same lane."""
+        """Valiant's algorithm sends packets to their own source on a round trip. On networks this
+        small, no other packet holds a channel while it waits for another in the same lane."""
         for spec in ("torus:2", "torus:3", "torus:2x2", "torus:3x2"):
-            cube = Cube(spec)  # no axis has a half-way that is longer than a hop
+            cube = Cube(spec)  # half-way round each axis is at most one hop
             for lanes in (1, 2, 3, 4):
                 own = networkx.DiGraph()
                 for source, middle, to in itertools.product(cube.nodes, repeat=3):
@@ -219,7 +219,7 @@ class Known(unittest.TestCase):
                 for (_, lane), (_, after) in graph.edges:
                     self.assertEqual(lane, after)
 
-    def test_an_adaptive_algorithm_escapes(self):
+    def test_an_adaptive_algorithm_has_escape_lanes(self):
         for spec in ("torus:5x5", "novacube:4x4"):
             found, graph, rows = dependencies(spec, "minimal-adaptive")
             self.assertTrue(found["free"] and found["wormhole_free"])
@@ -231,7 +231,7 @@ class Known(unittest.TestCase):
                 self.assertTrue(any(row["next_number"] < row["number"] for row in rows))
 
 
-    def test_an_adaptive_cycle_is_certain_only_without_another_way(self):
+    def test_an_adaptive_cycle_is_certain_only_if_packets_have_no_other_channel(self):
         words = ("torus:5x5", "minimal-adaptive", "--lanes", "none")
         found, graph, rows = dependencies(*words)
         self.assertFalse(found["free"] or found["wormhole_free"])
@@ -251,8 +251,8 @@ class Pora(unittest.TestCase):
     SIZES = ("4x4", "6x6", "8x8", "5x5", "4x4x4")
 
     def test_two_lanes_do_not_suffice(self):
-        """Each packet of the cycle, by the words of the paper: a first hop to a
-        neighbour, any; from there dimension order, the short way."""
+        """Follows each packet of the cycle as the paper describes it: a first hop to any
+        neighbour, and from there dimension order along the shorter direction."""
         for size in self.SIZES:
             spec = "novacube:" + size
             cube = Cube(spec)
@@ -296,12 +296,12 @@ class Pora(unittest.TestCase):
 
 
 class Lanes(unittest.TestCase):
-    def test_hops_need_as_many_as_the_longest_path(self):
+    def test_lanes_by_hops_are_as_many_as_the_longest_path_has(self):
         found = deadlock("torus:4x6", "dor", "--lanes", "hops")
         self.assertTrue(found["free"])
         self.assertEqual(found["virtual_channels"], 5)
 
-    def test_layers_are_found_and_announced(self):
+    def test_layers_are_found_and_reported(self):
         one = deadlock("torus:4x4", "dor", "--lanes", "none")
         layered = deadlock("torus:4x4", "dor", "--lanes", "layers")
         self.assertTrue(layered["free"])
@@ -312,7 +312,7 @@ class Lanes(unittest.TestCase):
                       weft("route", "deadlock", "torus:4x4", "--algorithm", "dor", "--lanes",
                            "none").out)
 
-    def test_a_number_folds(self):
+    def test_a_number_of_lanes_is_a_modulus(self):
         self.assertEqual(deadlock("torus:5x5", "dor", "--lanes", 1)["dependencies"],
                          deadlock("torus:5x5", "dor", "--lanes", "none")["dependencies"])
         self.assertTrue(deadlock("torus:5x5", "dor", "--lanes", 2)["free"])
@@ -320,7 +320,7 @@ class Lanes(unittest.TestCase):
 
 
 class Text(unittest.TestCase):
-    def test_verdicts(self):
+    def test_verdicts_are_printed(self):
         out = weft("route", "deadlock", "torus:4x4", "--algorithm", "dor").out
         self.assertIn("deadlock          free", out)
         self.assertIn("virtual channels  2, of the algorithm", out)
@@ -335,7 +335,7 @@ class Text(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
-    def test_each_is_one_line_and_exit_2(self):
+    def test_invalid_requests_give_one_line_and_exit_2(self):
         for words in (("torus:4x4",), ("torus:4x4", "--algorithm", "none"),
                       ("torus:4x4", "--algorithm", "dor", "--lanes", "0"),
                       ("torus:4x4", "--algorithm", "dor", "--lanes", "many"),
@@ -347,7 +347,7 @@ class Refusals(unittest.TestCase):
             self.assertEqual((run.code, run.out), (2, ""), words)
             self.assertRegex(run.err, r"^weft: [^\n]+\n$")
 
-    def test_a_file_that_cannot_be_written_is_named(self):
+    def test_an_unwritable_file_is_reported(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "no", "such", "folder.csv")
             run = weft("route", "deadlock", "torus:4", "--algorithm", "dor", "--dependencies", path)

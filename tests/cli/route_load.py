@@ -1,4 +1,4 @@
-"""weft route load and weft route worst, against loads and matchings of our own."""
+"""weft route load and weft route worst, compared with loads and matchings computed here."""
 
 import itertools
 import os
@@ -28,7 +28,7 @@ def worst(spec, algorithm, *words):
 
 
 def dimension_order(size, axes, source, target):
-    """The channels (node, port) of dimension order, ties upwards."""
+    """The channels (node, port) of a dimension-order path; half-way round an axis it goes up."""
     at, hops = source, []
     for axis in range(axes):
         stride = size**axis
@@ -51,7 +51,7 @@ def channel_loads(size, axes, target):
 
 
 def heaviest(weights):
-    """The greatest weight of a permutation; weights[row][column]."""
+    """The largest weight of a permutation of weights[row][column]."""
     graph = networkx.Graph()
     for row, column in itertools.product(range(len(weights)), repeat=2):
         graph.add_edge(("row", row), ("column", column), weight=weights[row][column])
@@ -75,7 +75,7 @@ class Load(unittest.TestCase):
                 self.assertAlmostEqual(found["throughput"], 1 / found["max_channel_load"])
                 self.assertEqual((found["algorithm"], found["traffic"]), (algorithm, traffic))
 
-    def test_every_channel_carries_what_dimension_order_puts_there(self):
+    def test_loads_of_dimension_order_equal_those_computed_here(self):
         size = 5
         for traffic, target in (
             ("transpose", lambda node: node // 5 + 5 * (node % 5)),
@@ -94,7 +94,7 @@ class Load(unittest.TestCase):
                 self.assertAlmostEqual(found["mean_path"], sum(wanted.values()) / moving)
                 self.assertAlmostEqual(found["max_channel_load"], max(wanted.values()))
 
-    def test_a_file_says_who_sends_how_much(self):
+    def test_a_traffic_file_is_read(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "demands")
             with open(path, "w") as file:
@@ -105,7 +105,7 @@ class Load(unittest.TestCase):
         self.assertAlmostEqual(found["mean_path"], (6 + 0.5 + 1) / 4.5)
         self.assertEqual(found["traffic"], path)
 
-    def test_capacity_is_a_bracket_where_no_formula_gives_it(self):
+    def test_capacity_without_a_formula_has_two_bounds(self):
         found = load("novacube:4x4", "pora", "uniform", "--gap", "0.0005")
         self.assertLessEqual(found["capacity_lower"], 3.2 + 1e-9)
         self.assertGreaterEqual(found["capacity_upper"], 3.2 - 1e-9)
@@ -118,7 +118,7 @@ class Load(unittest.TestCase):
             self.assertAlmostEqual(found["capacity"], rate)
             self.assertAlmostEqual(found["normalised"], 1)
 
-    def test_text_says_the_same(self):
+    def test_text_and_json_agree(self):
         text = weft("route", "load", SQUARE, "--algorithm", "dor", "--traffic", "tornado").out
         self.assertIn("busiest channel       load 3\n", text)
         self.assertIn("throughput            0.333333 of a link's rate", text)
@@ -141,7 +141,7 @@ class Refusals(unittest.TestCase):
         self.assertRegex(run.err, r"^weft: [^\n]+\n\Z")
         self.assertRegex(run.err, reason)
 
-    def test_what_does_not_fit_is_bad_usage(self):
+    def test_combinations_that_do_not_fit_are_refused(self):
         for command in ("load", "worst"):
             self.refused(2, "^weft: jellyfish:n=16,degree=3,seed=1: dor needs a torus", command,
                          "jellyfish:n=16,degree=3,seed=1", "--algorithm", "dor")
@@ -155,7 +155,7 @@ class Refusals(unittest.TestCase):
                      "ecmp", "--traffic", "tornado")
         self.refused(2, "^weft: torus:4x4: .*oblivious", "worst", "torus:4x4", "--algorithm", "minimal-adaptive")
 
-    def test_bad_traffic_names_its_line(self):
+    def test_errors_in_a_traffic_file_name_their_line(self):
         for text, reason in (
             ("0 1\n0 99\n", "^weft: standard input: line 2: there is no server '99'"),
             ("0 1 -1\n", "line 1: the amount '-1'"),
@@ -191,7 +191,7 @@ class Worst(unittest.TestCase):
                                        places=9)
                 self.assertEqual(found["channel_classes"], 4)
 
-    def test_the_permutation_is_as_bad_as_it_says(self):
+    def test_the_printed_permutation_has_the_printed_load(self):
         for spec, algorithm in ((SQUARE, "romm"), ("novacube:6x6", "pora"),
                                 ("jellyfish:servers=30,switches=15,ports=6,seed=2", "ecmp")):
             with self.subTest(spec=spec):
@@ -207,7 +207,7 @@ class Worst(unittest.TestCase):
                 self.assertAlmostEqual(again["max_channel_load"], found["max_channel_load"])
                 self.assertAlmostEqual(again["mean_path"], found["mean_path"])
 
-    def test_it_is_the_heaviest_matching_of_any_channel(self):
+    def test_the_worst_load_is_the_heaviest_matching_of_a_channel(self):
         nodes, pairs = 6, {}
         spec = "jellyfish:n=6,degree=3,seed=4"
         for one, other in itertools.permutations(range(nodes), 2):

@@ -1,6 +1,6 @@
-"""The routing algorithms of tori and NovaCubes, written anew from the papers in
-exact fractions and with no states: every way of every packet is walked. Loads
-of random traffic, uniform loads and worst permutations must be weft's."""
+"""An independent version of the routing algorithms of tori and NovaCubes, from the papers, with exact
+fractions and without states: it follows every path of every packet. Loads of random traffic, uniform
+loads and worst permutations must equal those of weft."""
 
 import itertools
 import os
@@ -54,8 +54,8 @@ class Cube:
         return sum(self.ring(axis, node, to) for axis in self.axes)
 
     def jump(self, node):
-        """The other end of a node's jump cable: half-way round every axis, of
-        an odd one without its last coordinate."""
+        """The other end of a node's jump cable: half-way round every axis; the last
+        coordinate of an odd axis does not count."""
         place = self.places[node]
         if not self.jumps or any(size % 2 and 1 < size == at + 1
                                  for size, at in zip(self.sizes, place)):
@@ -65,7 +65,7 @@ class Cube:
         return None if there == node else there
 
     def short_ways(self, axis, node, to):
-        """(share, direction) of the short way, or of both."""
+        """(share, direction) of the shorter direction, or of both if they are equal."""
         up, size = self.up(axis, node, to), self.sizes[axis]
         if size > 2 and 2 * up == size:
             return [(Fraction(1, 2), 1), (Fraction(1, 2), -1)]
@@ -160,7 +160,7 @@ def rlb(cube, source, to):
 
 
 class Pora:
-    """As src/routing/torus/pora.c reads it: a first hop by the inverse squares
+    """PORA as src/routing/torus/pora.c reads it: a first hop by the inverse squares
     of distances; a jump at the source is followed by another first hop; then
     dimension order in the box of shortest paths from that neighbour."""
 
@@ -200,7 +200,7 @@ class Pora:
                 continue
             up = cube.up(axis, node, to)
             if 2 * up == size:
-                continue  # no side chosen yet: the whole ring
+                continue  # no direction is chosen yet: the whole ring
             ahead = cube.up(axis, there, to)
             if (ahead if 2 * up < size else (size - ahead) % size) > wide:
                 return False
@@ -251,7 +251,7 @@ def load_file(spec, algorithm, demands):
 
 
 def matrices(cube, pairs):
-    """Per channel, what each pair puts on it."""
+    """The load that each pair puts on each channel."""
     out = {}
     for pair, loads in pairs.items():
         for key, share in loads.items():
@@ -260,7 +260,7 @@ def matrices(cube, pairs):
 
 
 def heaviest(cube, weights):
-    """The greatest sum over a permutation, by going through all."""
+    """The largest sum of a permutation, by trying all."""
     return max(sum(weights.get(pair, 0) for pair in enumerate(order))
                for order in itertools.permutations(range(cube.count)))
 

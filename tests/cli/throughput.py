@@ -1,5 +1,5 @@
-"""weft topo measure --throughput and what stands around it: exact values, the
-certificate checked here once more in Python, tampering, bad input."""
+"""weft topo measure --throughput and related options: exact values, certificates that are checked
+again here in Python, tampering, invalid input."""
 
 import contextlib
 import copy
@@ -102,7 +102,7 @@ class Exact(unittest.TestCase):
         self.assertGreaterEqual(found["phases"], 1)
         self.assertTrue(found["verified"])
 
-    def test_known_values_are_inside_the_bracket(self):
+    def test_known_values_are_between_the_bounds(self):
         for spec, value in EXACT:
             words = (spec, "--throughput", "all-to-all", "--gap", 0.001, "--verify")
             self.inside(measure(*words), value, words)
@@ -121,7 +121,7 @@ class Exact(unittest.TestCase):
             self.assertEqual(found["demand_total"] + found["local_traffic"], 16)
 
     def test_a_ring_by_hand(self):
-        # 0 -> 2 both ways round, 1 -> 2 in its way: 2 / (1 + 1) at the two cables of node 2
+        # 0 -> 2 uses both directions, 1 -> 2 shares one of them: 2 / (1 + 1) at the cables of node 2
         with folder() as path:
             file = write(path + "/ring.txt", "0 2\n1 2 1\n")
             found = measure("torus:4", "--throughput", file, "--gap", 0.001, "--verify")
@@ -137,7 +137,7 @@ class Exact(unittest.TestCase):
 
 
 class Certificate(unittest.TestCase):
-    def test_python_finds_the_same(self):
+    def test_python_computes_the_same_bounds(self):
         for spec, traffic in ((JELLYFISH, "permutation"), ("torus:4x5", "all-to-all"),
                               ("fattree:k=4", "permutation"), ("novacube:4x3", "all-to-all")):
             with folder() as path:
@@ -181,7 +181,7 @@ class Certificate(unittest.TestCase):
             self.assertIn('"ends": ["amsterdam", "berlin, west"]', open(flow).read())
             self.assertTrue(measure(file, "--flow", flow, "--verify")["verified"])
 
-    def test_failures_come_first(self):
+    def test_failures_are_applied_before_the_measurement(self):
         words = ("torus:4x4", "--fail-links", 0.1, "--fail-nodes", 0.1, "--seed", 2)
         with folder() as path:
             file = path + "/flow.json"
@@ -192,7 +192,7 @@ class Certificate(unittest.TestCase):
             run = weft("topo", "measure", "torus:4x4", "--flow", file, "--verify")
             self.assertEqual((run.code, run.out), (1, ""))
 
-    def test_the_same_words_give_the_same_file(self):
+    def test_the_same_arguments_give_the_same_file(self):
         words = (JELLYFISH, "--throughput", "permutation", "--seed", 9)
         self.assertEqual(certificate(*words), certificate(*words))
         self.assertNotEqual(certificate(*words), certificate(*words[:-1], 10))
@@ -213,7 +213,7 @@ class Tampering(unittest.TestCase):
         self.assertRegex(run.err, r"^weft: [^\n]+\n$")
         self.assertRegex(run.err, r"flow\.json: " + pattern)
 
-    def test_untouched_it_passes(self):
+    def test_an_unchanged_file_passes(self):
         run = check(JELLYFISH, self.flow)
         self.assertEqual((run.code, run.err), (0, ""))
 
@@ -226,7 +226,7 @@ class Tampering(unittest.TestCase):
                 self.refused(change, r"line \d+: the paths from \d+ to \d+ carry")
 
     def test_rate_moved_between_paths_overloads_a_link(self):
-        # all that a demand of several paths has goes over its longest one
+        # the whole rate of a demand with several paths goes over its longest one
         flow = copy.deepcopy(self.flow)
         for demand in flow["demands"]:
             total = sum(path["rate"] for path in demand["paths"])
@@ -236,7 +236,7 @@ class Tampering(unittest.TestCase):
         self.assertEqual(run.code, 1)
         self.assertRegex(run.err, r"flow\.json: link \d+ carries [\d.]+ from \d+ to \d+, but its")
 
-    def test_a_path_that_is_none(self):
+    def test_a_path_that_does_not_exist(self):
         long = next(i for i, demand in enumerate(self.flow["demands"])
                     if len(demand["paths"][0]["links"]) > 1)
         path = lambda flow: flow["demands"][long]["paths"][0]
@@ -247,7 +247,7 @@ class Tampering(unittest.TestCase):
         self.refused(lambda flow: path(flow)["links"].append(10**6), "line .*no link 1000000")
         self.refused(lambda flow: path(flow)["links"].clear(), "line .*the path ends at")
 
-    def test_a_path_to_elsewhere(self):
+    def test_a_path_to_another_node(self):
         def change(flow):
             one, other = flow["demands"][0], flow["demands"][1]
             one["paths"], other["paths"] = other["paths"], one["paths"]
@@ -293,7 +293,7 @@ class Tampering(unittest.TestCase):
             flow["links"][0]["ends"].reverse()
         self.refused(swapped, "line .*link 0 of the topology joins")
 
-    def test_cut_short(self):
+    def test_a_truncated_file(self):
         text = json.dumps(self.flow, indent=1)
         for size in (0, 1, len(text) // 3, len(text) // 2, len(text) - 2):
             run = check(JELLYFISH, text[:size])
@@ -308,7 +308,7 @@ class Tampering(unittest.TestCase):
 
 
 class Files(unittest.TestCase):
-    def test_a_file_s_certificate_is_compared_when_asked(self):
+    def test_a_certificate_is_compared_with_a_traffic_file_on_request(self):
         with folder() as path:
             traffic = write(path + "/traffic.txt", "0 5 2\n3 1\n7 2 0.5\n")
             other = write(path + "/other.txt", "0 5 2\n3 1\n7 2 0.6\n")
@@ -320,7 +320,7 @@ class Files(unittest.TestCase):
             run = weft("topo", "measure", *words, "--against", other)
             self.assertEqual((run.code, run.out), (1, ""))
             self.assertIn("demand 3 of the traffic is another one: 0.6 from 7 to 2", run.err)
-            # a demand of a file that is gone is missed even so
+            # a demand that is missing in the flow file is noticed without --against, too
             with open(flow) as file:
                 content = json.load(file)
             content["demands"].pop()
@@ -343,7 +343,7 @@ class Files(unittest.TestCase):
                 self.assertRegex(run.err, r"^weft: [^\n]+\n$")
                 self.assertRegex(run.err, pattern)
 
-    def test_pairs_without_a_path_are_named(self):
+    def test_pairs_without_a_path_are_reported(self):
         with folder() as path:
             parts = write(path + "/parts.edgelist", "0 1\n2 3\n")
             traffic = write(path + "/traffic.txt", "0 1\n1 2\n")
@@ -368,7 +368,7 @@ class Files(unittest.TestCase):
 
 
 class Routing(unittest.TestCase):
-    def test_restriction_never_helps(self):
+    def test_restricted_routing_is_never_better(self):
         for traffic, seed in (("permutation", 1), ("permutation", 2), ("all-to-all", 1)):
             words = (JELLYFISH, "--throughput", traffic, "--seed", seed, "--gap", 0.002)
             best = measure(*words)
@@ -383,13 +383,13 @@ class Routing(unittest.TestCase):
             self.assertLessEqual(ecmp["throughput_lower"], best["throughput_upper"])
             self.assertTrue(ecmp["verified"])
 
-    def test_one_way_by_hand(self):
-        # each node of a ring of five to the next but one: two hops, every channel one way twice
+    def test_one_path_per_pair_by_hand(self):
+        # each node of a ring of five sends two hops; every channel of one direction is used twice
         with folder() as path:
             file = write(path + "/t", "".join(f"{i} {(i + 2) % 5}\n" for i in range(5)))
             found = measure("torus:5", "--throughput", file, "--routing", "ecmp", "--gap", 0.001)
             self.assertTrue(0.4995 < found["throughput_lower"] <= 0.5 <= found["throughput_upper"])
-            # best: a share x the short way, y the long one, 2 x = 1 and 3 y = 1
+            # the best: x over the short path and y over the long one, with 2 x = 1 and 3 y = 1
             found = measure("torus:5", "--throughput", file, "--gap", 0.001)
             self.assertLessEqual(found["throughput_lower"], 5 / 6)
             self.assertGreaterEqual(found["throughput_upper"], 5 / 6)
@@ -411,7 +411,7 @@ class Routing(unittest.TestCase):
 
 
 class Bound(unittest.TestCase):
-    def test_it_is_above_the_flow_and_labelled(self):
+    def test_the_bound_is_above_the_flow_and_labelled(self):
         for traffic in ("permutation", "all-to-all", "longest-matching"):
             bound = measure(JELLYFISH, "--throughput", traffic, "--bound")
             flow = measure(JELLYFISH, "--throughput", traffic, "--gap", 0.01)
@@ -432,14 +432,14 @@ class Bound(unittest.TestCase):
         bound = measure(JELLYFISH, "--throughput", "permutation", "--bound", "--threads", 3)
         self.assertAlmostEqual(bound["throughput_upper"], 2 * len(flow["links"]) / hops, 12)
 
-    def test_without_traffic_it_is_the_longest_matching(self):
+    def test_the_default_traffic_is_the_longest_matching(self):
         # antipodes of an even torus: every server sends 2 k / 2 hops
         found = measure("torus:8x8", "--bound")
         self.assertEqual(found["traffic"], "longest-matching")
         self.assertAlmostEqual(found["throughput_upper"], 4 * 64 / (64 * 8), 12)
         self.assertTrue(found["matching_exact"])
 
-    def test_too_large_for_a_flow_is_sent_here(self):
+    def test_networks_too_large_for_a_flow_get_advice_to_use_bound(self):
         run = weft("topo", "measure", "torus:90x90", "--throughput", "all-to-all")
         self.assertEqual((run.code, run.out), (2, ""))
         self.assertRegex(run.err, r"^weft: [^\n]*--bound[^\n]*\n$")
@@ -478,14 +478,14 @@ class FullCapacity(unittest.TestCase):
             self.assertLessEqual(found["throughput_lower"], step["upper"] * (1 + 1e-12))
             self.assertLessEqual(step["lower"], found["throughput_upper"] * (1 + 1e-12))
 
-    def test_it_is_printed(self):
+    def test_full_capacity_is_printed(self):
         out = weft("topo", "measure", self.SPEC, "--full-capacity").out
         self.assertRegex(out, r"\n  full capacity +\d+ servers on 24 switches, confirmed on 13 ")
         self.assertRegex(out, r"\n  +servers +permutation +lower +upper +phases +full rate\n")
 
 
 class Refusals(unittest.TestCase):
-    def test_each_is_one_line_and_exit_2(self):
+    def test_invalid_requests_give_one_line_and_exit_2(self):
         for words in (
             ("--verify",),
             ("--gap", "0.1"),
@@ -518,19 +518,19 @@ class Refusals(unittest.TestCase):
         run = weft("topo", "measure", "jellyfish:n=10,degree=3", "--full-capacity")
         self.assertEqual((run.code, run.out), (2, ""))
 
-    def test_a_word_that_is_no_pattern_is_told_the_patterns(self):
+    def test_an_unknown_pattern_gets_a_list_of_patterns(self):
         run = weft("topo", "measure", "torus:3", "--throughput", "permutations")
         self.assertEqual((run.code, run.out), (2, ""))
         self.assertRegex(run.err, r"permutations: .* \(did you mean 'permutation'\?\); patterns are permutation, all-to-all")
 
-    def test_one_server_has_nobody_to_talk_to(self):
+    def test_a_single_server_is_refused(self):
         for traffic in ("permutation", "all-to-all", "longest-matching"):
             for words in ((), ("--bound",)):
                 run = weft("topo", "measure", "torus:1", "--throughput", traffic, *words)
                 self.assertEqual((run.code, run.out), (2, ""))
                 self.assertRegex(run.err, "^weft: torus:1: .* two ")
 
-    def test_traffic_that_needs_no_link_is_named(self):
+    def test_traffic_that_needs_no_link_is_refused(self):
         for words in ((), ("--bound",)):
             run = weft("topo", "measure", "torus:3", "--throughput", "-", *words, stdin="1 1\n")
             self.assertEqual((run.code, run.out), (2, ""))
@@ -538,7 +538,7 @@ class Refusals(unittest.TestCase):
 
 
 class Report(unittest.TestCase):
-    def test_a_printed_bracket_is_no_narrower_than_the_proved_one(self):
+    def test_printed_bounds_are_not_narrower_than_the_proved_ones(self):
         for seed in range(1, 9):
             for words in ((f"jellyfish:n=20,degree=4,seed={seed}", "--throughput", "all-to-all"),
                           (f"jellyfish:n=20,degree=3,seed={seed}", "--throughput", "permutation",
@@ -565,7 +565,7 @@ class Report(unittest.TestCase):
         self.assertRegex(out, r"\n  throughput +[\d.]+( to [\d.]+)? of the server line rate\n"
                               r" +\(permutation, seed 1; gap [\d.e-]+ % in \d+ phases?\)\n")
 
-    def test_what_was_not_measured_is_null(self):
+    def test_values_that_were_not_measured_are_null(self):
         found = measure("torus:3x3")
         for key in ("throughput_lower", "throughput_upper", "gap", "phases",
                     "full_capacity_servers"):
