@@ -27,7 +27,7 @@ enum verdict {
     VERDICT_AGREES,
     VERDICT_DIFFERS,
     VERDICT_NOT_RUN, /* this run is too small for the claim: a larger one would decide it */
-    VERDICT_MISSING, /* cannot be reproduced, by a larger run neither */
+    VERDICT_MISSING, /* cannot be reproduced, not even by a larger run */
     VERDICT_COUNT,
 };
 
@@ -181,8 +181,8 @@ void figure_claim(struct figure_result *result, const char *where, const char *w
 void figure_claim_at(struct figure_result *result, const char *where, const char *what,
                      struct says says, double found, double at, const char *reason);
 
-/* The same of a claim that not every run is large enough for. `needs` is NULL if this run is, or
- * says what a run that checks the claim takes; the verdict is then VERDICT_NOT_RUN, and `found` and
+/* The same for a claim that a small run cannot check. `needs` is NULL if this run can check it.
+ * Otherwise it says what a larger run needs; the verdict is then VERDICT_NOT_RUN, and `found` and
  * `reason` are not used. */
 void figure_claim_needs(struct figure_result *result, const char *where, const char *what,
                         struct says says, const char *needs, double found, const char *reason);

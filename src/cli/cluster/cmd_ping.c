@@ -302,7 +302,7 @@ static enum err pings_make(struct pinger *pinger, struct why *why)
     pinger->by = calloc(pinger->cluster.plan.server_count, sizeof *pinger->by);
     if (!pinger->by)
         return why_memory(why);
-    /* It would only time out; who is dead for sure can be told at once. */
+    /* A ping to a dead server would only time out, so the command fails at once. */
     if (!pinger->target.is_key && !pinger->each &&
         cluster_lock_holder(pinger->cluster.folder, pinger->target.server) <= 0)
         return cluster_dead(&pinger->cluster, pinger->target.server, why);

@@ -156,8 +156,8 @@ static size_t shown_read(const struct figure *figure, const struct figure_table 
     return count;
 }
 
-/* A line of names, one of units if there are any, one for each row; tabs between cells. Words are
- * at the left of their column, numbers at the right. */
+/* Writes lines of cells separated by tabs: a line of names, a line of units if there are any, and a
+ * line for each row. Columns of words are aligned left, columns of numbers right. */
 static void shown_lines(struct text *lines, char sides[FIGURE_COLUMN_MAX + 1],
                         const struct figure_table *table, const size_t *columns, size_t count)
 {

@@ -1,8 +1,8 @@
 #pragma once
-/* figure_report: what a figure found, as an object of a result, and the page that shows such
- * objects as text: a line for each claim with what the paper says, what weft finds and the
- * verdict; the reason under claims that do not agree; and the columns of numbers that the texts of
- * the figure refer to. */
+/* figure_report: the result of a figure as an object, and the page that shows such objects as text:
+ * a line for each claim with the number of the paper, the number of weft and the verdict; the
+ * reason under claims that do not agree; and the columns of numbers that the texts of the figure
+ * refer to. */
 
 #include "cli/core/result.h"
 #include "paper/figure.h"
