@@ -77,6 +77,20 @@ def read(path, form):
     return nx.read_graphml(path)
 
 
+def node_link(data, edges):
+    """The graph as node_link_graph of networkx reads it: up to 3.3 from "links", from 3.6 on from "edges"."""
+    graph = nx.MultiGraph() if data.get("multigraph", True) else nx.Graph()
+    graph.graph = data.get("graph", {})
+    assert not data["directed"]
+    for node in data["nodes"]:
+        graph.add_node(node["id"], **{key: node[key] for key in node if key != "id"})
+    for link in data[edges]:
+        values = {key: link[key] for key in link if key not in ("source", "target", "key")}
+        key = {"key": link["key"]} if graph.is_multigraph() else {}
+        graph.add_edge(link["source"], link["target"], **key, **values)
+    return graph
+
+
 def write(graph, path, form):
     """The graph as networkx writes it."""
     if form == "json":
@@ -203,6 +217,34 @@ class ToNetworkx(Folder):
     def test_a_torus_equals_that_of_networkx(self):
         made = json_graph.node_link_graph(self.good("topo", "build", "torus:4x5").json)
         self.assertTrue(nx.is_isomorphic(made, nx.grid_2d_graph(4, 5, periodic=True)))
+
+    def test_every_version_of_networkx_reads_the_file_without_an_option(self):
+        for words, stdin in ((["torus:4x5"], ""), (["fattree:k=4"], ""), (["-"], "a b\nb a\nb c\n")):
+            data = self.good("topo", "build", *words, stdin=stdin).json
+            made = json_graph.node_link_graph(data)  # of the version that is installed
+            for key in ("links", "edges"):
+                graph = node_link(data, key)
+                self.assertEqual(graph.is_multigraph(), made.is_multigraph())
+                self.assertEqual((graph.graph, graph._node, graph._adj), (made.graph, made._node, made._adj))
+
+    def test_either_list_of_links_is_read_and_two_must_agree(self):
+        whole = self.good("topo", "build", "torus:3x3").json
+        for key in ("links", "edges"):
+            data = {**whole}
+            del data[key]
+            self.assertEqual(self.good("topo", "build", "-", stdin=json.dumps(data)).json, whole)
+
+        def changed(change):
+            data = json.loads(json.dumps(whole))
+            change(data["edges"])
+            return weft("topo", "build", "-", stdin=json.dumps(data, indent=1))
+
+        for change, entry in ((lambda edges: edges.pop(), 17), (lambda edges: edges.append(edges[0]), 18),
+                              (lambda edges: edges[4].update(target=0), 4),
+                              (lambda edges: edges[5].update(source_port=9), 5), (list.reverse, 0)):
+            self.refused(changed(change), 2, rf'line \d+: "links" and "edges" differ at entry {entry}, ')
+        twice = json.dumps(whole)[:-1] + ', "edges": []}'
+        self.refused(weft("topo", "build", "-", stdin=twice), 2, "edges is given twice")
 
     def test_a_multigraph_has_keys(self):
         made = self.good("topo", "build", "-", stdin="0 1\n1 0\n1 2\n").json

@@ -5,7 +5,9 @@
  *    "nodes": [{"id": 0, "servers": 1, "ports": 6, "group": 2, "level": 1}, ...],
  *    "links": [{"source": 0, "target": 1, "source_port": 0, "target_port": 1}, ...]}
  *
- * The keys may be in any order, "edges" means the same as "links", and unknown keys are ignored. */
+ * The list of links is there twice, as "links" and as "edges": networkx up to 3.3 reads the first,
+ * networkx from 3.6 on the second. The reader takes a file with either list, or with both if they
+ * agree. The keys may be in any order, and unknown keys are ignored. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +21,9 @@ struct json_input {
     struct draft *draft;
     struct text name;  /* a node's name under construction */
     struct text other; /* the name of a link's second end */
-    bool has_nodes, has_links;
+    bool has_nodes, has_links, has_edges;
+    bool again;        /* this is the second list of the same links */
+    uint32_t compared; /* how many of the second list agree with the first */
 };
 
 static uint32_t line_of(const struct json_input *input)
@@ -152,6 +156,27 @@ static enum err node_read(struct json_input *input)
     return err;
 }
 
+static enum err lists_differ(const struct json_input *input, uint32_t line)
+{
+    return draft_fail(
+        input->draft, line,
+        "\"links\" and \"edges\" differ at entry %u, counted from 0; change both lists, "
+        "or remove one",
+        input->compared);
+}
+
+static enum err link_compare(struct json_input *input, const struct link *link, uint32_t line)
+{
+    const struct draft *draft = input->draft;
+    const struct link *first =
+        input->compared < draft->link_count ? &draft->links[input->compared].link : NULL;
+    if (!first || link->a != first->a || link->b != first->b || link->a_port != first->a_port ||
+        link->b_port != first->b_port)
+        return lists_differ(input, line);
+    input->compared++;
+    return OK;
+}
+
 static enum err link_read(struct json_input *input)
 {
     static const char *const keys[] = {"source_port", "target_port", NULL};
@@ -181,7 +206,9 @@ static enum err link_read(struct json_input *input)
     err = draft_mention(draft, input->name.data, input->name.size, line, &link.a);
     if (!err)
         err = draft_mention(draft, input->other.data, input->other.size, line, &link.b);
-    return err ? err : draft_add_link(draft, &link, line);
+    if (err)
+        return err;
+    return input->again ? link_compare(input, &link, line) : draft_add_link(draft, &link, line);
 }
 
 static enum err list_read(struct json_input *input, const char *what, bool *seen,
@@ -194,6 +221,16 @@ static enum err list_read(struct json_input *input, const char *what, bool *seen
     enum err err = json_reader_expect(reader, JSON_ARRAY, what);
     while (json_reader_more(reader, &err))
         err = item_read(input);
+    return err;
+}
+
+/* Reads "links" or "edges"; if the file had the other list before, compares the two. */
+static enum err links_read(struct json_input *input, const char *what, bool *seen)
+{
+    input->again = input->has_links || input->has_edges;
+    enum err err = list_read(input, what, seen, link_read);
+    if (!err && input->again && input->compared != input->draft->link_count)
+        err = lists_differ(input, line_of(input));
     return err;
 }
 
@@ -254,8 +291,10 @@ static enum err top_read(struct json_input *input)
             err = graph_read(input);
         else if (json_reader_is(reader, "nodes"))
             err = list_read(input, "nodes", &input->has_nodes, node_read);
-        else if (json_reader_is(reader, "links") || json_reader_is(reader, "edges"))
-            err = list_read(input, "links", &input->has_links, link_read);
+        else if (json_reader_is(reader, "links"))
+            err = links_read(input, "links", &input->has_links);
+        else if (json_reader_is(reader, "edges"))
+            err = links_read(input, "edges", &input->has_edges);
         else
             err = value_skip(reader);
     }
@@ -264,7 +303,7 @@ static enum err top_read(struct json_input *input)
         err = json_reader_next(reader); /* nothing may follow */
     if (!err && !input->has_nodes)
         err = json_reader_fail(reader, "the file has no list of \"nodes\"");
-    if (!err && !input->has_links)
+    if (!err && !input->has_links && !input->has_edges)
         err = json_reader_fail(reader, "the file has no list of \"links\" or \"edges\"");
     return err;
 }
@@ -372,6 +411,21 @@ static enum err keys_count(const struct graph *graph, uint32_t **keys, struct wh
     return OK;
 }
 
+static void links_write(struct json *json, const struct topology *topology, const uint32_t *keys,
+                        const char *list)
+{
+    const struct graph *graph = &topology->graph;
+    json_key(json, list);
+    json_array(json);
+    for (uint32_t e = 0; e < graph->link_count; e++) {
+        link_write(json, topology, &graph->links[e]);
+        if (keys)
+            json_put_uint(json, "key", keys[e]);
+        line_close(json);
+    }
+    json_end(json, ']');
+}
+
 enum err json_format_write(struct text *out, const struct topology *topology, struct why *why)
 {
     const struct graph *graph = &topology->graph;
@@ -392,15 +446,8 @@ enum err json_format_write(struct text *out, const struct topology *topology, st
     for (uint32_t v = 0; v < graph->node_count; v++)
         node_write(&json, topology, v);
     json_end(&json, ']');
-    json_key(&json, "links");
-    json_array(&json);
-    for (uint32_t e = 0; e < graph->link_count; e++) {
-        link_write(&json, topology, &graph->links[e]);
-        if (keys)
-            json_put_uint(&json, "key", keys[e]);
-        line_close(&json);
-    }
-    json_end(&json, ']');
+    links_write(&json, topology, keys, "links");
+    links_write(&json, topology, keys, "edges");
     json_end(&json, '}');
     free(keys);
     return OK;
