@@ -4,6 +4,7 @@
  * returns the exit code. weft(1) explains the codes. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "base/err.h"
@@ -14,6 +15,7 @@
 #include "cli/core/page.h"
 #include "cli/core/progress.h"
 #include "cli/core/stop.h"
+#include "cli/core/terminal.h"
 
 enum {
     EXIT_YES = 0,
@@ -94,6 +96,8 @@ static int run(const struct command *command, int count, char **words)
         help_command(&call.out, command);
     else if (!err)
         err = work(&call, &why);
+    if (!command->streams)
+        terminal_await(STDOUT_FILENO);
     if (!err)
         err = call_flush(&call, &why);
     result_fini(&call.result);

@@ -1,13 +1,18 @@
 #include "cli/core/progress.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/core/estimate.h"
+#include "cli/core/terminal.h"
+
 #define NSEC_PER_SEC  1000000000ll
-#define PATIENCE_NSEC NSEC_PER_SEC
+#define PATIENCE_NSEC (NSEC_PER_SEC / 2) /* work that is counted shows from here on ... */
+#define LONG_NSEC     NSEC_PER_SEC       /* ... and other work from here on */
 #define PERIOD_NSEC   (NSEC_PER_SEC / 10)
 #define BAR_WIDTH     30
 
@@ -22,6 +27,7 @@ static struct {
     long long begun_nsec;
     const char *title; /* of the steps that are counted; NULL: none are */
     long long title_nsec;
+    struct estimate estimate; /* of the work of that title */
     uint64_t done, total;
 } line = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -35,24 +41,29 @@ static long long now_nsec(void)
 static void bar_draw(long long now)
 {
     double share = (double)line.done / (double)line.total;
-    double spent = (double)(now - line.title_nsec) / NSEC_PER_SEC;
+    double left = estimate_left(&line.estimate, (double)line.title_nsec / NSEC_PER_SEC,
+                                (double)now / NSEC_PER_SEC, share);
     int full = (int)(share * BAR_WIDTH);
     fprintf(stderr, "%s [", line.title);
     for (int i = 0; i < BAR_WIDTH; i++)
         fputc(i < full ? '#' : '.', stderr);
     fprintf(stderr, "] %3.0f %%", share * 100);
-    if (share > 0.01)
-        fprintf(stderr, ", %.0f s left", spent / share - spent);
+    if (left >= 0)
+        fprintf(stderr, ", %.0f s left", ceil(left));
+    else if (left == ESTIMATE_LATE)
+        fputs(", longer than estimated", stderr);
 }
 
 /* A bar that is full is not shown: the command is doing something else by now. */
 static void line_draw(void)
 {
     long long now = now_nsec();
-    if (line.paused || now - line.begun_nsec < PATIENCE_NSEC)
+    bool counted = line.title && line.done < line.total;
+    if (line.paused || now - line.begun_nsec < (counted ? PATIENCE_NSEC : LONG_NSEC) ||
+        !terminal_is_ours(STDERR_FILENO))
         return;
     fputs("\r\033[K", stderr);
-    if (line.title && line.done < line.total)
+    if (counted)
         bar_draw(now);
     else
         fprintf(stderr, "%s: %lld s", line.title && !line.total ? line.title : line.name,
@@ -95,8 +106,10 @@ void progress_start(const char *name)
 void progress_show(const char *title, uint64_t done, uint64_t total)
 {
     pthread_mutex_lock(&line.lock);
-    if (line.title != title)
+    if (line.title != title) {
         line.title_nsec = now_nsec();
+        line.estimate = (struct estimate){0};
+    }
     line.title = title;
     line.done = done;
     line.total = total;
@@ -138,7 +151,7 @@ void progress_stop(void)
         return;
     pthread_cond_signal(&line.stop);
     pthread_join(line.thread, NULL);
-    if (line.visible)
+    if (line.visible && terminal_is_ours(STDERR_FILENO))
         fputs("\r\033[K", stderr);
     fflush(stderr);
 }

@@ -1,10 +1,11 @@
 #pragma once
-/* progress: a line on the terminal while a command works longer than a second.
+/* progress: a line on the terminal while a command works longer than a moment.
  *
- * A separate thread draws it, so that it also appears while a command reads, builds
- * or writes something large without counting steps. The line then shows the elapsed
- * time; if steps are counted, it is a bar with the time left. Nothing is drawn if
- * standard error is not a terminal. */
+ * A thread of its own draws it, so that a command that reads, builds or writes something large
+ * without counting its steps is not silent either: after a second the line says how long the
+ * command has been working. Where steps are counted the line is a bar with the time left, after
+ * half a second; estimate.h says why that time never grows. Nothing is drawn when standard error is
+ * not a terminal, or when the command runs in the background there. */
 
 #include <stdint.h>
 

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
+#include "cli/core/progress.h"
 #include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "cli/ripc/ripc_inbox.h"
@@ -196,6 +197,8 @@ static enum err ping_all(struct pinger *pinger, struct call *call, struct why *w
     unsigned lost_in_a_row = 0;
     while (!err && pinger->sent < pinger->count && !stop_asked()) {
         int64_t begun = ripc_now();
+        if (!pinger->each)
+            progress_show("pings", pinger->sent, pinger->count);
         int64_t result = ping_once(pinger, pinger->sent + 1);
         if (stop_asked() && result == -ETIMEDOUT)
             break; /* the last ping was interrupted and does not count */
@@ -333,6 +336,8 @@ static enum err ping_run(struct call *call, struct why *why)
     if (call_has(call, "block"))
         config.spin_nsec = config.yield_nsec = -1;
     stop_catch();
+    if (!pinger.each) /* else a line for each ping shows that it goes on */
+        progress_start(call->command->name);
     err = ripc_call_open(call, &config, &pinger.ripc, why);
     if (err)
         return err;

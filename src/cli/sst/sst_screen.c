@@ -5,6 +5,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/core/terminal.h"
+
 #define WIDTH_DEFAULT  80
 #define HEIGHT_DEFAULT 24
 
@@ -20,7 +22,8 @@ static struct winsize screen_size(void)
 struct sst_screen sst_screen_make(void)
 {
     const char *kind = getenv("TERM"), *colourless = getenv("NO_COLOR");
-    bool live = isatty(STDOUT_FILENO) && kind && strcmp(kind, "dumb") != 0;
+    bool live = isatty(STDOUT_FILENO) && terminal_is_ours(STDOUT_FILENO) && kind &&
+                strcmp(kind, "dumb") != 0;
     return (struct sst_screen){.live = live, .colour = live && !(colourless && *colourless)};
 }
 
@@ -35,11 +38,15 @@ enum err sst_screen_show(struct sst_screen *screen, struct call *call, const str
 {
     if (!text_ok(lines))
         return why_memory(why);
-    if (screen->live)
+    if (screen->live && !terminal_is_ours(STDOUT_FILENO))
+        return OK; /* it was sent to the background; what it draws is for the foreground */
+    if (screen->live) {
+        terminal_hold(STDOUT_FILENO);
         screen->drawn =
             table_text_redraw(&call->out, lines->data, screen->drawn, screen_size().ws_row);
-    else
+    } else {
         text_printf(&call->out, "%s%s", screen->frames ? "\n" : "", lines->data);
+    }
     screen->frames++;
     return call_flush(call, why);
 }
