@@ -272,14 +272,6 @@ class Install(unittest.TestCase):
                          "_completion_loader weft; complete -p weft")
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_the_programs_in_the_documents_compile(self):
-        guide = (ROOT / "docs" / "guide" / "ripc.md").read_text()
-        programs = re.findall(r"^```c\n(.*?)^```$", guide, re.S | re.M)
-        self.assertEqual(len(programs), 1)
-        done = self.compile(os.environ.get("CC", "cc"), "-fsyntax-only", *self.flags("--cflags"),
-                            name="guide.c", text=programs[0])
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-
     @unittest.skipUnless(shutil.which("c++"), "no C++ compiler is installed")
     def test_cplusplus_reads_the_headers(self):
         for text in (PROGRAM, TABLE):
