@@ -25,7 +25,7 @@
 #else
 #define MESSAGES 12000000u
 #endif
-#define PATIENCE  (60 * NSEC_PER_SEC) /* how long a failing test waits */
+#define PATIENCE  (60 * NSEC_PER_SEC) /* a thread that makes no progress for so long fails */
 #define HELD_MAX  24                  /* frames that the receiver keeps, to release out of order */
 #define TOKEN_PER 64                  /* every so many frames one requests an acknowledgement */
 
@@ -36,7 +36,6 @@ struct stream {
     struct ring_shape shape;
     struct ring_sender sender;
     struct ring_receiver receiver;
-    nsec until;
     const char *wrong; /* set by the receiver; read after it ended */
     uint64_t wrong_at;
 };
@@ -62,7 +61,6 @@ static void stream_open(struct stream *stream, uint32_t slots)
     memset(stream->segment, 0, size);
     assert_int_equal(ring_sender_init(&stream->sender, stream->segment, &stream->shape), 0);
     assert_int_equal(ring_receiver_init(&stream->receiver, stream->segment, &stream->shape), 0);
-    stream->until = clock_after(PATIENCE);
 }
 
 static void stream_close(struct stream *stream)
@@ -72,13 +70,20 @@ static void stream_close(struct stream *stream)
     free(stream->segment);
 }
 
-/* Lets other threads run now and then; false when the time is up. */
-static bool pause_turn(struct stream *stream, unsigned *turns)
+struct patience {
+    unsigned turns; /* without progress; a thread that makes progress sets it to 0 */
+    nsec until;
+};
+
+/* Lets other threads run now and then; false after PATIENCE without progress. */
+static bool pause_turn(struct patience *patience)
 {
-    if (++*turns % 256)
+    if (++patience->turns % 256)
         return true;
+    if (patience->turns == 256)
+        patience->until = clock_after(PATIENCE);
     sched_yield();
-    return clock_now() < stream->until;
+    return clock_now() < patience->until;
 }
 
 static const char *frame_wrong(const struct frame *frame, uint64_t sequence)
@@ -103,12 +108,14 @@ static void *receive_stream(void *argument)
     struct ring_receiver *receiver = &stream->receiver;
     struct frame held[HELD_MAX];
     unsigned held_count = 0;
-    unsigned turns = 0;
+    struct patience patience = {0};
     uint64_t next = 0;
     while (next < MESSAGES && !stream->wrong) {
         bool credit;
         int count = ring_pull(receiver, held + held_count, HELD_MAX - held_count, &credit);
-        if (count < 0 || (!count && !pause_turn(stream, &turns)))
+        if (count > 0)
+            patience.turns = 0;
+        else if (count < 0 || !pause_turn(&patience))
             stream->wrong = count < 0 ? "pull" : "patience";
         for (int i = 0; i < count && !stream->wrong; i++, next++) {
             const struct frame *frame = &held[held_count++];
@@ -147,7 +154,7 @@ static void frames_between_two_threads_stay_whole_and_in_order(void **state)
     stream_open(&stream, 64);
     assert_int_equal(thread_start(&thread, "receive", receive_stream, &stream), 0);
     uint64_t acknowledged = 0;
-    unsigned turns = 0;
+    struct patience patience = {0};
     bool patient = true;
     for (uint64_t sequence = 0; sequence < MESSAGES && patient;) {
         uint64_t body[256];
@@ -165,7 +172,9 @@ static void frames_between_two_threads_stay_whole_and_in_order(void **state)
         if (result || sequence % 16 == 0)
             collect(&stream, &acknowledged);
         if (result)
-            patient = pause_turn(&stream, &turns);
+            patient = pause_turn(&patience);
+        else
+            patience.turns = 0;
     }
     thread_join(&thread);
     if (stream.wrong)
@@ -187,10 +196,10 @@ static void *acknowledge_all(void *argument)
     struct stream *stream = argument;
     struct frame frames[32];
     bool credit;
-    unsigned turns = 0;
+    struct patience patience = {0};
     for (unsigned taken = 0; taken < 32 && !stream->wrong;) {
         int count = ring_pull(&stream->receiver, frames, 1, &credit);
-        if (count < 0 || (!count && !pause_turn(stream, &turns)))
+        if (count < 0 || (!count && !pause_turn(&patience)))
             stream->wrong = "pull";
         if (count == 1 &&
             ring_acknowledge(&stream->receiver, frames[0].head.token, (int64_t)taken++ * TOKEN_PER))
@@ -205,14 +214,14 @@ static void acknowledgements_arrive_whole(void **state)
         struct stream stream;
         struct thread thread = {0};
         uint64_t acknowledged = 0;
-        unsigned turns = 0;
+        struct patience patience = {0};
         stream_open(&stream, 64);
         assert_int_equal(thread_start(&thread, "answer", acknowledge_all, &stream), 0);
         for (uint64_t token = 1; token <= 32; token++) {
             const struct frame_head head = {.token = token};
             assert_int_equal(ring_push(&stream.sender, &head, NULL, 0), 0);
         }
-        while (acknowledged < 32 && pause_turn(&stream, &turns))
+        while (acknowledged < 32 && pause_turn(&patience))
             collect(&stream, &acknowledged);
         thread_join(&thread);
         assert_null(stream.wrong);
