@@ -194,6 +194,7 @@ class Names(unittest.TestCase):
                  if re.match(r"(src|include|examples|bindings|tests|bench|tools|man)/|Makefile|meson", name)
                  and not name.startswith("tests/fuzz/corpus/")]
         cls.words = set(re.findall(r"\w+", "\n".join(path.read_text(errors="replace") for path in texts)))
+        cls.words |= {pathlib.PurePath(name).stem for name in cls.files}
 
     def documents(self):
         if not self.files:
@@ -234,6 +235,13 @@ class Names(unittest.TestCase):
                 if name not in named:
                     missing.append(f"{path.relative_to(ROOT)}: {name}")
         self.assertEqual(missing, [])
+
+    def test_the_guide_to_services_shows_the_example_as_it_is(self):
+        example = {line.strip() for line in (ROOT / "examples" / "counter.c").read_text().splitlines()}
+        shown = [line.strip() for kind, _, lines in blocks((ROOT / "docs/guide/service.md").read_text())
+                 if kind == "c" and not any("world_" in line for line in lines) for line in lines]
+        self.assertGreater(len(shown), 40)
+        self.assertEqual([line for line in shown if line and line != "..." and line not in example], [])
 
     def test_links_lead_somewhere(self):
         broken = []
