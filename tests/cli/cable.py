@@ -207,6 +207,7 @@ class CostFile(unittest.TestCase):
 
     def test_bad_files_are_refused_with_their_line(self):
         for text, reason in (("\nnonsense = 1\n", "line 2: no such key 'nonsense'"),
+                             ("slak_m = 1\n", "line 1: no such key 'slak_m' (did you mean 'slack_m'?)"),
                              ("slack_m = -1\n", "line 1: slack_m must be"),
                              ("slack_m = x\n", "line 1: slack_m: 'x' is not a number"),
                              ("slack_m\n", "line 1: expected 'key = value'"),

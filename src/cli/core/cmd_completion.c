@@ -1,4 +1,7 @@
 /* weft completion */
+#include <string.h>
+
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/completion.h"
@@ -7,8 +10,12 @@ static enum err completion_run(struct call *call, struct why *why)
 {
     const char *shell = call->arguments[0];
     struct text script = {0};
-    if (!completion_script(&script, call->table, shell))
-        return why_fail(why, ERR_USAGE, "completion: %s: expected one of bash, zsh, fish", shell);
+    if (!completion_script(&script, call->table, shell)) {
+        struct nearest nearest = nearest_make(shell, strlen(shell));
+        nearest_try_all(&nearest, (const char *const[]){"bash", "zsh", "fish", NULL});
+        return why_fail(why, ERR_USAGE, "completion: %s%s: expected one of bash, zsh, fish", shell,
+                        nearest_hint(&nearest));
+    }
     result_flat(&call->result); /* all on one line */
     struct result *result = call_result(call, "{script}");
     result_string(result, "shell", shell);

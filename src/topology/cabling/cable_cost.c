@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/nearest.h"
 
 struct key {
     const char *name;
@@ -146,9 +147,12 @@ static enum err line_read(struct cable_cost *cost, struct word line, struct read
         reading->given[i] = reading->line;
         return value_read(cost, i, value, reading, why);
     }
+    struct nearest nearest = nearest_make(key.at, key.size);
+    for (size_t i = 0; i < KEY_COUNT; i++)
+        nearest_try(&nearest, keys[i].name);
     return why_fail_line(why, reading->name, reading->line,
-                         "no such key '%.*s'; 'weft topo cable --print-cost' prints all keys",
-                         (int)(key.size < 40 ? key.size : 40), key.at);
+                         "no such key '%.*s'%s; 'weft topo cable --print-cost' prints all keys",
+                         (int)(key.size < 40 ? key.size : 40), key.at, nearest_hint(&nearest));
 }
 
 /* Checks values that are valid alone but not together. */
