@@ -261,7 +261,7 @@ class Messages(Shells):
             time.sleep(0.1)
             self.assertIsNone(sender.poll())
             code, out, err = self.finish(sender, signal.SIGINT)
-            self.assertEqual((code, out, err), (130, "", "weft: 7: canceled\n"))
+            self.assertEqual((code, out, err), (130, "", "weft: 7: cancelled\n"))
         receiver.send_signal(signal.SIGCONT)
 
     def test_an_echo_comes_back(self):

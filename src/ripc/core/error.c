@@ -19,7 +19,7 @@ static const struct {
     {EADDRINUSE, "a live process holds that id"},
     {EPIPE, "the peer has ended or is unreachable"},
     {ENOBUFS, "the receiver rejected a long item"},
-    {ECANCELED, "canceled"},
+    {ECANCELED, "cancelled"},
     {EINPROGRESS, "the long item is pending: fetch or reject it"},
     {ESTALE, "no longer valid"},
     {EALREADY, "already free, used, joined or completed"},
