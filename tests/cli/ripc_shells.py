@@ -362,7 +362,7 @@ class Looking(Shells):
         for word in ("42", "0123456789abcdef"):
             run = self.ripc("trace", word, "--seconds", 0)
             self.assertEqual((run.code, run.out), (1, ""))
-            self.assertRegex(run.err, rf"^weft: {word}: no [^\n]+\n\Z")
+            self.assertRegex(run.err, rf"^weft: {word}: (there is )?no [^\n]+\n\Z")
         run = self.ripc("trace", "--seconds", 0)
         self.assertEqual((run.code, run.out), (0, "0 records, 0 lost, of 0 contexts\n"))
         self.assertEqual(list(self.folder.iterdir()), [])
