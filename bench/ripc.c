@@ -54,7 +54,7 @@ static const struct rival blocking_rivals[] = {
     {0},
 };
 
-static const struct rival nobody_else[] = {
+static const struct rival no_rivals[] = {
     {"weft", &side_ripc, 1},
     {0},
 };
@@ -107,7 +107,7 @@ static const struct row rows[] = {
     {"idle service, share of a core",
      "%",
      {.kind = JOB_IDLE, .size = 64, .count = IDLE_MSEC, .batches = 1, .adaptive = true},
-     nobody_else},
+     no_rivals},
     {"one way 64 B",
      "M/s",
      {.kind = JOB_STREAM, .size = 64, .count = 8000, .batches = 500},

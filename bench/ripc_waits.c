@@ -32,11 +32,11 @@ static long futex(_Atomic uint32_t *word, int operation, uint32_t value)
 
 /* --- single calls --- */
 
-static _Atomic uint32_t nobody;
+static _Atomic uint32_t unwatched;
 
 static void spin_turn(void)
 {
-    (void)atomic_load_explicit(&nobody, memory_order_acquire);
+    (void)atomic_load_explicit(&unwatched, memory_order_acquire);
     cpu_relax();
 }
 
@@ -50,9 +50,9 @@ static void yield_alone(void)
     sched_yield();
 }
 
-static void wake_nobody(void)
+static void wake_none(void)
 {
-    futex(&nobody, FUTEX_WAKE, 1);
+    futex(&unwatched, FUTEX_WAKE, 1);
 }
 
 static void call_time(struct bench *bench, const char *what, void (*call)(void))
@@ -169,7 +169,7 @@ void waits_run(struct bench *bench)
     call_time(bench, "a look at memory and a pause", spin_turn);
     call_time(bench, "a look at the clock", look_at_clock);
     call_time(bench, "a yield, no other thread on the core", yield_alone);
-    call_time(bench, "a wake, no sleeper", wake_nobody);
+    call_time(bench, "a wake, no sleeper", wake_none);
     pair_time(bench, "a yield to another on the core, and back", &side_yield, &yields);
     for (size_t i = 0; i < sizeof sleeps / sizeof sleeps[0]; i++) {
         snprintf(what, sizeof what, "a wake, for the waker, after %s of sleep", sleeps[i].sleep);

@@ -103,7 +103,7 @@ static void bare_run(void *context)
         nearer = near;
         __builtin_prefetch(bare->links[nearer].first);
         uint32_t ahead = engine_ahead(bare->engine);
-        near = ahead != ENGINE_NOBODY ? ahead : 0;
+        near = ahead != ENGINE_NONE ? ahead : 0;
         __builtin_prefetch(&bare->links[near]);
         struct sim_link *link = &bare->links[channel];
         sim_link_receive(link, engine_now(bare->engine), &packet, 1);

@@ -40,7 +40,7 @@ static int64_t must(const char *what, int64_t result)
     exit(EXIT_FAILURE);
 }
 
-static bool nobody_is_behind(const struct sst *table, void *argument)
+static bool no_row_is_behind(const struct sst *table, void *argument)
 {
     const struct counting *counting = argument;
     return counting->count < counting->wanted &&
@@ -80,7 +80,7 @@ static void member_run(int number, uint32_t processes, uint64_t wanted)
                                               &(struct sst_predicate){
                                                   .name = "no process is behind",
                                                   .kind = SST_RECURRENT,
-                                                  .holds = nobody_is_behind,
+                                                  .holds = no_row_is_behind,
                                                   .fire = count_on,
                                                   .argument = &counting,
                                                   .columns = (uint32_t[]){COUNT},

@@ -116,7 +116,7 @@ static const struct sst_column count_columns[] = {
     SST_COLUMN(struct count_row, count, SST_U64, SST_GROWS),
 };
 
-static bool nobody_is_behind(const struct sst *table, void *argument)
+static bool no_row_is_behind(const struct sst *table, void *argument)
 {
     const uint64_t *own = argument;
     return *own < task.wanted && sst_all_at_least_u64(table, 0, *own);
@@ -140,7 +140,7 @@ static void count_in_step(uint32_t index)
     struct sst *table;
     uint64_t own = 0;
     enter(count_columns, 1, sizeof(struct count_row), 0, &ripc, &table);
-    predicate_add(table, SST_RECURRENT, nobody_is_behind, count_on, &own);
+    predicate_add(table, SST_RECURRENT, no_row_is_behind, count_on, &own);
     demand(sst_wait(table, all_have_counted, NULL, (uint32_t[]){0}, 1, PATIENCE) == 0);
     struct sst_stats stats;
     demand(sst_stats(table, &stats) == 0 && stats.fires >= task.wanted);

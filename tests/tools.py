@@ -55,6 +55,12 @@ class Lint(unittest.TestCase):
                                "src/base/a.h": "", "src/base/b.h": ""})
         self.assertIn("before its own header", out)
 
+    def test_a_pronoun_for_a_machine_is_found(self):
+        pronoun = "some" + "body"
+        self.assertIn(f"src/base/a.c:1: '{pronoun}'", self.lint({"src/base/a.c": f"/* {pronoun} sleeps */\n"})[1])
+        self.assertIn("docs/a.md:2:", self.lint({"src/base/a.c": "", "docs/a.md": f"\n{pronoun.title()} waits.\n"})[1])
+        self.assertIn("0 findings", self.lint({"src/base/a.c": f"int any{pronoun};\n"})[1])
+
     def test_long_lines_functions_and_files_are_found(self):
         self.assertIn("columns", self.lint({"src/base/a.c": "x" * 101 + "\n"})[1])
         self.assertIn("function of 71", self.lint({"src/base/a.c": "int a(void)\n{\n" + "x;\n" * 71 + "}\n"})[1])

@@ -4,7 +4,8 @@
 - a source includes its own header first;
 - no two headers define the same struct, union or enum tag;
 - no file over 800 lines, no function over 70, no line over 100 columns;
-- no tabs, no blanks at the end of a line.
+- no tabs, no blanks at the end of a line;
+- no pronoun in place of the server, process or thread that is meant, in any text of the project.
 
     tools/lint.py [ROOT]
 
@@ -21,6 +22,12 @@ COLUMNS_MAX = 100
 
 INCLUDE = re.compile(r'#include "([^"]+)"')
 TAG = re.compile(r"^\s*(?:typedef )?(?:struct|union|enum) (?:alignas\(\w+\) )?(\w+) {")
+
+# Both cases, and in names of tests, too. The macro is part of the interface for services, and the
+# user of that name exists on every Unix.
+PRONOUN = re.compile(r"(?<![A-Za-z])(?:(?:no|some|every)body|who(?:ever))(?![A-Za-z])", re.I)
+PRONOUN_ALLOWED = re.compile(r"WEFT_NO(?:BODY)|-[uR] no(?:body)")
+TEXT_FOLDERS = ("src", "include", "tests", "bench", "examples", "bindings", "tools", "docs", "man")
 
 
 def layers_read(path):
@@ -85,6 +92,24 @@ def size_findings(lines):
             opened = None
 
 
+def text_files(root):
+    """Every file that a person reads."""
+    yield from sorted(path for path in root.iterdir() if path.suffix in (".md", "") and path.is_file())
+    for folder in TEXT_FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and "corpus" not in path.parts and path.suffix not in (".pyc", ".svg"):
+                yield path
+
+
+def pronoun_findings(root):
+    """A pronoun leaves the reader to guess which server, process or thread is meant."""
+    for path in text_files(root):
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            match = PRONOUN.search(PRONOUN_ALLOWED.sub("", line))
+            if match:
+                yield path.relative_to(root), number, f"'{match.group()}': name the server, process or thread"
+
+
 def tag_findings(root, headers):
     """Two headers that define the same tag cannot be included together, and confuse readers."""
     first = {}
@@ -117,7 +142,7 @@ def main():
             print(f"{path.relative_to(root)}:{number}: {reason}")
             count += 1
     headers = [path.relative_to(root) for path in [*sources, *sorted(others)] if path.suffix == ".h"]
-    for path, number, reason in tag_findings(root, headers):
+    for path, number, reason in [*tag_findings(root, headers), *pronoun_findings(root)]:
         print(f"{path}:{number}: {reason}")
         count += 1
     print(f"lint: {len(sources)} sources, {count} findings")

@@ -148,7 +148,7 @@ class Talk(Fabric):
         served.send_signal(signal.SIGKILL)
         lost = 0  # only a ping in flight may be lost; the next one finds no service
         for line in pings.stdout:
-            if "nobody" in line or "gone" in line:
+            if "no process holds" in line or "has ended" in line:
                 return
             lost += "no answer" in line
             self.assertLessEqual(lost, 1, line)
@@ -175,7 +175,7 @@ class Death(Fabric):
             self.assertRegex(pings.stdout.readline(), ANSWERED)
         weft("kill", 8, "--dir", self.folder, timeout=PATIENCE)
         for line in pings.stdout:
-            if "nobody" in line or "gone" in line:
+            if "no process holds" in line or "has ended" in line:
                 return
         self.fail(line)
 

@@ -412,7 +412,7 @@ class Refusals(Shells):
                              (2, "list", "--secret-file", self.folder / "none"),
                              (2, "list", "--secret-file", self.folder),
                              (1, "recv", "1", "--out", self.folder / "none" / "x"),
-                             (1, "send", "1", "nobody hears it")):
+                             (1, "send", "1", "no receiver")):
             run = self.ripc(*words)
             self.assertEqual((run.code, run.out), (code, ""), words)
             self.assertRegex(run.err, r"^weft: [^\n]+: [^\n]+\n\Z", words)

@@ -58,7 +58,7 @@ static const struct sst_column columns[] = {
     {.name = "count", .type = SST_U64, .count = 1, .flags = SST_GROWS},
 };
 
-static bool nobody_is_behind(const struct sst *table, void *argument)
+static bool no_row_is_behind(const struct sst *table, void *argument)
 {
     const struct counter *counter = argument;
     return sst_all_at_least_u64(table, COUNT, counter->own);
@@ -129,7 +129,7 @@ static void counting_play(struct crowd *crowd, const void *argument)
                    sst_predicate_add(counter.node.table,
                                      &(struct sst_predicate){.name = "count",
                                                              .kind = SST_RECURRENT,
-                                                             .holds = nobody_is_behind,
+                                                             .holds = no_row_is_behind,
                                                              .fire = count_one,
                                                              .argument = &counter,
                                                              .columns = named,

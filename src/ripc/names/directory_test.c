@@ -197,7 +197,7 @@ static void claims_are_repeated_when_our_address_returns_before_the_node(void **
 }
 
 /* The node answers that it knows no claims of the id. */
-static void node_knows_nobody(struct node *node, uint64_t id, int status)
+static void node_answers_empty(struct node *node, uint64_t id, int status)
 {
     uint8_t bytes[DIRECTORY_MESSAGE_MAX];
     node->message.operation = DIRECTORY_ANSWER;
@@ -219,13 +219,13 @@ static void a_missing_answer_is_not_an_empty_answer(void **state)
     assert_int_equal(names_ask(side.names, 50), 0);
     node_await(&node, DIRECTORY_ASK, 50);
     assert_true(names_answered(side.names, 50) == 0);
-    node_knows_nobody(&node, 50, -EAGAIN); /* the node has not been up long enough to know */
+    node_answers_empty(&node, 50, -EAGAIN); /* the node has not been up long enough to know */
     assert_true(names_answered(side.names, 50) == 0);
     nsec before = clock_now();
-    node_knows_nobody(&node, 50, 0);
+    node_answers_empty(&node, 50, 0);
     assert_in_range(names_answered(side.names, 50), before, clock_now());
     assert_true(names_answered(side.names, 51) == 0);
-    node_knows_nobody(&node, 77, 0); /* was never asked */
+    node_answers_empty(&node, 77, 0); /* was never asked */
     assert_true(names_answered(side.names, 77) == 0);
     node_close(&node, &side);
 }

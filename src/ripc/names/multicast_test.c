@@ -81,8 +81,8 @@ static void stranger_says(struct stranger *stranger, const struct datagram *data
 
 static struct claim stranger_claim(uint64_t id, uint64_t incarnation)
 {
-    struct names_side nobody = {.context = 7777};
-    return side_claim(&nobody, id, id, incarnation);
+    struct names_side absent = {.context = 7777};
+    return side_claim(&absent, id, id, incarnation);
 }
 
 /* Returns the number of datagrams of a kind (0: any) that came to one of the stranger's sockets. */

@@ -125,9 +125,9 @@ static void callbacks_may_call_names(void **state)
                                   .events = &events,
                                   .owner = &meddler};
     assert_int_equal(names_open(&meddler.names, &config, &why), 0);
-    struct names_side nobody = {.context = 5000};
+    struct names_side absent = {.context = 5000};
     for (uint64_t id = 1; id <= 2; id++) { /* withdrawn when announced, and when found */
-        struct claim claim = side_claim(&nobody, id, id, 1);
+        struct claim claim = side_claim(&absent, id, id, 1);
         assert_int_equal(names_announce(meddler.names, &claim), 0);
         assert_int_equal(names_known(meddler.names, id, NULL, 0), 0);
     }

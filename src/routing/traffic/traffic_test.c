@@ -211,7 +211,7 @@ static void bad_lines_are_refused_with_their_number(void **state)
          "t.txt: no server sends anything; the file needs a line with an amount above 0"},
         {"b rack/1 0\n",
          "t.txt: no server sends anything; the file needs a line with an amount above 0"},
-        {"b rack/1\nb nobody\n", "t.txt: line 2: there is no server 'nobody'"},
+        {"b rack/1\nb unknown\n", "t.txt: line 2: there is no server 'unknown'"},
         {"b/3 rack/1\n",
          "t.txt: line 1: there is no server 'b/3': this switch has 3 servers, numbered from 0"},
         {"b/-1 rack/1\n", "t.txt: line 1: there is no server 'b/-1'"},

@@ -173,15 +173,15 @@ static void the_table_is_bounded_and_malformed_requests_are_counted(void **state
 /* Numbers that no program has, and the life of a free entry. */
 static void datagrams_to_impossible_addresses_are_strays(void **state)
 {
-    static const struct relay_address nobody[] = {
+    static const struct relay_address absent[] = {
         {.server = 13, .program = 0, .life = 1},
         {.server = 13, .program = UINT32_MAX, .life = 1},
         {.server = 13, .program = 5, .life = 0},
     };
     struct world *world = world_open_settled(SPEC, services, 0);
     attach(world, 0, 1);
-    for (unsigned i = 0; i < sizeof nobody / sizeof *nobody; i++) {
-        send(world, 0, 1, &nobody[i], RELAY_KIND_FRAME, "x", 1);
+    for (unsigned i = 0; i < sizeof absent / sizeof *absent; i++) {
+        send(world, 0, 1, &absent[i], RELAY_KIND_FRAME, "x", 1);
         world_run(world, RTT);
         assert_int_equal(world_number(world, 13, "ripc", "strays"), i + 1);
     }

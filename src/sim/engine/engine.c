@@ -31,7 +31,7 @@
 #define BUCKETS     (1u << BUCKET_BITS)
 #define WORDS       (BUCKETS / 64)
 #define WHEELS      5 /* 13 + 5 * 12 = 73 bits */
-#define NOBODY      ENGINE_NOBODY
+#define NONE        ENGINE_NONE
 #define AHEAD       4
 #define NOWHERE     UINT32_MAX
 
@@ -40,7 +40,7 @@ static_assert(WINDOW_BITS + WHEELS * BUCKET_BITS >= 64, "every moment has a buck
 
 struct channel {
     psec at;
-    uint32_t next;     /* in its bucket's list; NOBODY ends it */
+    uint32_t next;     /* in its bucket's list; NONE ends it */
     uint32_t previous; /* of the first channel: the last */
     uint32_t bucket;   /* wheel * BUCKETS + bucket, or NOWHERE */
 };
@@ -73,12 +73,12 @@ enum err engine_open(struct engine **out, uint32_t channel_count, struct why *wh
         return why_memory(why);
     }
     engine->channel_count = channel_count;
-    engine->ahead = NOBODY;
+    engine->ahead = NONE;
     for (uint32_t i = 0; i < channel_count; i++)
         engine->channels[i] = (struct channel){.at = PSEC_NEVER, .bucket = NOWHERE};
     for (unsigned level = 0; level < WHEELS; level++)
         for (uint32_t bucket = 0; bucket < BUCKETS; bucket++)
-            engine->wheels[level].first[bucket] = NOBODY;
+            engine->wheels[level].first[bucket] = NONE;
     *out = engine;
     return OK;
 }
@@ -99,15 +99,15 @@ static inline bool sooner(const struct channel *channels, uint32_t one, uint32_t
            (one < other && channels[one].at == channels[other].at);
 }
 
-/* Inserts a channel before `next`, which is in the list; NOBODY: at the end. */
+/* Inserts a channel before `next`, which is in the list; NONE: at the end. */
 static inline void link_before(struct engine *engine, uint32_t *first, uint32_t index,
                                uint32_t next)
 {
     struct channel *channels = engine->channels;
-    uint32_t head = *first, previous = channels[next == NOBODY ? head : next].previous;
+    uint32_t head = *first, previous = channels[next == NONE ? head : next].previous;
     channels[index].next = next;
     channels[index].previous = previous;
-    channels[next == NOBODY ? head : next].previous = index;
+    channels[next == NONE ? head : next].previous = index;
     if (next == head)
         *first = index;
     else
@@ -119,7 +119,7 @@ static void link_in_order(struct engine *engine, uint32_t *first, uint32_t index
     const struct channel *channels = engine->channels;
     uint32_t next = *first;
     if (sooner(channels, channels[next].previous, index))
-        next = NOBODY;
+        next = NONE;
     else
         while (sooner(channels, next, index))
             next = channels[next].next;
@@ -141,16 +141,16 @@ static void bucket_add(struct engine *engine, uint32_t index)
     struct wheel *wheel = &engine->wheels[level];
     uint32_t *first = &wheel->first[bucket];
     channel->bucket = level * BUCKETS + bucket;
-    if (*first == NOBODY) {
+    if (*first == NONE) {
         *first = index;
-        channel->next = NOBODY;
+        channel->next = NONE;
         channel->previous = index;
         bitset_add(wheel->words, bucket);
         bitset_add(&wheel->summary, bitset_word(bucket));
     } else if (level == 0) {
         link_in_order(engine, first, index);
     } else {
-        link_before(engine, first, index, NOBODY);
+        link_before(engine, first, index, NONE);
     }
 }
 
@@ -168,12 +168,12 @@ static inline void unplace(struct engine *engine, uint32_t index)
     uint32_t bucket = channel->bucket % BUCKETS, next = channel->next;
     if (wheel->first[bucket] != index) {
         channels[channel->previous].next = next;
-        channels[next == NOBODY ? wheel->first[bucket] : next].previous = channel->previous;
-    } else if (next != NOBODY) {
+        channels[next == NONE ? wheel->first[bucket] : next].previous = channel->previous;
+    } else if (next != NONE) {
         channels[next].previous = channel->previous;
         wheel->first[bucket] = next;
     } else {
-        wheel->first[bucket] = NOBODY;
+        wheel->first[bucket] = NONE;
         bucket_emptied(wheel, bucket);
     }
     channel->bucket = NOWHERE;
@@ -185,7 +185,7 @@ static inline void unplace_first(struct engine *engine, uint32_t bucket, struct 
     struct wheel *wheel = &engine->wheels[0];
     uint32_t next = channel->next;
     wheel->first[bucket] = next;
-    if (next == NOBODY)
+    if (next == NONE)
         bucket_emptied(wheel, bucket);
     else
         engine->channels[next].previous = channel->previous;
@@ -235,9 +235,9 @@ static bool advance(struct engine *engine, psec until)
     assert(start > engine->cursor);
     engine->cursor = start;
     uint32_t next = wheel->first[bucket];
-    wheel->first[bucket] = NOBODY;
+    wheel->first[bucket] = NONE;
     bucket_emptied(wheel, bucket);
-    while (next != NOBODY) {
+    while (next != NONE) {
         uint32_t index = next;
         next = engine->channels[index].next;
         bucket_add(engine, index);
@@ -271,7 +271,7 @@ static uint32_t behind(const struct engine *engine, uint32_t index)
 {
     const struct wheel *wheel = &engine->wheels[0];
     const struct channel *channel = &engine->channels[index];
-    if (channel->next != NOBODY)
+    if (channel->next != NONE)
         return channel->next;
     uint32_t bucket = channel->bucket;
     unsigned word = bucket / 64;
@@ -279,7 +279,7 @@ static uint32_t behind(const struct engine *engine, uint32_t index)
     if (!bits) {
         uint64_t words = word < 63 ? wheel->summary & ~1ull << word : 0;
         if (!words)
-            return NOBODY;
+            return NONE;
         word = low_bit(words);
         bits = wheel->words[word];
     }
@@ -289,16 +289,16 @@ static uint32_t behind(const struct engine *engine, uint32_t index)
 uint32_t engine_ahead(struct engine *engine)
 {
     uint32_t index = engine->ahead;
-    if (index != NOBODY && engine->channels[index].at == engine->ahead_at) {
+    if (index != NONE && engine->channels[index].at == engine->ahead_at) {
         index = behind(engine, index);
     } else { /* it has passed or was set again: start over */
         const struct wheel *wheel = &engine->wheels[0];
-        index = wheel->summary ? wheel->first[first_bucket(wheel)] : NOBODY;
-        for (unsigned i = 1; i < AHEAD && index != NOBODY; i++)
+        index = wheel->summary ? wheel->first[first_bucket(wheel)] : NONE;
+        for (unsigned i = 1; i < AHEAD && index != NONE; i++)
             index = behind(engine, index);
     }
     engine->ahead = index;
-    if (index != NOBODY)
+    if (index != NONE)
         engine->ahead_at = engine->channels[index].at;
     return index;
 }
@@ -318,8 +318,8 @@ static uint32_t bucket_check(const struct engine *engine, unsigned level, uint32
     const struct channel *channels = engine->channels;
     unsigned shift = WINDOW_BITS + level * BUCKET_BITS;
     psec round = shift + BUCKET_BITS < 64 ? ~0ull << (shift + BUCKET_BITS) : 0;
-    uint32_t first = engine->wheels[level].first[bucket], previous = NOBODY, count = 0;
-    for (uint32_t i = first; i != NOBODY; i = channels[i].next) {
+    uint32_t first = engine->wheels[level].first[bucket], previous = NONE, count = 0;
+    for (uint32_t i = first; i != NONE; i = channels[i].next) {
         assert(channels[i].bucket == level * BUCKETS + bucket);
         assert((channels[i].at >> shift & (BUCKETS - 1)) == bucket);
         assert((channels[i].at & round) == (engine->cursor & round));

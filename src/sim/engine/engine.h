@@ -43,9 +43,9 @@ bool engine_next(struct engine *engine, psec until, uint32_t *channel);
 psec engine_now(const struct engine *engine);
 
 /* For callers that prefetch what events will touch: a guess at the channel about four events from
- * now, and at the next call the channel after it; ENGINE_NOBODY: none in sight. Changes only its
+ * now, and at the next call the channel after it; ENGINE_NONE: none in sight. Changes only its
  * own position. */
-#define ENGINE_NOBODY UINT32_MAX
+#define ENGINE_NONE UINT32_MAX
 uint32_t engine_ahead(struct engine *engine);
 
 size_t engine_memory(const struct engine *engine);

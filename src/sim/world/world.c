@@ -553,7 +553,7 @@ enum err world_open(struct world **out, const struct world_settings *settings, s
     pages_init(&world->pages);
     world->arena.source = &world->pages.source;
     for (unsigned i = 0; i < 4; i++)
-        world->ahead[i] = ENGINE_NOBODY;
+        world->ahead[i] = ENGINE_NONE;
     world->sim_link_count = world->plan->server_count * world->plan->port_count;
     world_watch_init(&world->watch, world, settings->watchers);
     enum err err = parts_open(world, why);

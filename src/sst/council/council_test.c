@@ -486,7 +486,7 @@ static void a_non_member_is_told_the_current_state(void **state)
     assert_true(parties[1].left);
 }
 
-static void a_view_without_a_member_expels_it_whoever_sends_it(void **state)
+static void a_view_without_a_member_from_any_sender_expels_it(void **state)
 {
     begin(2);
     struct council_message commit = {.kind = COUNCIL_COMMIT, .view = parties[1].view};
@@ -754,7 +754,7 @@ TEST_MAIN(TEST(a_founder_is_alone_in_row_0),
           TEST(a_process_that_gives_up_joining_ends_all_meetings),
           TEST(a_late_cancel_has_no_effect), TEST(a_joiner_stays_with_the_table_that_accepted_it),
           TEST(a_non_member_is_told_the_current_state),
-          TEST(a_view_without_a_member_expels_it_whoever_sends_it),
+          TEST(a_view_without_a_member_from_any_sender_expels_it),
           TEST(a_refusal_affects_only_the_joining_process),
           TEST(a_leaving_member_stays_when_a_follower_dies),
           TEST(only_complete_messages_of_live_members_count),

@@ -246,7 +246,7 @@ static int members_rest(struct members *members, int64_t until)
 static void members_ask(struct members *members)
 {
     post_drop(members);
-    members->nobody = false;
+    members->group_empty = false;
     members->refused = 0;
     council_leave(&members->council);
     council_join(&members->council);
@@ -259,9 +259,9 @@ static int members_found_seated(struct members *members, int64_t deadline)
     int64_t until = least_i64(deadline, ripc_after(SEAT_WAIT_NSEC));
     int result = 0;
     members_ask(members);
-    while (!members->nobody && members->letter_count && result >= 0 && !clock_is_past(until))
+    while (!members->group_empty && members->letter_count && result >= 0 && !clock_is_past(until))
         result = members_step(members, until);
-    if (!members->nobody)
+    if (!members->group_empty)
         return result == -ETIMEDOUT ? 0 : result;
     council_leave(&members->council);
     council_found(&members->council, entropy_u64());
@@ -311,7 +311,7 @@ int members_join(struct members *members, int64_t deadline, struct why *why)
                 continue;
             return why_fail(why, members->refused, "%s", members->reason);
         }
-        if (members->nobody)
+        if (members->group_empty)
             result = members_found(members, deadline);
         else
             result = members_step(members, deadline);

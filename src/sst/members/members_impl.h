@@ -57,7 +57,7 @@ struct members {
     unsigned letter_count;
 
     bool grouped;                  /* we are in the group */
-    bool nobody;                   /* our JOIN found no process in the group */
+    bool group_empty;              /* our JOIN found no process in the group */
     bool is_left;                  /* reported by the council */
     bool expelled;                 /* reported by the council; the table knows */
     int refused;                   /* status reported by the council ... */

@@ -60,7 +60,7 @@ static int post_try(struct members *members, ripc_id to, const uint8_t *bytes, s
 {
     int result = ripc_send(members->service, to, bytes, size, RIPC_NOW);
     if (to == members->group && (result == -ENOENT || result == -ECONNREFUSED))
-        members->nobody = true;
+        members->group_empty = true;
     return result;
 }
 

@@ -239,7 +239,7 @@ static struct view views_meet(struct member *members, unsigned count, unsigned r
     }
 }
 
-static void everybody_has_met(struct member *members, unsigned count)
+static void all_have_met(struct member *members, unsigned count)
 {
     struct view view = views_meet(members, count, count);
     for (unsigned i = 0; i < count; i++) {
@@ -269,7 +269,7 @@ static void the_first_process_founds_the_table_and_others_join(void **state)
     struct member members[4];
     for (unsigned i = 0; i < 4; i++)
         member_join(&members[i], 10 + i);
-    everybody_has_met(members, 4);
+    all_have_met(members, 4);
     struct view view = views_meet(members, 4, 4);
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(view.rows[i].id, 10 + i);
@@ -295,7 +295,7 @@ static void a_member_that_leaves_is_not_in_the_next_view_and_did_not_fail(void *
     assert_int_equal(view.rows[1].id, 11);
     assert_int_equal(view.left[0], 4);
     member_join(&members[0], 10);
-    everybody_has_met(members, 2);
+    all_have_met(members, 2);
     member_leave(&members[1]);
     member_leave(&members[0]);
     member_join(&members[0], 20); /* no member is left: it founds the table again */
@@ -342,7 +342,7 @@ static void a_death_freezes_the_row_and_ends_the_membership(void **state)
     struct member members[4];
     for (unsigned i = 0; i < 4; i++)
         member_join(&members[i], 10 + i);
-    everybody_has_met(members, 4);
+    all_have_met(members, 4);
     member_kill(&members[3]);
     views_meet(members, 3, 3);
     member_kill(&members[0]); /* the leader */
@@ -352,7 +352,7 @@ static void a_death_freezes_the_row_and_ends_the_membership(void **state)
     assert_int_equal(view.left[0], 0);
     member_join(&members[0], 10); /* joins again with its id and a new nonce */
     member_join(&members[3], 13);
-    everybody_has_met(members, 4);
+    all_have_met(members, 4);
     for (unsigned i = 0; i < 4; i++)
         member_leave(&members[i]);
 }
@@ -366,7 +366,7 @@ static void without_drop_dead_members_stay(void **state)
         assert_int_equal(member_open(&members[i], &opening, &why), 0);
         member_start(&members[i]);
     }
-    everybody_has_met(members, 3);
+    all_have_met(members, 3);
     member_kill(&members[0]);
     int64_t deadline = scene_deadline();
     while (!member_has_failed(&members[1], 0) || !member_has_failed(&members[2], 0)) {
@@ -378,7 +378,7 @@ static void without_drop_dead_members_stay(void **state)
     struct opening opening = {.id = 10, .rows_max = 3, .keep = true};
     assert_int_equal(member_open(&members[0], &opening, &why), 0);
     member_start(&members[0]);
-    everybody_has_met(members, 3);
+    all_have_met(members, 3);
     for (unsigned i = 0; i < 3; i++)
         member_leave(&members[i]);
 }
@@ -458,7 +458,7 @@ static void a_context_without_threads_can_join(void **state)
     assert_int_equal(
         member_open(&members[1], &(struct opening){.id = 11, .flags = RIPC_MANUAL}, &why), 0);
     member_start(&members[1]);
-    everybody_has_met(members, 2);
+    all_have_met(members, 2);
     member_leave(&members[0]);
     struct view view = views_meet(members + 1, 1, 1);
     assert_int_equal(view.rows[1].id, 11);
@@ -482,7 +482,7 @@ static void a_joiner_that_cannot_be_met_is_refused(void **state)
     members[0].table.accept_result = 0;
     pthread_mutex_unlock(&members[0].table.lock);
     member_join(&members[1], 12);
-    everybody_has_met(members, 2);
+    all_have_met(members, 2);
     for (unsigned i = 0; i < 2; i++)
         member_leave(&members[i]);
 }

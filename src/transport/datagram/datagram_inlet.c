@@ -21,7 +21,7 @@ enum {
     ACKS_ON_WAY_MAX = 512, /* unconfirmed acknowledgements in flight; the sender holds 1024 */
     ACKS_START = 64,       /* a power of two; it doubles */
     REPORTS_MAX = 8,       /* datagrams sent at once */
-    NOBODY = 0xffff,
+    NO_SLOT = 0xffff,
 };
 
 enum slot_state { SLOT_FREE, SLOT_ARRIVED, SLOT_PULLED };
@@ -32,7 +32,7 @@ struct inlet_slot {
     enum slot_state state;
     struct datagram_body body;
 };
-static_assert(DATAGRAM_WINDOW_MAX < NOBODY, "a slot's index has 16 bits");
+static_assert(DATAGRAM_WINDOW_MAX < NO_SLOT, "a slot's index has 16 bits");
 
 struct datagram_inlet {
     struct inlet inlet;
@@ -74,7 +74,7 @@ static uint64_t frames_selected(const struct datagram_inlet *inlet)
         uint64_t sequence = inlet->expected + 1 + i;
         if (sequence >= inlet->pulled + inlet->window)
             break;
-        if (inlet->order[sequence % inlet->window] != NOBODY)
+        if (inlet->order[sequence % inlet->window] != NO_SLOT)
             bits |= 1ULL << i;
     }
     return bits;
@@ -166,7 +166,7 @@ static void frame_heard(struct datagram_inlet *inlet, const struct datagram_fram
         counts->garbage++; /* beyond the sender's credit */
         return;
     }
-    if (sequence < inlet->expected || inlet->order[sequence % inlet->window] != NOBODY) {
+    if (sequence < inlet->expected || inlet->order[sequence % inlet->window] != NO_SLOT) {
         counts->doubles++;
         inlet_tell_soon(inlet, true); /* our report was lost, or is late */
         return;
@@ -189,7 +189,7 @@ static void frame_heard(struct datagram_inlet *inlet, const struct datagram_fram
         return;
     }
     while (inlet->expected < inlet->pulled + inlet->window &&
-           inlet->order[inlet->expected % inlet->window] != NOBODY)
+           inlet->order[inlet->expected % inlet->window] != NO_SLOT)
         inlet->expected++;
     inlet_news(inlet);
     doorbell_ring(inlet->pipe.bell);
@@ -292,7 +292,7 @@ int datagram_pull(struct inlet *base, struct frame *out, unsigned max)
                                     .size = slot->size,
                                     .cookie = *slot_index,
                                     .body = datagram_body_data(&slot->body)};
-        *slot_index = NOBODY;
+        *slot_index = NO_SLOT;
     }
     return count || !max || !inlet->pipe.link->lost ? (int)count : -EPIPE;
 }

@@ -504,12 +504,12 @@ static void closed_lines_leave_no_memory(void **state)
             used = mallinfo2().uordblks;
         struct hub *one = hub_open(&(struct hub_wish){0});
         struct hub *other = hub_open(&(struct hub_wish){0});
-        struct context_address nobody = other->address;
+        struct context_address absent = other->address;
         struct lifeline *line;
-        nobody.context++;
+        absent.context++;
         connect_both(one, other, false);
         assert_int_equal(lifeline_connect(one->lines, &other->address, &line), 0);
-        assert_int_equal(lifeline_connect(one->lines, &nobody, &line), 0); /* doomed */
+        assert_int_equal(lifeline_connect(one->lines, &absent, &line), 0); /* doomed */
         if (i % 2)
             step_until(one, NULL, &one->downs, 1);
         hub_close(one);

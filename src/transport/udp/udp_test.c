@@ -573,9 +573,9 @@ static void bad_descriptions_and_parcels_are_refused(void **state)
     assert_int_equal(OPS->link_open(end->transport, NULL, NULL, card, 19, &link), -EPROTO);
     assert_int_equal(OPS->pipes->inlet_open(end->link, &end->bell, &bad, &answer, &inlet), -EPROTO);
     assert_int_equal(OPS->pipes->outlet_answer(pair->outlet, &bad), -EPROTO);
-    static const struct datagram_end nobody[] = {{0, 1}, {1, 0}, {1, DATAGRAM_WINDOW_MAX + 1}};
+    static const struct datagram_end invalid[] = {{0, 1}, {1, 0}, {1, DATAGRAM_WINDOW_MAX + 1}};
     for (unsigned i = 0; i < 3; i++) {
-        datagram_end_write(&nobody[i], &bad);
+        datagram_end_write(&invalid[i], &bad);
         assert_int_equal(OPS->pipes->inlet_open(end->link, &end->bell, &bad, &answer, &inlet),
                          -EPROTO);
     }
