@@ -80,7 +80,7 @@ static void a_machine_reads_the_cables_of_its_own_ports(void **state)
     struct why why = {0};
     struct host_machine machine = {.serial = 12};
     snprintf(path, sizeof path, "%s/%s", folder, CLUSTER_WIRING_NAME);
-    assert_int_equal(serial_cables_read(&machine, folder, &why), ERR_SYSTEM); /* no such file */
+    assert_int_equal(serial_cables_read(&machine, folder, &why), ERR_INPUT); /* no such file */
     text_keep(path,
               "{\"directed\": false, \"multigraph\": true, \"graph\": {},"
               " \"nodes\": [{\"id\": \"7\"}, {\"id\": \"12\"}, {\"id\": \"30\"}], \"links\": ["
