@@ -1,5 +1,5 @@
-/* How key spaces, plans, placements, bootstrapping, nodes (each with its table) and message orders
- * behave when memory allocation fails. */
+/* Tests that key spaces, plans, placements, bootstrapping, nodes (each with its table) and message
+ * orders report it when an allocation fails. */
 #include "node/commission/bootstrap.h"
 #include "node/commission/placement.h"
 #include "node/node_world.h"
@@ -7,7 +7,7 @@
 
 #include "refuse_each.h"
 
-static struct topology topology; /* the subject of a test, and its plan */
+static struct topology topology; /* what the current test works on, and its plan */
 static struct plan plan;
 
 static void subject_open(const char *spec)
@@ -46,7 +46,7 @@ static void plans_and_key_spaces_report_lack_of_memory(void **state)
                                         "jellyfish:n=16,degree=4,seed=1"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         subject_open(specs[i]);
-        if (topology.kind != TOPOLOGY_JELLYFISH) /* levels allocate nothing before they are used */
+        if (topology.kind != TOPOLOGY_JELLYFISH) /* its key space allocates nothing */
             refuse_each(space_make, specs[i]);
         refuse_each(plan_make, specs[i]);
         subject_close();

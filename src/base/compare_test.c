@@ -9,7 +9,7 @@ static void the_lower_number_comes_first(void **state)
     assert_true(compare_u64(1, 2) < 0);
     assert_true(compare_u64(2, 1) > 0);
     assert_int_equal(compare_u64(2, 2), 0);
-    /* A difference, cut to an int, would be wrong here. */
+    /* The difference of these numbers, cut to an int, has the wrong sign or is 0. */
     assert_true(compare_u64(0, UINT64_MAX) < 0);
     assert_true(compare_u64(UINT64_C(1) << 32, 0) > 0);
 }

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Returns the greatest number that divides both; of 0 and b that is b. */
+/* Returns the greatest number that divides both a and b. If one of them is 0, this is the other. */
 static inline uint64_t divisor_common(uint64_t a, uint64_t b)
 {
     while (b) {

@@ -8,14 +8,15 @@
  * which servers are up. A caller that wants reachable servers skips the others, so the order
  * survives any sequence of failures.
  *
- *   torus, NovaCube (2 or 3 axes)   the high bits give the home's coordinate, axis by axis, x
- * first, by multiplication and shift: if the size of an axis is a power of two, the coordinate is
- *           a group of bits. The low 32 bits modulo 8 or 48 choose the sequence: one of 4 or 8
- *           facets, and one of 2 or 6 orders of the axes (facets.c). Jump cables are ignored
- *   any other direct topology       the home is a consistent hash over server ids, so an added
- *           server takes its share of the keys and no other key moves. Then the list goes breadth
- *           first over the cables; each level is shuffled by home and sequence, one of 48
- * (levels.c)
+ *   torus, NovaCube (2 or 3 axes)
+ *           The high bits give the home's coordinate, axis by axis, x first, by multiplication and
+ *           shift: if the size of an axis is a power of two, the coordinate is a group of bits.
+ *           The low 32 bits modulo 8 or 48 choose the sequence: one of 4 or 8 facets, and one of 2
+ *           or 6 orders of the axes (facets.c). Jump cables are ignored.
+ *   any other direct topology
+ *           The home is a consistent hash over server ids, so an added server takes its share of
+ *           the keys and no other key moves. Then the list goes breadth first over the cables; each
+ *           level is shuffled by the home and by the sequence, which is one of 48 (levels.c).
  *
  * All keys with the same home and the same sequence share one list: they form a placement group. A
  * keyspace is pure and immutable once made; it owns its tables. */

@@ -1,5 +1,5 @@
-/* tools: the ping-pong programs that come with other libraries. Their server and
- * their client run as children of the two roles and so on the cores of these. */
+/* tools: the ping-pong programs that come with other libraries. Role 1 runs the server as its
+ * child, and role 0 the client. A child runs on the core of its role. */
 #include "measured/tools.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define EXIT_MISSING 127
 #define LISTEN_TRIES 500 /* of 10 ms */
 
-/* Returns a port that was free a moment ago. */
+/* Returns the number of a TCP port that was free a moment ago. */
 static int port_free(struct pair *pair)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
@@ -38,8 +38,8 @@ static int port_free(struct pair *pair)
     return ntohs(address.sin_port);
 }
 
-/* Tells whether a process listens on the port. It asks the system, because a
- * connection to find out would take the place of the client. */
+/* Tells whether a process listens on the port. It reads the lists of the kernel instead of
+ * connecting, because the server would take a test connection for its client. */
 static bool port_listens(int port)
 {
     static const char *const lists[] = {"/proc/net/tcp", "/proc/net/tcp6"};
@@ -59,11 +59,11 @@ static bool port_listens(int port)
     return found;
 }
 
-/* The argument of the process of a tool. */
+/* The argument of tool_exec. */
 struct tool {
     const char *const *words;
-    bool everywhere;
-    int out;
+    bool everywhere; /* run on all cores */
+    int out;         /* the file for its output */
 };
 
 static void tool_exec(void *argument)
@@ -100,7 +100,8 @@ void tool_run(struct pair *pair, const char *const *words, bool everywhere,
     close(tool.out);
 }
 
-/* Runs the server in role 1 and the client in role 0; `output` is the client's in role 0. */
+/* Runs the server in role 1 and, when it listens, the client in role 0. `output` receives the
+ * output of the program of this role. */
 static void tool_talk(struct pair *pair, int port, const char *const *server,
                       const char *const *client, char output[TOOL_OUTPUT_SIZE])
 {
@@ -113,7 +114,7 @@ static void tool_talk(struct pair *pair, int port, const char *const *server,
     tool_run(pair, pair->role == 1 ? server : client, false, output);
 }
 
-/* Returns a free port that role 1 chose, in both roles. */
+/* Returns the same port in both roles: a free one that role 1 chose. */
 static int port_agree(struct pair *pair)
 {
     int mine = port_free(pair), theirs;
@@ -121,7 +122,7 @@ static int port_agree(struct pair *pair)
     return pair->role == 1 ? mine : theirs;
 }
 
-/* Reads a column of the last line, counted from 0. */
+/* Reads the number in a column of the last line; columns are counted from 0. */
 static double column_read(struct pair *pair, char *output, int column, const char *name)
 {
     char *line = output, *last = NULL, *rest;
@@ -136,7 +137,7 @@ static double column_read(struct pair *pair, char *output, int column, const cha
     return value;
 }
 
-/* The program prints microseconds of one transfer: half of a round trip. */
+/* The program prints the microseconds of one transfer, which is half a round trip. */
 static void fi_pingpong(struct pair *pair, const char *provider)
 {
     char port_text[NUMBER_SIZE], count[NUMBER_SIZE], size[NUMBER_SIZE], output[TOOL_OUTPUT_SIZE];
@@ -164,7 +165,8 @@ static void fi_pingpong_tcp(struct pair *pair)
     fi_pingpong(pair, "tcp;ofi_rxm");
 }
 
-/* The program prints "Final: iterations median ...": the median, in microseconds, is one way. */
+/* The program prints "Final: iterations median ...". The median is the microseconds of one
+ * transfer, which is half a round trip. */
 static void ucx_perftest(struct pair *pair)
 {
     char port_text[NUMBER_SIZE], count[NUMBER_SIZE], size[NUMBER_SIZE], output[TOOL_OUTPUT_SIZE];

@@ -6,7 +6,7 @@
 #include "base/test.h"
 #include "topology/topology.h"
 
-/* Each spec gives one line that begins with the spec and says what is wrong. */
+/* Each error is one line that begins with the spec and says what is wrong. */
 static void impossible_specs_are_refused(void **state)
 {
     static const char *const specs[] = {
@@ -61,7 +61,7 @@ static void impossible_specs_are_refused(void **state)
     }
 }
 
-static void only_generators_make_a_spec(void **state)
+static void a_spec_begins_with_the_name_of_a_generator_and_a_colon(void **state)
 {
     assert_true(topology_is_spec("torus:3"));
     assert_true(topology_is_spec("swdc-hex3d:"));
@@ -77,7 +77,7 @@ static void only_generators_make_a_spec(void **state)
     assert_int_equal(topology_build(&topology, words, &why), ERR_USAGE);
 }
 
-/* The spec that a topology keeps builds the same topology again. */
+/* The spec that is stored in a topology builds the same topology again. */
 static void a_canonical_spec_builds_the_same_topology(void **state)
 {
     static const char *const specs[][2] = {
@@ -102,8 +102,8 @@ static void a_canonical_spec_builds_the_same_topology(void **state)
     }
 }
 
-/* The list has no gap: topology_is_spec accepts every name before the end. */
-static void names_are_listed_to_the_end(void **state)
+/* generator_name returns the name of every generator; NULL ends the list. */
+static void every_listed_name_begins_a_spec(void **state)
 {
     size_t count = 0;
     for (; generator_name(count); count++) {
@@ -114,5 +114,6 @@ static void names_are_listed_to_the_end(void **state)
     assert_int_equal(count, 8);
 }
 
-TEST_MAIN(TEST(impossible_specs_are_refused), TEST(only_generators_make_a_spec),
-          TEST(a_canonical_spec_builds_the_same_topology), TEST(names_are_listed_to_the_end))
+TEST_MAIN(TEST(impossible_specs_are_refused),
+          TEST(a_spec_begins_with_the_name_of_a_generator_and_a_colon),
+          TEST(a_canonical_spec_builds_the_same_topology), TEST(every_listed_name_begins_a_spec))

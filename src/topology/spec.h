@@ -1,7 +1,7 @@
 #pragma once
-/* spec: parses a topology specification, `generator:parameters`. Generators use these functions to
- * read their parameters; every error begins with the whole spec, so that a person sees where it
- * comes from. */
+/* spec: parses a topology specification, `generator:parameters`. Generators read their parameters
+ * with these functions. Every error begins with the whole spec, so that a person sees which spec is
+ * wrong. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,14 +34,13 @@ MUST_CHECK enum err spec_uint(const char *spec, const struct spec_field *field, 
 MUST_CHECK enum err spec_required(const char *spec, const struct spec_field *field,
                                   struct why *why);
 
-/* Reads sizes such as "3x4x5", 1 to `most` of them, each at least 1, and the
- * fields that may follow them after a comma. Refuses a product above
- * GRAPH_NODE_MAX. */
+/* Reads 1 to `most` sizes, as in "3x4x5", each at least 1, and the fields that may follow them
+ * after a comma. Refuses sizes whose product is above GRAPH_NODE_MAX. */
 MUST_CHECK enum err spec_sizes(const char *spec, uint32_t *sizes, uint32_t *count, uint32_t most,
                                struct spec_field *fields, size_t field_count, struct why *why);
 
-/* Reads exactly `count` numbers, as in "50,7,2", and the fields after them. `form` says in an error
- * what was expected. */
+/* Reads exactly `count` numbers, as in "50,7,2", and the fields that may follow them after a comma.
+ * An error says "expected" and then `form`. */
 MUST_CHECK enum err spec_numbers(const char *spec, uint32_t *numbers, uint32_t count,
                                  const char *form, struct spec_field *fields, size_t field_count,
                                  struct why *why);

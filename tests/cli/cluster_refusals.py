@@ -1,5 +1,5 @@
-"""Faults at the start of a cluster: each is reported in one line that says what to do, and leaves
-everything unchanged."""
+"""Faults at the start of a cluster. Each is reported in one line that says what to do, and leaves
+no files and no processes behind."""
 
 import ctypes
 import errno
@@ -24,7 +24,7 @@ from tap import main, weft
 
 class Refusals(ClusterCase):
     def weftd(self, script):
-        """Makes a weftd that is a shell script."""
+        """Writes a shell script that `up` runs instead of weftd; returns the environment for that."""
         path = pathlib.Path(self.above.name) / "weftd"
         path.write_text("#!/bin/sh\n" + script)
         path.chmod(0o755)
@@ -56,7 +56,7 @@ class Refusals(ClusterCase):
         self.refused("up", "torus:2", code=2, says="too long for the sockets in it; at most 84")
         self.untouched()
 
-    def test_a_file_or_a_folder_that_others_can_write_is_refused(self):
+    def test_a_run_directory_that_is_a_file_or_writable_by_others_is_refused(self):
         self.folder.write_text("a file")
         self.refused("up", "torus:2", code=2, says="is not a folder")
         self.refused("status", code=2, says="is not a folder")
@@ -75,13 +75,13 @@ class Refusals(ClusterCase):
         self.well()  # the first cluster is not affected
         self.down()
 
-    def test_weftd_is_missing_or_not_executable(self):
+    def test_a_missing_weftd_is_reported(self):
         alone = pathlib.Path(self.above.name) / "weft"
         shutil.copy(os.environ["WEFT"], alone)
         env = {**os.environ, "PATH": "/nowhere"}
         done = subprocess.run([alone, "up", "--dir", self.folder], env=env, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.out if hasattr(done, "out") else done.stdout), (1, ""))
-        self.assertRegex(done.stderr, r"^weft: weftd: neither beside weft nor in PATH; [^\n]+\n\Z")
+        self.assertRegex(done.stderr, r"^weft: weftd: not found beside weft or in PATH; [^\n]+\n\Z")
         self.refused("up", "torus:2", code=2, says="WEFTD=/nowhere: No such file", env={"WEFTD": "/nowhere"})
         self.untouched()
 
@@ -143,7 +143,7 @@ class Refusals(ClusterCase):
         path.write_text(whole[:40])
         self.refused("status", code=2, says=r"cluster\.json: line \d+: ")
         self.refused("up", "torus:2", says="has files of a cluster")
-        done = self.good("down", "--json").json  # the locks still tell which servers run
+        done = self.good("down", "--json").json  # finds the servers by their locks
         self.assertEqual([pid for pid in self.pids if lives(pid)], [])
         self.assertEqual(done["files_left"], 0)
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -151,19 +151,19 @@ class Refusals(ClusterCase):
     def test_unknown_servers_and_keys_are_refused(self):
         self.up("torus:2")
         for words in (["kill", "2"], ["revive", "x"], ["cut", "0", "7"], ["ping", "7"], ["where", "k", "--from", "9"]):
-            self.refused(*words, code=2, says=r"no server \S+; \S+ has 0 to 1")
+            self.refused(*words, code=2, says=r"no server \S+; the servers of \S+ are 0 to 1")
         self.refused("where", "0xnonsense", code=2, says="a key is 0x and 1 to 40 hexadecimal digits")
         self.refused("where", "", code=2, says="expected a key or a name")
         self.refused("ping", "1", "--size", 1, code=2, says="--size")
         self.down()
 
 
-# The numbers of memfd_create, fallocate and sched_setscheduler.
+# The numbers of the system calls memfd_create, fallocate and sched_setscheduler.
 CALLS = {"x86_64": (319, 285, 144), "aarch64": (279, 47, 119)}.get(platform.machine())
 
 
 def without(call, error):
-    """For preexec_fn: lets a system call fail with that errno from now on."""
+    """Returns a function for preexec_fn: in the new process, the system call fails with that errno."""
     load, same, give = 0x20, 0x15, 0x06  # instructions of the classic packet filter
     steps = b"".join(struct.pack("HBBI", *step) for step in (
         (load, 0, 0, 0), (same, 0, 1, call), (give, 0, 0, 0x00050000 | error), (give, 0, 0, 0x7FFF0000)))
@@ -200,7 +200,7 @@ class WithoutCase(ClusterCase):
 
 @unittest.skipUnless(filters_work(), "no filters of system calls here")
 class SharedMemory(WithoutCase):
-    def test_a_system_without_shared_memory(self):
+    def test_a_system_without_shared_memory_is_reported(self):
         for wire in ("shm", "udp"):
             for error in (errno.ENOSYS, errno.EPERM):
                 said = self.said(os.environ["WEFT"], "up", "torus:2", "--wire", wire, call=CALLS[0], error=error)
@@ -208,7 +208,7 @@ class SharedMemory(WithoutCase):
                                        r"so run where it is allowed \([^\n]+\)\n\Z")
                 self.assertFalse(self.folder.exists())
 
-    def test_too_little_shared_memory(self):
+    def test_too_little_shared_memory_is_reported(self):
         said = self.said(os.environ["WEFT"], "up", "torus:2", call=CALLS[0], error=errno.ENOMEM)
         self.assertRegex(said, r"^weft: not enough shared memory: [^;]+; end other programs, or raise the limits "
                                r"\(ulimit -v, or the container's memory\)\n\Z")
@@ -216,8 +216,8 @@ class SharedMemory(WithoutCase):
         self.assertRegex(said, r"^weft: no shared memory: [^;]+; raise the limit \(ulimit -n\)\n\Z")
         self.assertFalse(self.folder.exists())
 
-    def test_too_little_shared_memory_for_links(self):
-        """The advice works: with UDP the servers start."""
+    def test_too_little_shared_memory_for_links_is_reported(self):
+        """The advice in the error is right: with UDP the servers start."""
         said = self.said(os.environ["WEFT"], "up", "torus:2", call=CALLS[1], error=errno.ENOSPC)
         self.assertRegex(said, r"^weft: not enough shared memory for links: [^\n]+, or take --wire udp\n\Z")
         self.assertFalse(self.folder.exists())
@@ -225,7 +225,7 @@ class SharedMemory(WithoutCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.down()
 
-    def test_a_server_reports_the_same(self):
+    def test_a_server_without_shared_memory_reports_it_like_up(self):
         self.up("torus:2")
         self.good("kill", 1)
         weftd = os.path.join(os.path.dirname(os.environ["WEFT"]), "weftd")
@@ -238,13 +238,13 @@ class SharedMemory(WithoutCase):
 class Realtime(WithoutCase):
     SAYS = r"--realtime: Operation not permitted; it takes CAP_SYS_NICE, or 'ulimit -r' of at least 1\n\Z"
 
-    def test_a_user_without_the_right(self):
+    def test_up_without_the_right_to_realtime_is_refused(self):
         said = self.said(os.environ["WEFT"], "up", "torus:2", "--realtime", call=CALLS[2], error=errno.EPERM)
         self.assertRegex(said, "^weft: " + self.SAYS)
         self.assertFalse(self.folder.exists())
 
-    def test_a_server_without_the_right(self):
-        """A user without the right revives a server of a cluster that was started with it."""
+    def test_a_server_without_the_right_to_realtime_is_refused(self):
+        """The cluster was started with --realtime; the user who starts its server again may not use it."""
         self.up("torus:2")
         self.good("kill", 1)
         path = self.folder / "cluster.json"
@@ -268,8 +268,8 @@ class Machine(ClusterCase):
         return shlex.join([os.environ["WEFT"], *map(str, words), "--dir", str(self.folder)])
 
     def up_on(self, disk, *before, env=""):
-        """Starts nine servers on a tmpfs with those options; returns the output of `up`. No file may
-        remain."""
+        """Runs `up` for nine servers on a tmpfs with the mount options `disk`. Checks that no file
+        remains. Returns the error of `up` and, on the last line, its exit code."""
         above = shlex.quote(self.above.name)
         done = apart(f"mount -t tmpfs -o {disk} none {above}", f"mkdir -m 700 {above}/run", *before,
                      f"({env} {self.weft_words('up', 'torus:3x3')}; echo $? >&2)", f"ls -A {above}/run")
@@ -291,8 +291,8 @@ class Machine(ClusterCase):
         self.assertRegex(self.up_on("size=1m,nr_inodes=30"),
                          self.FULL % ": it has room for \\d+ more files, but 9 servers need about \\d+")
 
-    def test_a_disk_that_becomes_full_while_servers_start(self):
-        """No server, or only one, can write to its log why it ends."""
+    def test_a_disk_that_becomes_full_while_servers_start_is_reported(self):
+        """The servers end because the disk is full: first without a line in a log, then with one line."""
         with tempfile.TemporaryDirectory(prefix="weft-") as elsewhere:
             path = pathlib.Path(elsewhere) / "weftd"
             for script in (f"cat /dev/zero >> {shlex.quote(self.above.name)}/filler 2> /dev/null\nexit 1\n",
@@ -313,7 +313,7 @@ class Machine(ClusterCase):
         done = apart(f"mount --bind {little} /proc/meminfo",
                      f"({self.weft_words('up', 'torus:6x6x6')}; echo $? >&2)")
         self.assertRegex(done.stderr, r"^weft: 216 servers need about \d+ MiB, but this machine has only 100 MiB left; "
-                                      r"take fewer servers, or --processes 2\n1\n\Z")
+                                      r"use fewer servers, or --processes 2\n1\n\Z")
         self.assertEqual(done.stdout, "")
         self.assertFalse(self.folder.exists())
 

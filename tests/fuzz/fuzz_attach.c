@@ -15,7 +15,7 @@
 #include "transport/ring/channel.h"
 #include "transport/ring/ring.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {

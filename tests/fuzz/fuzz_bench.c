@@ -1,4 +1,5 @@
-/* Tests the requests to bench and its answers: refused, or exactly what our writer writes. */
+/* Tests the requests to bench and its answers: any bytes are refused, or are exactly what our
+ * writer writes. */
 #include "fuzz.h"
 #include "services/bench/bench_wire.h"
 

@@ -1,7 +1,7 @@
-/* Tests what arrives over the cables of a server that has no coordinate yet: refused, or exactly
- * what our writer writes. A server that receives a list of such messages, with a correct checksum
- * or as they are, stays consistent, and finds a place or reports what is wrong. The text of a kept
- * coordinate is tested as well. */
+/* Tests what arrives over the cables of a server that has no coordinate yet: a message is
+ * refused, or is exactly what our writer writes. A server that receives a list of such messages,
+ * with a correct checksum or as they are, stays consistent, and finds a place or reports what is
+ * wrong. The text of a kept coordinate is tested as well. */
 #include <stdlib.h>
 #include <string.h>
 

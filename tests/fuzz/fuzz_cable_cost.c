@@ -1,4 +1,5 @@
-/* Tests the cost model: refused in one line, or the same after writing and reading it again. */
+/* Tests the cost model: a file is refused in one line, or it is the same after it was written and
+ * read again. */
 #include "base/text.h"
 #include "fuzz.h"
 #include "topology/cabling/cable_cost.h"

@@ -1,5 +1,5 @@
-/* Tests flow files on a small ring: refused in one line when read or when verified, or verified;
- * and then the lower bound is not above the upper. */
+/* Tests flow files on a small ring. A file is refused in one line, when it is read or when it is
+ * verified, or it is verified and its lower bound is not above its upper bound. */
 #include <math.h>
 
 #include "flow/concurrent/certificate.h"

@@ -1,6 +1,6 @@
 /* Tests the requests of the command line to a server, the answers, and the file by which they find
- * each other: refused, or valid and the same bytes when written again. The first byte selects which
- * of them the rest is. */
+ * each other: any bytes are refused, or are valid and the same when written again. The first byte
+ * selects which of the three the rest is. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "os/cluster/cluster_file.h"
 #include "services/control/control_wire.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint8_t again[CONTROL_ANSWER_MAX];

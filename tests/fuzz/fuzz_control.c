@@ -1,6 +1,7 @@
-/* Tests the messages of contexts over their lifeline: refused, or the same bytes when written
- * again, except for the status: a status that only local calls use is read as -EPROTO. What was
- * read, written and read again is the same. The input is the kind followed by the body. */
+/* Tests the messages of contexts over their lifeline: a message is refused, or has the same
+ * bytes when written again. The status is an exception: one that only local calls use is read as
+ * -EPROTO. What was read is the same after it was written and read again. The input is the kind
+ * followed by the body. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "base/check.h"
 #include "ripc/core/control.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { STATUS_AT = 40 }; /* offset in the body, as in control.c */

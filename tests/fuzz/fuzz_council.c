@@ -1,12 +1,13 @@
-/* Tests the messages between members of a table: refused, or the same bytes when written again.
- * Whatever the message is, a member, a joining member and a leaving member stay consistent. */
+/* Tests the messages between members of a table: a message is refused, or has the same bytes when
+ * written again. Whatever the message is, a member, a joining member and a leaving member stay
+ * consistent. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "sst/council/council.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ROWS = 4, TABLE = 1 };

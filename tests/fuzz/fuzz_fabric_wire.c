@@ -1,11 +1,11 @@
-/* Tests a message of the fabric transport: refused, or exactly one message, with the same bytes
- * when written again. */
+/* Tests messages of the fabric transport: any bytes are refused, or are exactly one message, with
+ * the same bytes when written again. */
 #include <string.h>
 
 #include "base/check.h"
 #include "transport/fabric/fabric_wire.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void frame_try(const struct fabric_message *message, const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
-/* Tests a list of faults as a person writes it: refused with a reason, or the same set after
- * writing and reading it again. */
+/* Tests a list of faults as a person writes it: the list is refused with a reason, or is the same
+ * set after it was written and read again. */
 #include "base/text.h"
 #include "fuzz.h"
 #include "sim/chaos/fault.h"

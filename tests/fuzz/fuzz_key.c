@@ -1,4 +1,5 @@
-/* Tests a key as a person writes it: refused, or the number that its digits express. */
+/* Tests a key as a person writes it: the text is refused, or is read as the number that its digits
+ * express. */
 #include <ctype.h>
 
 #include "fuzz.h"

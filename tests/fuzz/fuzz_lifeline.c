@@ -1,5 +1,5 @@
-/* Tests the greeting of a lifeline: refused, or the same bytes when written again. The input is a
- * message, its head followed by its body. */
+/* Tests the greeting of a lifeline: a message is refused, or has the same bytes when written again.
+ * The input is a message, its head followed by its body. */
 #include <errno.h>
 
 #include "fuzz.h"

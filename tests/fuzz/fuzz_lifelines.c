@@ -5,7 +5,7 @@
  * arrive as they were sent, and no descriptor leaks. */
 #include "fuzz_line.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {

@@ -1,12 +1,13 @@
-/* Tests the table in front of a message, as a peer wrote it: refused, or inside the frame and the
- * same when read again. The input is the three counts and the body. */
+/* Tests the table in front of a message, as a peer wrote it: the table is refused, or describes
+ * items inside the frame and is the same when read again. The input is the three counts and the
+ * body. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "ripc/message/message.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool memory_equal(const struct remote_memory *one, const struct remote_memory *other)

@@ -1,4 +1,5 @@
-/* Tests the file of names: refused in one line, or a sorted table without contradictions. */
+/* Tests the file of names: it is refused in one line, or read as a sorted table without
+ * contradictions. */
 #include "fuzz.h"
 #include "ripc/names/names_file.h"
 

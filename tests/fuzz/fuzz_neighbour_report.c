@@ -1,5 +1,5 @@
-/* Tests neighbour reports against a small plan: refused in one line, or inspected and given a
- * repair of the cost that the counts imply. */
+/* Tests neighbour reports against a small plan: a report is refused in one line, or it is inspected
+ * and gets a repair whose cost is the one that the counts imply. */
 #include "fuzz.h"
 #include "topology/cabling/inspection.h"
 #include "topology/cabling/neighbour_report.h"

@@ -11,7 +11,7 @@
 #include "node/links/hello.h"
 #include "node/node.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { COUNT_MAX = 64, PORTS = 4, LAYOUT_AT = 32 };

@@ -1,12 +1,12 @@
-/* Tests questions of observers and answers of members: refused, or valid and the same bytes when
- * written again. Answers are those of member 101. */
+/* Tests questions of observers and answers of members: any bytes are refused, or are valid and
+ * the same when written again. Answers are those of member 101. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "sst/observe/observer_wire.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MEMBER 101

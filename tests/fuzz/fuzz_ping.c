@@ -1,5 +1,5 @@
-/* Tests the requests to ping, its answers and its packets: refused, or exactly what our writer
- * writes. A change to a packet stays inside its payload. */
+/* Tests the requests to ping, its answers and its packets: any bytes are refused, or are
+ * exactly what our writer writes. A change to a packet stays inside its payload. */
 #include "fuzz.h"
 #include "services/ping/ping_wire.h"
 

@@ -1,11 +1,11 @@
 /* Tests the service that a shared object describes. The object is this program itself, whose
- * weft_service is made from the input: refused with a reason, when it is loaded or when a node
- * starts it, or run, and then packets arrive and leave. */
+ * weft_service is made from the input. The service is refused with a reason, when it is loaded or
+ * when a node starts it; or it runs, and packets arrive and leave. */
 #include "base/bytes.h"
 #include "fuzz_stage.h"
 #include "os/plugin.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MEMORY_MAX = 1 << 24, PACKETS_MAX = 64 };

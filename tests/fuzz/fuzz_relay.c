@@ -1,5 +1,5 @@
-/* Tests the messages between programs and nodes about datagrams, lines and names: refused, or
- * exactly what our writer writes. */
+/* Tests the messages between programs and nodes about datagrams, lines and names: any bytes
+ * are refused, or are exactly what our writer writes. */
 #include "fuzz.h"
 #include "transport/routed/stream.h"
 #include "wire/directory.h"

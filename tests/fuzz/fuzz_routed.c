@@ -13,7 +13,7 @@
 #include "wire/attach.h"
 #include "wire/relay.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {

@@ -1,5 +1,5 @@
-/* Tests forwarding tables for a small network: refused in one line, or replayed, and then every
- * packet ended somewhere. */
+/* Tests forwarding tables for a small network: a table is refused in one line, or it is replayed
+ * and the way of every packet ends. */
 #include "fuzz.h"
 #include "routing/rules/rule_replay.h"
 #include "routing/rules/rule_tables.h"

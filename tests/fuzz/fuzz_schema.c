@@ -1,5 +1,6 @@
-/* Tests the description of a table's rows, as a member sent it: refused, or a layout whose columns
- * do not overlap and are inside the row, and that has the same bytes when written again. */
+/* Tests the description of a table's rows, as a member sent it: the description is refused, or
+ * gives a layout whose columns are inside the row and do not overlap. Then it has the same bytes
+ * when written again. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "base/check.h"
 #include "sst/table/schema.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int watches_compare(const void *left, const void *right)

@@ -1,5 +1,5 @@
 /* Tests what a machine without a place finds in the run directory: names of files, the place that
- * it kept, and the cables as they are. The first byte of the input selects which of them the rest
+ * it kept, and the cables as they are. The first byte of the input selects which of these the rest
  * is. */
 #include <stdio.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* Tests topology specifications: refused in one line, or built correctly, and recognised again in
- * its file. */
+/* Tests topology specifications: a spec is refused in one line, or its topology is built correctly
+ * and is the same after it was written to a file and read again. */
 #include "fuzz.h"
 
 /* Keeps a run short: accepts numbers whose product is moderate, or that are so large that they are

@@ -1,5 +1,5 @@
-/* Tests the traffic file, on a switched and on a direct network: refused in one line, or a list of
- * demands in order, each pair once, all of them routable. */
+/* Tests the traffic file, on a switched and on a direct network: it is refused in one line, or read
+ * as a list of demands in order, each pair once, all of them routable. */
 #include <math.h>
 
 #include "fuzz.h"

@@ -1,12 +1,12 @@
-/* Tests datagrams of the udp transport: refused, or the same bytes when written again, with the
- * body inside the input. */
+/* Tests datagrams of the udp transport: a datagram is refused, or has the same bytes when written
+ * again, and its body is inside the input. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "transport/datagram/datagram_wire.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

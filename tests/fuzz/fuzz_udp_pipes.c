@@ -11,7 +11,7 @@
 #include "fuzz_pipes.h"
 #include "transport/datagram/datagram_wire.h"
 
-/* Declared here, because fuzz.h includes the headers of topology. */
+/* Declared here, because fuzz.h, which also declares it, includes headers of topology. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum step {

@@ -1,5 +1,5 @@
 #pragma once
-/* cluster: the cluster of a command: its run directory, file, wiring and plan. */
+/* cluster: the cluster that a command works on: its run directory, settings, topology and plan. */
 
 #include <stdbool.h>
 
@@ -11,7 +11,7 @@
 /* The option of all commands about a running cluster. */
 /* clang-format off */
 #define CLUSTER_OPTIONS                                                                            \
-    {"dir", "DIR", "the cluster's folder (WEFT_DIR; weft in XDG_RUNTIME_DIR; /tmp/weft-UID)"}
+    {"dir", "DIR", "the cluster's folder (default: WEFT_DIR, XDG_RUNTIME_DIR/weft, /tmp/weft-UID)"}
 /* clang-format on */
 
 #define CLUSTER_SURVEY_NSEC 2000000000LL /* timeout for the snapshots of servers */
@@ -23,12 +23,13 @@ struct cluster {
     struct cluster_file file;
     struct topology topology;
     struct plan plan;
-    /* Of a commissioned cluster, the serial number of the machine at each place (0: none); while
-     * `up` starts them, of each process in no order. Otherwise NULL. Owned. */
+    /* The serial numbers of the machines of a commissioned cluster, by place (0: no machine). While
+     * `up` starts the processes, their places are not known: then by process. NULL for a cluster
+     * that is not commissioned. Owned. */
     uint32_t *serials;
 };
 
-/* Finds the folder: of the option --dir, of WEFT_DIR, or the default $XDG_RUNTIME_DIR/weft or
+/* Finds the folder: the option --dir, else WEFT_DIR, else $XDG_RUNTIME_DIR/weft, else
  * /tmp/weft-UID. Refuses a name that is too long. The folder need not exist. */
 MUST_CHECK enum err cluster_find(struct cluster *cluster, const struct call *call, struct why *why);
 
@@ -51,21 +52,23 @@ const char *cluster_name(const struct cluster *cluster, node_id server,
  * this lock. */
 MUST_CHECK enum err cluster_exclude(const struct cluster *cluster, int *handle, struct why *why);
 
-/* Returns how many processes of the cluster run, by their locks. */
+/* Returns how many servers run: those whose locks are held. */
 uint32_t cluster_lives(const struct cluster *cluster);
 
-/* Asks all servers at once for their snapshots; a server that does not answer in time is silent. */
+/* Asks all servers at once for their snapshots. A server that runs but does not answer within
+ * `patience` nanoseconds is silent. */
 MUST_CHECK enum err cluster_survey(const struct cluster *cluster, struct cluster_seen *seen,
                                    int64_t patience, struct why *why);
 struct cluster_seen *cluster_seen_new(const struct cluster *cluster); /* or NULL; caller frees */
 
-/* Finds a server that answers: that of option --from, or the first. Refuses if there is none. */
+/* Finds a server that runs: the server of option --from, or the first one that runs. Refuses if
+ * there is none. */
 MUST_CHECK enum err cluster_from(const struct cluster *cluster, const struct call *call,
                                  node_id *server, struct why *why);
 
 /* Fails with "13 is dead; 'weft revive 13' starts it again". */
 MUST_CHECK enum err cluster_dead(const struct cluster *cluster, node_id server, struct why *why);
-/* Fails with "13 does not answer: ...", for a negative errno, and how to restart it. If it died
- * meanwhile, fails as cluster_dead. */
+/* Fails with "13 does not answer: ...", the text of the negative errno `error`, and how to restart
+ * the server. If the server has died meanwhile, fails like cluster_dead. */
 MUST_CHECK enum err cluster_silent(const struct cluster *cluster, node_id server, int error,
                                    struct why *why);

@@ -6,8 +6,9 @@
 #include "cli/core/result.h"
 #include "os/cluster/serial_file.h"
 
-/* Makes serial numbers for the machines, and their wiring: that of the file, or, if it is NULL,
- * that of the plan. No server is told which machine is at which place. */
+/* Makes serial numbers for the machines, and the wiring between them. The wiring is read from
+ * `wiring_file`, or is that of the plan if this is NULL. No server is told which machine is at
+ * which place. */
 MUST_CHECK enum err cluster_machines_make(struct cluster *cluster, const char *wiring_file,
                                           struct topology *wiring, struct why *why);
 

@@ -1,6 +1,6 @@
 #pragma once
-/* cluster_example: a cluster for tests that never ran: its plan, and the snapshots of healthy
- * servers. Tests then change some of them. */
+/* cluster_example: a cluster for tests, without processes: its plan, and made-up snapshots of
+ * healthy servers. Tests then change some of the snapshots. */
 
 #include <stdlib.h>
 

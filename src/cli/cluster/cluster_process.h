@@ -7,7 +7,7 @@
 
 #include "cli/cluster/cluster.h"
 
-/* Finds the program: of WEFTD, or weftd beside this program, or in PATH. */
+/* Finds the program weftd: the one that WEFTD names, or else weftd beside weft, or else in PATH. */
 MUST_CHECK enum err cluster_weftd(char *path, size_t size, struct why *why);
 
 /* Starts the process of that number. If there are enough processors, each process gets its own. */

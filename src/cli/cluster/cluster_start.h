@@ -8,9 +8,11 @@
 
 struct cluster_start {
     const struct cluster *cluster;
-    struct cluster_seen *seen; /* of the last survey */
-    pid_t *pids;               /* of each process that we started; 0: we did not */
-    node_id *parts; /* by the last survey, for each server: the lowest server that it can reach */
+    struct cluster_seen *seen; /* by the last survey, for each server */
+    pid_t *pids;               /* for each process; 0: we did not start it, or it ended */
+    /* By the last survey, for each server: the lowest server that it can reach by links that are
+     * not cut. */
+    node_id *parts;
     int64_t begun;
 };
 
@@ -18,9 +20,9 @@ MUST_CHECK enum err cluster_start_init(struct cluster_start *start, const struct
                                        struct why *why);
 void cluster_start_fini(struct cluster_start *start);
 
-/* Waits until every server of our processes has settled and reaches all servers that answer, except
- * behind cut links; then a little longer for links that are still coming up. Shows progress
- * meanwhile. Fails with a server that is not ready and the last line of its log, or after Ctrl-C.
- */
+/* Waits until every server of our processes is ready: it has settled, and it reaches all live
+ * servers except those behind cut links. Then waits a little longer for links that are still coming
+ * up. Shows progress meanwhile. Fails after `seconds`, when a process ends, or after Ctrl-C; the
+ * error names a server that is not ready and the last line of its log. */
 MUST_CHECK enum err cluster_start_wait(struct cluster_start *start, double seconds,
                                        struct why *why);

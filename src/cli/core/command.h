@@ -14,17 +14,17 @@ struct call;
 
 struct option {
     const char *name;  /* without the dashes; NULL ends a list */
-    const char *value; /* its value, as "N" or "FILE"; NULL: it takes none */
+    const char *value; /* placeholder for its value, as "N" or "FILE"; NULL: it takes none */
     const char *help;  /* one line */
 };
 
 struct command {
-    const char *name;             /* "topo measure" */
-    const char *group;            /* "cluster"; NULL: the first word of two, or "" */
-    const char *arguments;        /* "SPEC|FILE"; "" for none. [X] is optional, X... repeats */
-    const char *summary;          /* one line, no full stop */
-    const char *description;      /* paragraphs between blank lines; a line that begins
-                                   * with two spaces is not wrapped */
+    const char *name;        /* "topo measure" */
+    const char *group;       /* "cluster"; NULL: the first word of a name of two words, else "" */
+    const char *arguments;   /* "SPEC|FILE"; "" for none. [X] is optional, X... repeats */
+    const char *summary;     /* one line, no full stop */
+    const char *description; /* paragraphs between blank lines; a line that begins
+                              * with two spaces is not wrapped */
     const struct option *options; /* without --json and --help, which all commands have */
     const char *examples;         /* lines of shell, or NULL */
     bool streams;                 /* prints while it runs, so no progress is shown */
@@ -39,7 +39,7 @@ struct command_group {
     const char *name;    /* "topo"; "": the other commands of one word; NULL ends the list */
     const char *title;   /* above its commands in the overview */
     const char *summary; /* one line for the manual, no full stop */
-    bool unspoken;       /* the name of the group is not part of its commands */
+    bool unspoken;       /* its commands do not begin with the name of the group */
 };
 
 /* All commands. main passes the table on, so that no command depends on the others. */

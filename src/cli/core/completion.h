@@ -1,12 +1,15 @@
 #pragma once
-/* completion: scripts for shells that complete all commands, options and kinds of
- * values of the table of commands.
+/* completion: scripts by which shells complete the commands, options and values of the table of
+ * commands.
  *
- * The placeholder of a value in the table tells what the value may be: words in
- * lower case separated by bars (svg|dot) are the choices, with |FILE at the end
- * also a file; DIR is a folder; a placeholder that contains FILE is a file, one
- * that contains SPEC also the beginning of a topology; FIGURE is an entry of
- * `weft paper list`. */
+ * The placeholder of a value in the table says what the value may be:
+ *   svg|dot       one of these words; svg|dot|FILE: one of them, or a file
+ *   SPEC or PLAN  a file, or the beginning of a topology
+ *   FILE          a file
+ *   DIR           a folder
+ *   FIGURE        an entry of `weft paper list`
+ *   NAME          an algorithm of routing
+ * SPEC, PLAN, FILE, DIR and FIGURE may also be a part of the placeholder (SPEC|FILE). */
 
 #include <stdbool.h>
 

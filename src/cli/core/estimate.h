@@ -1,23 +1,23 @@
 #pragma once
-/* estimate: how long a piece of work still takes, as a promise that is never taken back.
+/* estimate: how long a piece of work still takes. The time left that is shown never grows.
  *
- * The time left is computed from the share of the work that is done. What is shown only counts
- * down: a moment at which the work should be done may move to an earlier one, and never to a later
- * one. If that moment passes, no time is shown any more. */
+ * The moment at which the work should be done is computed from the share that is done. A later
+ * estimate may move this moment to an earlier one, never to a later one. If the moment passes and
+ * the work is not done, no time is shown any more. */
 
 #include <stdbool.h>
 
 struct estimate {
-    bool promised;
-    bool late;
-    double due_s; /* the moment at which the work should be done; valid if promised */
+    bool promised; /* due_s has a value */
+    bool late;     /* the moment has passed */
+    double due_s;  /* the moment at which the work should be done */
 };
 
-/* Instead of seconds. */
+/* Returned instead of seconds. */
 #define ESTIMATE_NONE (-1.0) /* too early to tell */
-#define ESTIMATE_LATE (-2.0) /* the work takes longer than was promised */
+#define ESTIMATE_LATE (-2.0) /* the work takes longer than estimated */
 
-/* Seconds left, at least 0, or one of the above, at the moment `now_s`, of work that began at
- * `begun_s` and of which `share`, from 0 to 1, is done. The clock does not run backwards; the share
- * may. A new piece of work begins with a zeroed estimate. */
+/* Returns the seconds left (at least 0) or one of the two values above. The work began at
+ * `begun_s`; at the moment `now_s` the share `share` of it, from 0 to 1, is done. From call to call
+ * `now_s` never falls, but `share` may. Zero the estimate before a new piece of work. */
 double estimate_left(struct estimate *estimate, double begun_s, double now_s, double share);

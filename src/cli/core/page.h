@@ -4,9 +4,11 @@
  * A page is the text with tags in braces, which are replaced by values of a result:
  *
  *   {name}            the value; {servers.live} is a value in an object of the result
- *   {name%-8s}        the same with a printf conversion: s, u, x, f, g with flags, width,
- * precision; t shows nanoseconds, b bytes a second, both with a suitable unit {name*100%.1f} times
- * 100; {name/1000%.2f} is a thousandth {name|hop|hops}   the count and its word: "1 hop", "2 hops"
+ *   {name%-8s}        the same with a printf conversion: s, u, x, f or g, with flags, width and
+ *                     precision; t shows nanoseconds, b bytes a second, in a suitable unit
+ *   {name*100%.1f}    the value times 100
+ *   {name/1000%.2f}   a thousandth of the value
+ *   {name|hop|hops}   the count and its word: "1 hop", "2 hops"
  *   {?name}A{:}B{/}   A if the value exists and is not null, false, 0, "" or empty; else B
  *   {#name|, }A{/}    A for every item of an array or object, here with ", " between them
  *   {=<>}A{/}         A as a table: a tab ends a cell, a newline ends a row, and the first row has

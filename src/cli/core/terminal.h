@@ -12,6 +12,6 @@ bool terminal_is_ours(int handle);
 /* From now until it ends this process draws on that terminal again and again. */
 void terminal_hold(int handle);
 
-/* Returns when no other command draws on the terminal, or at Ctrl-C; at once in the foreground.
- * Only commands that have nothing else to do may wait here. */
+/* Waits until no other command draws on the terminal, or until Ctrl-C; in the foreground it returns
+ * at once. Only commands that have nothing else to do may wait here. */
 void terminal_await(int handle);

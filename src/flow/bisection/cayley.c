@@ -7,7 +7,8 @@
 #include "base/array.h"
 #include "base/check.h"
 
-/* The difference of two nodes as a node, each axis modulo its size. */
+/* Subtracts the coordinates of two nodes, each axis modulo its size. Returns the node that has the
+ * result as its coordinates. */
 static uint32_t node_difference(const struct topology *topology, uint32_t from, uint32_t to)
 {
     uint32_t a[AXIS_MAX], b[AXIS_MAX];
@@ -26,7 +27,7 @@ static int by_number(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The differences by which a node's cables lead, in order. */
+/* Writes the differences between a node and its neighbours, in ascending order. */
 static void node_differences(const struct topology *topology, uint32_t node, uint32_t *difference)
 {
     const struct graph *graph = &topology->graph;
@@ -104,9 +105,10 @@ void cayley_fini(struct cayley *cayley)
     *cayley = (struct cayley){0};
 }
 
-/* The characters of the group are its eigenvectors: for frequencies j the
- * eigenvalue is the sum over the cables' differences s of
- * 1 - cos(2 pi sum_i j_i s_i / k_i). */
+/* The eigenvectors of the Laplacian are the characters of the group. There is one for each node j,
+ * whose coordinates j_i are its frequencies. Its eigenvalue is the sum of
+ * 1 - cos(2 pi sum_i j_i s_i / k_i) over the differences s between a node and its neighbours; k_i
+ * is the size of axis i. */
 double cayley_second_eigenvalue(const struct topology *topology)
 {
     const struct graph *graph = &topology->graph;
@@ -127,6 +129,7 @@ double cayley_second_eigenvalue(const struct topology *topology)
         }
         least = fmin(least, sum);
     }
-    /* Every term has an error of about 1e-15 for each axis. */
+    /* The rounding error of a term is about 1e-15 for each axis, far below the 1e-12 that is
+     * subtracted for each term. */
     return graph->node_count > 1 ? fmax(0, least - 1e-12 * degree) : 0;
 }

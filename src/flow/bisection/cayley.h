@@ -4,7 +4,8 @@
  * If the nodes have coordinates and every node's cables lead by the same differences (each
  * coordinate modulo its axis), the graph is a Cayley graph of an abelian group: a torus, or a
  * NovaCube of even sizes. This is checked cable by cable, not inferred from the topology's kind.
- * Then every eigenvalue of the Laplacian has a closed form, and one source represents all. */
+ * Then every eigenvalue of the Laplacian has a closed form, and what is computed from one node
+ * holds for all nodes. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +15,8 @@
 
 struct cayley {
     bool holds;
-    uint32_t class_count;  /* a class: cables of the same difference, either way */
+    uint32_t
+        class_count; /* a class: cables with the same difference, in one direction or the other */
     uint32_t *link_class;  /* owned; per link */
     uint32_t *class_links; /* owned; per class: how many links */
 };

@@ -15,7 +15,7 @@
 struct halving_class {
     uint32_t weight;
     uint32_t count;
-    uint32_t light; /* with this many of them on the lighter side it is a halving */
+    uint32_t light; /* how many of them are on the lighter side in one of the halvings */
 };
 
 struct halving {

@@ -1,7 +1,7 @@
 #pragma once
 /* walks: a proved bound on the second eigenvalue of the Laplacian of a regular graph that is too
- * large even for chebyshev.h. It counts in integers, four times as many at once, and has no
- * rounding errors. */
+ * large even for chebyshev.h. It counts in integers of 16 bits instead of doubles, so that it
+ * handles four times as many numbers at once and has no rounding errors. */
 
 #include <stdint.h>
 

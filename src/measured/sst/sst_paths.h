@@ -20,7 +20,8 @@ struct paths {
 /* Computes distances and next with Dijkstra's algorithm from each router. */
 void paths_compute(struct paths *paths);
 
-/* Tells whether the link is part of a shortest path, which is so if it is one itself. */
+/* Tells whether the link is part of a shortest path. This is so exactly if the link is a shortest
+ * path between its own ends. */
 static inline bool paths_uses(const struct paths *paths, uint32_t from, uint32_t to)
 {
     return paths->costs[from][to] && paths->costs[from][to] == paths->distances[from][to];

@@ -13,8 +13,8 @@
 
 struct trip_log {
     uint32_t wanted; /* at most TRIP_MAX */
-    uint32_t warm;   /* trips before, which are not logged */
-    uint32_t count;
+    uint32_t warm;   /* warm-up trips before the wanted ones; they are not logged */
+    uint32_t count;  /* trips logged so far */
     double usec[TRIP_MAX];
 };
 

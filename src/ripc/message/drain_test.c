@@ -1,5 +1,5 @@
-/* drain: messages of a program that ends right after sending still arrive. The program is a
- * separate process; it is started before there are threads, and waits for the signal to begin. */
+/* drain: the messages of a program that ends right after sending still arrive. The program is a
+ * separate process. It is forked before this process has threads, and begins when it is told to. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -10,15 +10,16 @@
 #include "transport/routed/relay_scene.h"
 
 #define SERVER 42
-#define FEW    8   /* less than any window: can be sent without the receiver taking any */
+#define FEW    8   /* less than any window: all can be sent before the receiver takes one */
 #define MANY   300 /* more than any window */
 
 struct program {
     pid_t pid;
-    int go;     /* a byte tells the program to begin */
-    int spoken; /* a byte from the program */
+    int go;     /* a byte that we write tells the program to begin */
+    int spoken; /* a byte that the program writes tells us that it is ready */
 };
 
+/* The same two pipes, as the program has them. */
 struct process {
     int go, spoken;
 };
@@ -109,8 +110,8 @@ static void take(struct ripc_service *server, uint32_t count)
     assert_int_equal(ripc_receive(server, &message, 1, RIPC_NOW), -EAGAIN);
 }
 
-/* The receiver takes no message before the sender has ended. Its library handles what arrives, or
- * (late) the receiver itself calls ripc_progress now and then. */
+/* The receiver takes no message before the sender has ended. Until then its keeper thread handles
+ * what arrives; with RIPC_MANUAL the receiver calls ripc_progress now and then instead. */
 static void few_arrive(struct program *program, const struct ripc_config *config)
 {
     struct timespec nap = {.tv_nsec = 3000 * 1000};
@@ -139,7 +140,7 @@ static void many_arrive(struct program *program, const struct ripc_config *confi
     scene_close(ripc);
 }
 
-/* Programs that send few messages, few before they unbind, and many. */
+/* Three programs: one sends few messages, one sends few and unbinds, one sends many. */
 struct senders {
     struct program few, unbinding, many;
 };
@@ -198,7 +199,7 @@ static void fabric_messages_arrive_after_their_sender_has_ended(void **state)
     all_arrive(&senders, &fabric);
 }
 
-/* The nodes drop and duplicate what they carry. */
+/* The relay loses and duplicates 15 percent of the datagrams. */
 static void routed_messages_arrive_after_their_sender_has_ended(void **state)
 {
     static struct relay relay;
@@ -257,7 +258,7 @@ static void closing_stops_waiting_for_a_hung_receiver(void **state)
         assert_int_equal(ripc_close(ripc, deadline), -ETIMEDOUT);
         assert_int_equal(kill(programs[i].pid, SIGKILL), 0);
         program_end(&programs[i], SIGKILL);
-        assert_true(ripc_clean(NULL) > 0); /* what the process left */
+        assert_true(ripc_clean(NULL) > 0); /* the files that the process left */
     }
 }
 

@@ -1,4 +1,4 @@
-/* Claims as bytes: what was written is read, and nothing else is accepted. */
+/* Claims as bytes: reading returns what was written, and refuses everything else. */
 #include "ripc/names/claim.h"
 
 #include <errno.h>
@@ -79,8 +79,8 @@ static void claims_and_datagrams_are_read_as_they_were_written(void **state)
     }
 }
 
-/* Flips any bit. Magic, version, shape and domain are checked before the seal, so that data of
- * other protocols does not count as forged. */
+/* Flips each bit in turn. Magic, version, shape and domain are checked before the seal, so that
+ * data of other protocols does not count as forged. */
 static void one_bit_breaks_the_seal(void **state)
 {
     struct rng rng = rng_make(1, 1);
@@ -128,7 +128,7 @@ static void other_sizes_and_keys_are_refused(void **state)
     claim_record_write(&claim, &seal, record);
     size_t size = datagram_write(&datagram, &seal, data);
     for (size_t cut = 0; cut < size; cut++) {
-        uint8_t *copy = malloc(cut + 1); /* of exactly that size, for the sanitizer */
+        uint8_t *copy = malloc(cut + 1); /* apart, so that the sanitizer finds reads beyond it */
         assert_non_null(copy);
         memcpy(copy, data, cut);
         assert_int_equal(datagram_read(&back, 5, &seal, copy, cut), -EPROTO);
@@ -145,7 +145,7 @@ static void other_sizes_and_keys_are_refused(void **state)
     assert_false(seal.keyed);
 }
 
-/* Correctly sealed but invalid. */
+/* The seals are correct, but the contents are invalid. */
 static void invalid_claims_are_refused(void **state)
 {
     struct rng rng = rng_make(1, 3);
@@ -164,10 +164,10 @@ static void invalid_claims_are_refused(void **state)
     wrong[2].incarnation = 0;
     wrong[3].address.context = 0;
     wrong[4].group = true; /* a group that is its own member */
-    wrong[5].member++;     /* not a group */
+    wrong[5].member++;     /* a service whose member is not its id */
     wrong[6].address.port = 0;
-    wrong[7].address.address[4] = 1;
-    wrong[8].address.family = 0; /* with an address */
+    wrong[7].address.address[4] = 1; /* longer than an address of IPv4 */
+    wrong[8].address.family = 0;     /* an address without a family */
     wrong[9].pid = -1;
     struct seal seal;
     assert_int_equal(seal_init(&seal, key), 0);

@@ -33,7 +33,7 @@ static void a_claim_without_objections_is_probed_then_sent_twice(void **state)
     expect(&claiming, CLAIMING_CLAIM, 100);
     assert_false(claiming.probing);
     expect(&claiming, CLAIMING_REPEAT, -1);
-    claiming_renew(&claiming); /* at another address */
+    claiming_renew(&claiming); /* our address has changed */
     expect(&claiming, CLAIMING_CLAIM, 100);
     expect(&claiming, CLAIMING_REPEAT, -1);
 }
@@ -75,8 +75,9 @@ static void an_objection_that_remains_loses_the_claim(void **state)
     assert_int_equal(claiming.objector, 0);
 }
 
-/* When two holders of the same id meet. */
-static void a_young_binding_yields_and_with_a_key_the_newer_binding_wins(void **state)
+/* When two holders of the same id meet: in its first seconds the newer binding yields. After that
+ * the older binding yields if there is a key, and neither yields without one. */
+static void a_new_binding_yields_at_first_and_wins_later_if_there_is_a_key(void **state)
 {
     uint64_t second = (uint64_t)NSEC_PER_SEC, now = 1000 * second;
     struct claim older = claim_make(1, now - 100 * second);
@@ -112,7 +113,7 @@ static void repeated_assertions_are_sent_at_growing_intervals(void **state)
         wait = wait < 8 * NSEC_PER_SEC ? 2 * wait : wait;
     }
     assert_int_equal(wait, 8 * NSEC_PER_SEC);
-    now += 31 * NSEC_PER_SEC; /* a new rival */
+    now += 31 * NSEC_PER_SEC; /* after this time a rival counts as new */
     claiming_asserted(&claiming, &tuning, now);
     assert_false(claiming_may_assert(&claiming, now + tuning.assert_wait - 1));
     assert_true(claiming_may_assert(&claiming, now + tuning.assert_wait));
@@ -135,6 +136,6 @@ TEST_MAIN(TEST(a_claim_without_objections_is_probed_then_sent_twice),
           TEST(a_group_member_claims_without_probing),
           TEST(claiming_can_skip_the_wait_for_objections),
           TEST(an_objection_that_remains_loses_the_claim),
-          TEST(a_young_binding_yields_and_with_a_key_the_newer_binding_wins),
+          TEST(a_new_binding_yields_at_first_and_wins_later_if_there_is_a_key),
           TEST(repeated_assertions_are_sent_at_growing_intervals),
           TEST(a_question_is_asked_three_times_or_until_answered))

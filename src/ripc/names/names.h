@@ -75,8 +75,9 @@ void names_close(struct names *names); /* withdraws our claims */
 MUST_CHECK int names_announce(struct names *names, const struct claim *claim);
 void names_withdraw(struct names *names, uint64_t id, uint64_t member);
 
-/* Our address has changed: claims everything of ours again, as a newer incarnation. NULL: for now
- * we have no address, if our claims contain a fabric address. */
+/* Our address has changed: claims all our ids again, with newer incarnations. NULL: at the moment
+ * we have no address in the fabric; claims that contain such an address rest until the next call.
+ */
 void names_move(struct names *names, const struct context_address *address);
 
 /* Asks for an id. `found` is called, perhaps from inside the call, for every claim that is known or
@@ -86,9 +87,8 @@ int names_ask(struct names *names, uint64_t id);
 /* May a name service answer asynchronously? */
 bool names_answer_later(const struct names *names);
 
-/* Returns when the name services last reported everything they know about an id, even that it is
- * unclaimed; 0: not yet. NSEC_NEVER: no such name service; they do not answer for ids that they do
- * not know. */
+/* Returns when a name service last reported everything that it knows about an id, which may be that
+ * the id is unclaimed; 0: not yet. NSEC_NEVER: no name service reports that an id is unclaimed. */
 nsec names_answered(const struct names *names, uint64_t id);
 
 /* The program no longer wants this id: later claims may go unnoticed. */

@@ -1,10 +1,8 @@
 #pragma once
-/* rule_replay: do these tables deliver? It follows the way of every packet, rule by rule, using
- * only the tables as they were read and the cables of the network, until the packet is delivered or
- * a fault shows.
- *
- * Of the paths that the tables were made from, only the lengths are used: each pair must be joined
- * by as many different paths, of the same lengths. */
+/* rule_replay: finds out whether tables deliver every packet. It follows each packet, rule by rule,
+ * until the packet is delivered or a fault is found. It uses only the tables as they were read, the
+ * cables of the network, and the lengths of the paths that were expected: the tables must give
+ * every pair as many different paths, of the same lengths. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,10 +14,10 @@
 #include "routing/rules/rules.h"
 
 enum replay_fault {
-    REPLAY_LOOP,       /* comes to a switch a second time */
-    REPLAY_BLACK_HOLE, /* no rule matches */
-    REPLAY_PORT,       /* leaves through a port without a cable to a switch */
-    REPLAY_ASTRAY,     /* is delivered to the wrong place */
+    REPLAY_LOOP,       /* a packet comes to a switch a second time */
+    REPLAY_BLACK_HOLE, /* no rule matches a packet */
+    REPLAY_PORT,       /* a packet leaves through a port without a cable to a switch */
+    REPLAY_ASTRAY,     /* a packet is delivered to the wrong place */
     REPLAY_SAME,       /* two ways of a pair are the same path */
     REPLAY_LENGTHS,    /* more, fewer or other paths than expected */
     REPLAY_AMBIGUOUS,  /* two rules match the same packets */
@@ -27,7 +25,7 @@ enum replay_fault {
     REPLAY_FAULT_COUNT,
 };
 
-/* "loops"; the key in JSON. */
+/* The keys of the faults in JSON, such as "loops". */
 extern const char *const replay_fault_words[REPLAY_FAULT_COUNT];
 
 #define REPLAY_FOUND_MAX 10 /* faults with a text; further ones are only counted */

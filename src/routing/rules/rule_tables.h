@@ -69,12 +69,13 @@ struct table_rule *rule_tables_find(const struct rule_tables *tables, uint32_t a
 struct rule_counts {
     uint64_t *per_switch; /* borrowed; one per node */
     uint64_t total;
-    uint64_t forward; /* of these, by label */
+    uint64_t forward; /* how many of these match a label */
     uint64_t ways;    /* buckets of groups, next hops of FTN entries */
 };
 
 /* Adds the tables to the counts. */
 void rule_tables_count(const struct rule_tables *tables, struct rule_counts *counts);
 
-/* Do the switches choose among ways by a rule that names their group? */
+/* Do the tables have groups of ways, and TABLE_CLASSIFY rules that name a group (OpenFlow)? If not,
+ * the ways are found by destination. */
 bool rule_tables_grouped(const struct rule_tables *tables);

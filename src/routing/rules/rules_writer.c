@@ -24,7 +24,7 @@ uint32_t rules_encode_label(enum rules_encoding encoding, uint32_t label)
     case RULES_OPENFLOW_MPLS:
         return label + RULES_MPLS_FIRST;
     case RULES_LABELS:
-        return label; /* is already a label */
+        return label; /* swapped labels are MPLS labels already */
     case RULES_ENCODING_COUNT:
         break;
     }
@@ -81,7 +81,7 @@ static size_t ways_from(const struct rules *rules, uint32_t node)
     return low;
 }
 
-/* Do these rules include those for the switch's own servers? */
+/* Do the rules include those for packets to the servers of this switch? */
 static bool is_own(const struct rules_writer *writer, uint32_t node)
 {
     return writer->topology->sites[node].servers > 0 &&
@@ -124,7 +124,7 @@ static void openflow_group(struct rules_writer *writer, size_t first, size_t las
     text_printf(out, "group add group_id=%u,type=select", ways[first].to);
     for (size_t i = first; i < last; i++) {
         uint32_t label = label_of(writer, ways[i].label);
-        if (vlan) /* bit 12 of the field means that there is a tag */
+        if (vlan) /* bit 12 of vlan_vid means that the packet has a tag */
             text_printf(out, ",bucket=push_vlan:0x8100,set_field:%u->vlan_vid", 0x1000 + label);
         else
             text_printf(out, ",bucket=push_mpls:0x8847,set_field:%u->mpls_label", label);
@@ -145,7 +145,7 @@ static void openflow_own(struct rules_writer *writer, uint32_t node)
         openflow_to(out, node);
         text_printf(out, "%s,goto_table:1\n", vlan ? "pop_vlan" : "pop_mpls:0x0800");
     }
-    if (topology->sites[node].servers > 1) { /* from one server to another */
+    if (topology->sites[node].servers > 1) { /* packets between two servers of this switch */
         text_printf(out, "flow add table=0,%s", vlan ? "vlan_tci=0/0x1000" : "ip");
         openflow_to(out, node);
         text_puts(out, "goto_table:1\n");

@@ -1,5 +1,6 @@
-/* Known results for these algorithms on the 8-ary 2-cube, whose capacity under uniform traffic is
- * 8/k = 1: the reciprocal of the busiest channel's load is the share of capacity. */
+/* Known results for these algorithms on the 8-ary 2-cube (k = 8). Its capacity under uniform
+ * traffic is 8 / k = 1, so the share of capacity that an algorithm reaches is 1 / load of the
+ * busiest channel. */
 #include "routing/load/load.h"
 
 #include "routing/route_cases.h"
@@ -42,7 +43,8 @@ static void shares_of_capacity_on_the_8_ary_2_cube_are_the_known_ones(void **sta
     topology_fini(&cube);
 }
 
-/* Two phases of uniform traffic under any permutation: 2 * 4 hops. */
+/* With any permutation, both phases of a path are uniform traffic, whose mean distance is 4 hops.
+ */
 static void valiant_takes_twice_the_mean_distance(void **state)
 {
     struct route_case *test = route_case_open("torus:8x8", "valiant");
@@ -54,8 +56,9 @@ static void valiant_takes_twice_the_mean_distance(void **state)
     route_case_close(test);
 }
 
-/* Minimal algorithms take the mean distance of the torus; RLB goes the longer way on purpose: d (k
- * - d) / k twice per axis, which is 42/16 for k = 8. */
+/* Paths of minimal algorithms have the mean distance of the torus. RLB sometimes goes the longer
+ * way round an axis: d hops with probability (k - d) / k, else k - d hops. This is 2 d (k - d) / k
+ * hops for each axis, on average 42/16 for k = 8. */
 static void mean_paths_are_the_known_ones(void **state)
 {
     static const struct {

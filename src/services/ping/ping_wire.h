@@ -86,10 +86,15 @@ int ping_answer_read(struct ping_answer *answer, const void *bytes, size_t size)
 
 /* ---- the packet ----
  *
- *    0  version (1)        1  kind: 1 there, 2 back      2  hops there, once it turned (1)
- *    3  index in the path of the turning server (1)      4  sequence (4)
- *    8  servers that touched it (2)                     10  servers that signed (1)   11  zeroes
- * (5) 16  the servers that signed (4 each), as many as the payload has room for
+ *    0  version (1)
+ *    1  kind: 1 there, 2 back (1)
+ *    2  hops on the way there, once the packet has turned (1)
+ *    3  index in the path of the server where it turned (1)
+ *    4  sequence (4)
+ *    8  number of servers that touched it (2)
+ *   10  number of servers that signed (1)
+ *   11  zeroes (5)
+ *   16  the servers that signed (4 each), as many as the payload has room for
  *
  * The packet's identity says to which run of its source it belongs. */
 

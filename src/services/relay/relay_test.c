@@ -1,4 +1,4 @@
-/* Tests programs of several servers, in a small world. */
+/* Tests the relay between programs of several servers, in a small world (node_world.h). */
 #include "services/relay/relay.h"
 
 #include "node/node_world.h"
@@ -125,12 +125,12 @@ static void servers_with_lines_to_a_program_learn_of_its_end(void **state)
     world_forget(world);
     hang_up(world, 0, 1);
     world_run(world, RTT);
-    assert_int_equal(world->answer_count, 1); /* and not to the third, which has no line */
+    assert_int_equal(world->answer_count, 1); /* the third program has no line, and is not told */
     assert_int_equal(world->answers[0].client, 2);
     struct relay_message told = answer_read(world, 0);
     assert_int_equal(told.operation, RELAY_ABSENT);
     assert_true(relay_address_equal(&told.from, &one));
-    /* The number is reused, with another life. */
+    /* The program number is reused, with another life. */
     struct relay_address next = attach(world, 0, 4);
     assert_int_equal(next.program, one.program);
     assert_true(next.life != one.life);
@@ -170,7 +170,7 @@ static void the_table_is_bounded_and_malformed_requests_are_counted(void **state
     world_close(world);
 }
 
-/* Numbers that no program has, and the life of a free entry. */
+/* Two numbers that no program can have, and life 0, which only a free entry has. */
 static void datagrams_to_impossible_addresses_are_strays(void **state)
 {
     static const struct relay_address absent[] = {

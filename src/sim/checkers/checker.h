@@ -4,12 +4,12 @@
  * The checkers below always run (checkers.c lists them); the caller may add more, for what its
  * services promise.
  *
- *   roots   no server delivers a key, or would, while a server before it in the key's list is
- *           reachable and settled
+ *   roots   no server delivers a packet to a key, or is ready to, while a server before it in the
+ *           key's list is reachable and settled
  *   ledger  every packet that was sent is delivered, intercepted, dropped and counted, or lost on
  *           a link, exactly once
- *   routes  rows only get newer; nothing leaves by a port that is down; in the calm all servers
- *           have all rows again
+ *   routes  rows only get newer; nothing leaves by a port that is down; after recovery all
+ *           servers have all rows again
  *   leaks   no packet is left at the end
  *   fair    on a saturated link each service gets its share
  *
@@ -29,7 +29,7 @@ struct checker_view {
     struct node *(*node)(void *context, node_id server); /* NULL: it is down */
     enum port_state (*port)(void *context, node_id server, unsigned port);
     bool (*settled)(void *context, node_id server); /* and running */
-    /* The first server leaves its keys to the other. */
+    /* Does `server` leave to `other` the keys that `other` comes first for? See node_counts_on. */
     bool (*counts_on)(void *context, node_id server, node_id other);
     uint64_t (*live)(void *context); /* packets not yet released */
     void *context;
@@ -37,9 +37,9 @@ struct checker_view {
 
 enum checker_phase {
     PHASE_STORM,  /* faults happen */
-    PHASE_CALM,   /* all is healed; all servers must come back */
-    PHASE_STEADY, /* they have: nothing is dropped any more */
-    PHASE_QUIET,  /* nothing is sent, and packets in flight have arrived */
+    PHASE_CALM,   /* all faults are healed; all servers must come back */
+    PHASE_STEADY, /* all servers are back (recovery): nothing may be dropped any more */
+    PHASE_QUIET,  /* nothing is sent any more, and all packets in flight have arrived */
     PHASE_STOP,   /* servers are being stopped, with the packets that they hold */
     PHASE_OVER,   /* all servers have stopped */
 };
@@ -128,6 +128,6 @@ void checker_fail(struct checker *checker, const char *format, ...)
         }                                                                                          \
     } while (0)
 
-/* Are all servers back: running and settled, with all ports up, the same rows and the planned
- * distances? If not, `why` names one that is not. */
+/* Are all servers running and settled, with all ports up, the same rows and the planned distances?
+ * If not, `why` names a server that is not. */
 bool checker_routes_are_back(const struct checker_view *view, struct why *why);

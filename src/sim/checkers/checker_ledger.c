@@ -114,9 +114,9 @@ static void ledger_dropped(struct checker *checker, node_id at, const struct pac
     struct ledger *ledger = checker->memory;
     enum checker_phase phase = checker->all->phase;
     if (phase == PHASE_STEADY || phase == PHASE_QUIET)
-        checker_fail(checker, "server %u drops packet %llu of service %u from %u in the calm: %s",
-                     at, (unsigned long long)packet->trail, packet->service, packet->source,
-                     drop_texts[reason]);
+        checker_fail(
+            checker, "server %u drops packet %llu of service %u from %u after recovery: %s", at,
+            (unsigned long long)packet->trail, packet->service, packet->source, drop_texts[reason]);
     if (!is_known(ledger, packet->trail))
         return;
     /* A service refuses only packets that were delivered to it. */
@@ -131,7 +131,7 @@ static void ledger_lost(struct checker *checker, const struct packet *packet)
     struct ledger *ledger = checker->memory;
     enum checker_phase phase = checker->all->phase;
     if (phase == PHASE_STEADY || phase == PHASE_QUIET)
-        checker_fail(checker, "packet %llu is lost on a link in the calm",
+        checker_fail(checker, "packet %llu is lost on a link after recovery",
                      (unsigned long long)packet->trail);
     if (!is_known(ledger, packet->trail))
         return;

@@ -1,5 +1,5 @@
-/* checker_routes: a server's rows only get newer, its packets leave only by ports whose neighbour
- * receives them, and when all faults are healed all servers have all rows again. */
+/* checker_routes: a server replaces a row only by a newer one; packets leave only by ports whose
+ * two ends receive each other's hellos; after recovery all servers have all rows again. */
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ struct age {
 };
 
 struct ages {
-    struct age *of; /* the newest row seen: by observer, and by server */
+    struct age *of; /* of each server's newest row, as each server knows it: see age_of */
 };
 
 static enum err routes_open(struct checker *checker, struct why *why)
@@ -29,13 +29,14 @@ static void routes_close(struct checker *checker)
     free(((struct ages *)checker->memory)->of);
 }
 
+/* Of the newest row of `server` that server `at` has accepted. */
 static struct age *age_of(struct checker *checker, node_id at, node_id server)
 {
     struct ages *ages = checker->memory;
     return &ages->of[(size_t)at * checker->all->view.plan->server_count + server];
 }
 
-/* A restarted server has no rows. */
+/* A server that starts again has no rows. */
 static void routes_started(struct checker *checker, node_id at)
 {
     for (node_id server = 0; server < checker->all->view.plan->server_count; server++)
@@ -48,18 +49,18 @@ static void routes_row(struct checker *checker, node_id at, node_id server, uint
     struct age *age = age_of(checker, at, server);
     if (incarnation < age->incarnation ||
         (incarnation == age->incarnation && version <= age->version)) {
-        checker_fail(
-            checker,
-            "server %u accepts a row of %u that is older than its own: incarnation %llu, version "
-            "%llu after %llu, %llu",
-            at, server, (unsigned long long)incarnation, (unsigned long long)version,
-            (unsigned long long)age->incarnation, (unsigned long long)age->version);
+        checker_fail(checker,
+                     "server %u accepts a row of server %u that is not newer than the row it has: "
+                     "incarnation %llu, version %llu after %llu, %llu",
+                     at, server, (unsigned long long)incarnation, (unsigned long long)version,
+                     (unsigned long long)age->incarnation, (unsigned long long)age->version);
         return;
     }
     *age = (struct age){incarnation, version};
 }
 
-/* Only the links' own service sends to neighbours whose hellos do not arrive yet. */
+/* Only service 0, which maintains the links, may send by a port before both ends receive each
+ * other's hellos. */
 static void routes_transmitted(struct checker *checker, node_id at, unsigned port,
                                const struct packet *packet)
 {
@@ -89,12 +90,12 @@ static bool server_is_back(const struct checker_view *view, node_id server, uint
         struct port_snapshot at;
         node_snapshot_port(node, port, &at);
         if (at.state != PORT_UP && at.state != PORT_ABSENT)
-            return why_set(why, "server %u: port %u to %u is in state %d", server, port, at.peer,
-                           at.state),
+            return why_set(why, "server %u: port %u to server %u is in state %d", server, port,
+                           at.peer, at.state),
                    false;
     }
     if (snapshot.reachable != view->plan->server_count)
-        return why_set(why, "server %u reaches %u of %u", server, snapshot.reachable,
+        return why_set(why, "server %u reaches %u of %u servers", server, snapshot.reachable,
                        view->plan->server_count),
                false;
     if (snapshot.limbo)
@@ -102,7 +103,7 @@ static bool server_is_back(const struct checker_view *view, node_id server, uint
     if (server == 0)
         *digest = snapshot.digest;
     if (snapshot.digest != *digest)
-        return why_set(why, "server %u knows other rows than server 0", server), false;
+        return why_set(why, "server %u has other rows than server 0", server), false;
     return true;
 }
 
@@ -133,8 +134,8 @@ static bool distances_are_right(const struct checker_view *view, struct why *why
             uint32_t found = node_distance(node, to);
             right = found == bfs.level[to];
             if (!right)
-                why_set(why, "server %u has %u at a distance of %u hops instead of %u", from, to,
-                        found, bfs.level[to]);
+                why_set(why, "server %u: the distance to server %u is %u hops instead of %u", from,
+                        to, found, bfs.level[to]);
         }
     }
     bfs_fini(&bfs);
@@ -150,13 +151,13 @@ bool checker_routes_are_back(const struct checker_view *view, struct why *why)
     return distances_are_right(view, why);
 }
 
-/* Routes that are back must stay. */
+/* After recovery the routes must stay as planned. */
 static void routes_phase(struct checker *checker, enum checker_phase phase)
 {
     struct why why = {""};
     if ((phase == PHASE_STEADY || phase == PHASE_QUIET) &&
         !checker_routes_are_back(&checker->all->view, &why))
-        checker_fail(checker, "in the calm %s", why.text);
+        checker_fail(checker, "after recovery: %s", why.text);
 }
 
 const struct checker_ops checker_routes = {

@@ -1,10 +1,10 @@
 #pragma once
-/* latency: a histogram of times with an error below 4 %, and a watcher that fills one with the
- * times from a service's send to the delivery of that packet. */
+/* latency: a histogram of times with an error below 4 %, and a watcher that adds to one the time of
+ * every packet from its sending by a service to its delivery. */
 
 #include "sim/world/world.h"
 
-#define LATENCY_PARTS_BITS 5 /* each power of two is divided into 2 to this power parts */
+#define LATENCY_PARTS_BITS 5 /* times from 2^n to 2^(n+1) fall into 2^5 buckets */
 #define LATENCY_BUCKETS    (64u << LATENCY_PARTS_BITS)
 
 struct latency {
@@ -14,9 +14,11 @@ struct latency {
 };
 
 void latency_add(struct latency *latency, psec time);
-/* The time that a share of all, 0 to 1, does not exceed; 0 if there are none. */
+/* Returns the time that the share `share` (0 to 1) of all times does not exceed; 0 if there are no
+ * times. */
 psec latency_share(const struct latency *latency, double share);
 
+/* When a packet was sent. */
 struct latency_slot {
     uint64_t trail;
     psec at;

@@ -49,10 +49,11 @@ struct world_watcher_ops {
                         const struct packet *packet);
     void (*row)(struct world_watcher *watcher, node_id at, node_id server, uint64_t incarnation,
                 uint64_t version);
-    /* By a link: duplicated; or lost, dead, overrun or in flight to a server that is down. */
+    /* A link has duplicated the packet; a link has lost it: at random, because the link is dead or
+     * overrun, or because the server at its end is down. */
     void (*copied)(struct world_watcher *watcher, const struct packet *packet);
     void (*lost)(struct world_watcher *watcher, const struct packet *packet);
-    /* A server starts, or has ended: before its node exists, and after it is gone. */
+    /* A server starts (its node does not exist yet); a server has ended (its node is gone). */
     void (*opened)(struct world_watcher *watcher, node_id at, uint64_t incarnation);
     void (*closed)(struct world_watcher *watcher, node_id at);
 };
@@ -95,23 +96,23 @@ uint64_t world_stop(struct world *world);
 /* Asserts that every packet was released, unless world_stop has reported how many were not. */
 void world_close(struct world *world);
 
-/* Handles all events that are due before `until`; then now() is until. */
+/* Handles all events that are due before `until`. Then world_now returns `until`. */
 void world_run(struct world *world, psec until);
 psec world_now(const struct world *world);
 
 /* ---- actions on servers ----
  *
- * A crash drops the node with all that it holds (its packets: dropped, STOPPED). Its disk keeps
- * synced data, and of the rest what chance leaves. Frames that it sent still arrive; frames to it
- * are lost on arrival, unless it runs again by then. Its neighbours notice the crash only by
- * silence. */
+ * A crash ends the node and drops all that it holds (packets as DROP_STOPPED). Its disk keeps the
+ * synced data; chance decides about unsynced writes. Frames that the server sent still arrive;
+ * frames to it are lost on arrival, unless it runs again by then. Its neighbours notice the crash
+ * only by its silence. */
 void world_crash(struct world *world, node_id id);
 /* Restarts the server, with the next incarnation. */
 MUST_CHECK enum err world_restart(struct world *world, node_id id, struct why *why);
 /* A paused server does nothing; packets that arrive wait, up to the link's buffer. */
 void world_pause(struct world *world, node_id id, bool paused);
-/* The links to that server have no room while they are full, like shared memory that is not
- * read. */
+/* Makes the links to that server full, or ends this. A full link has no room for frames, like
+ * shared memory that is not read. */
 void world_fill(struct world *world, node_id id, bool full);
 /* From now on its clock runs at `millionths` of the world's rate; 1,000,000 is correct. It never
  * jumps. */
@@ -129,8 +130,8 @@ int world_request(struct world *world, node_id id, uint16_t service, uint64_t cl
 
 struct node *world_node(struct world *world, node_id id);          /* NULL: it is down */
 uint64_t world_incarnation(const struct world *world, node_id id); /* of its last start; 0: none */
-/* The direction that leaves there, for sim_link_set_faults, sim_link_set, sim_link_count. NULL: no
- * cable. */
+/* Returns the direction of the link that leaves the server at that port, for sim_link_set_faults,
+ * sim_link_set and sim_link_count. NULL: no cable. */
 struct sim_link *world_link(struct world *world, node_id id, unsigned port);
 struct disk *world_disk(struct world *world, node_id id); /* NULL: it has none */
 struct slab_pool *world_pool(struct world *world);

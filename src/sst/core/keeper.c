@@ -1,20 +1,21 @@
 /* keeper: the thread that maintains the membership of a table. It carries the messages of the
- * council, holds the meetings that the council requests (members/meeting.h), and watches for
- * triggers that run too long. Without threads the program's calls of sst_step do its work, except
- * the last. */
+ * council, holds the meetings that the council requests (members/meeting.h), and reports triggers
+ * that run too long. Without threads (SST_MANUAL) sst_step carries the messages and holds the
+ * meetings, and long triggers are not reported. */
 #include <errno.h>
 
 #include "base/check.h"
 #include "sst/core/sst_impl.h"
 
-#define EVENTS_NSEC   (1000 * 1000 * 1000LL) /* how long a newcomer waits for a trigger to end */
-#define EVENTS_PAUSE  (100 * 1000LL)
-#define TRIGGERS_NSEC (500 * 1000 * 1000LL) /* between two checks of running triggers */
+#define EVENTS_NSEC   (1000 * 1000 * 1000LL) /* how long a meeting waits for the detector */
+#define EVENTS_PAUSE  (100 * 1000LL)         /* between two checks of the detector */
+#define TRIGGERS_NSEC (500 * 1000 * 1000LL)  /* between two checks of running triggers */
 
 /* ---- meetings ---- */
 
-/* Waits until the detector has handled all events: until then the seat may belong to a row that the
- * table still shows. */
+/* Waits until the detector has handled all events. Until then the memory of the row (its seat) may
+ * still be shown by the table, as the row of an earlier member. -EBUSY: a trigger keeps the
+ * detector too long. */
 static int events_wait_for(struct sst *sst)
 {
     nsec deadline = clock_after(EVENTS_NSEC);
@@ -44,7 +45,7 @@ static int meeting_accept(struct sst *sst, uint32_t row, ripc_id member,
     lock_take(&sst->share.put_lock);
     if (sst_epoch(sst) == 0 && from->barrier > row_load(own->row, ROW_BARRIER))
         own_set_head(own, ROW_BARRIER,
-                     from->barrier); /* begin with the barrier that the others have reached */
+                     from->barrier); /* we join: begin with the barrier that the others reached */
     lock_drop(&sst->share.put_lock);
     return target_open(&sst->share, row, from, deadline);
 }

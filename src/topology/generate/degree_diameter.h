@@ -1,6 +1,6 @@
 #pragma once
-/* degree_diameter: large graphs of given degree and diameter: those graphs in the table of the best
- * known ones that have a construction. */
+/* degree_diameter: large graphs of given degree and diameter. These are the graphs in the table of
+ * the largest known ones for which a construction is published. */
 
 #include <stddef.h>
 

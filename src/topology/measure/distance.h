@@ -38,9 +38,9 @@ void distance_tally_multiply(struct distance_tally *tally, uint64_t factor);
 MUST_CHECK enum err distance_tally_merge(struct distance_tally *into,
                                          const struct distance_tally *from, struct why *why);
 
-/* Over pairs that have a path; if there is no such pair, a diameter is 0 and a mean NaN. The length
- * of a path between servers of a switched network includes the two cables between the servers and
- * their switches. */
+/* Diameters and means are taken over the pairs that have a path. If there is no such pair, the
+ * diameter is 0 and the mean is NaN. The length of a path between servers of a switched network
+ * includes the two cables between the servers and their switches. */
 uint32_t distance_diameter(const struct distance_tally *tally);
 uint32_t distance_server_diameter(const struct distance_tally *tally,
                                   const struct topology *topology);

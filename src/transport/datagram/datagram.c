@@ -1,28 +1,30 @@
 /* datagram: the timer of all pipes of a transport, and the dispatch of received datagrams.
  *
- * A pipe has two random numbers, one for each direction, which its ends exchanged over the
- * lifeline. A datagram with an unknown number, or not from the pipe's peer, is counted and dropped.
+ * Each end of a pipe has a random number, and the two ends exchange these numbers over the
+ * lifeline. A datagram carries the number of the end that it is for. If the number is unknown, or
+ * the sender is not the peer of the pipe, the datagram is counted and dropped.
  *
  *   DATAGRAM_FRAME   outlet -> inlet   a numbered frame
  *   DATAGRAM_RETURN  inlet -> outlet   which frames arrived, how many were released,
- *                                      and acknowledgements, numbered too
+ *                                      and numbered acknowledgements
  *   DATAGRAM_ASK     outlet -> inlet   which acknowledgements arrived; may ask for a RETURN
  *
- * The network may lose, duplicate and reorder. What each side reports is cumulative, so the next
- * datagram repairs the loss of the last. Each side repeats what was not confirmed, ever more
- * slowly, until the lifeline breaks: frames arrive in order, once, and none is lost while both
- * processes run. Credit keeps a sender from overrunning a receiver: at most a window of frames is
- * not yet released.
+ * The network may lose, duplicate and reorder datagrams. A report covers everything up to now, so
+ * the next report makes up for a lost one. Each side repeats what was not confirmed, at growing
+ * intervals, until the lifeline breaks. So frames arrive in order and once, and none is lost while
+ * both processes run. Credit protects the receiver: at most one window of frames is sent and not
+ * yet released.
  *
- * The poller watches the carrier. While threads poll by progress() they receive instead, until they
- * call arm() or have not polled for a while. */
+ * By default the poller watches the carrier and receives. While threads call progress(), they
+ * receive, and the poller does not watch. It watches again when a thread calls arm(), or when
+ * progress() was not called for a while. */
 #include "transport/datagram/datagram.h"
 
 #include <errno.h>
 
 #include "base/check.h"
 
-#define IDLE_NSEC (1000 * 1000LL) /* without polls for this long, threads have stopped */
+#define IDLE_NSEC (1000 * 1000LL) /* then the poller watches again */
 
 /* ---- the timer ---- */
 
@@ -31,7 +33,7 @@ static void core_wake(struct datagram_core *core, nsec at)
     if (at >= core->timer.at)
         return;
     int result = poller_set(core->poller, &core->timer, at);
-    assert(result == 0); /* the timer was set already */
+    assert(result == 0); /* setting a timer that is set cannot fail */
 }
 
 void datagram_pipe_wake(struct datagram_pipe *pipe, nsec at)
@@ -53,7 +55,7 @@ static void core_fired(void *owner)
     struct datagram_core *core = owner;
     nsec now = clock_now(), next = NSEC_FAR;
     int result = poller_set(core->poller, &core->timer, NSEC_FAR);
-    assert(result == 0); /* its slot is still free */
+    assert(result == 0); /* the slot that the timer had is still free */
     if (core->polled && now >= core->idle_at) {
         if (!core->polled_lately)
             core_watch(core, true);
@@ -222,7 +224,7 @@ void datagram_link_lost(struct transport_link *base)
     }
 }
 
-/* We send no control messages, so any that arrives is invalid. */
+/* These transports send no control messages, so any that arrives is invalid. */
 int datagram_link_control(struct transport_link *link, struct control *control)
 {
     return -EPROTO;

@@ -5,13 +5,13 @@
  *   ....|-----------|-----------|
  *  confirmed   in flight    to be sent
  *
- * Unconfirmed items are sent again after `first`, then ever more slowly, up to `most`.
+ * Unconfirmed items are sent again after the delay `first`, then at growing delays, up to `most`.
  *
  * It serves the segments of a stream (routed/stream.h), and the frames and the acknowledgements of
- * a pipe (datagram.h). They differ in what is sent again. Of segments and acknowledgements all are
- * sent again, because their receiver accepts only the next one; this suits small and rare items. Of
- * frames only those that the receiver reports missing are sent again, because it keeps frames that
- * arrive out of order. So each owner stores its items and its credit itself. */
+ * a pipe (datagram.h). They differ in what is sent again. All unconfirmed segments and
+ * acknowledgements are sent again, because their receiver accepts only the next one; this suits
+ * small and rare items. Frames are sent again only if the receiver reports them missing, because it
+ * keeps frames that arrive out of order. So each owner stores its items and its credit itself. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ struct resend {
 
 void resend_init(struct resend *resend, nsec first, nsec most);
 
-/* When to try again, given the number of futile tries. */
+/* Returns when to try again; the delay grows with the number of futile tries. */
 nsec resend_again(const struct resend *resend, nsec now);
 
 /* Call it after sending an item. */

@@ -1,11 +1,12 @@
 /* lock: why no thread sleeps forever.
  *
- * A sleeper on `state` has stored 2 and sleeps only while the word is 2. A holder that drops the
- * lock exchanges the word for 0 in one atomic step. If it finds 2, it wakes one sleeper, which
- * stores 2 again before it looks, so that the next drop wakes the next sleeper.
+ * A thread that sleeps on `state` has stored 2 there, and sleeps only while the word is 2. The
+ * holder drops the lock by an atomic exchange of the word with 0. If it finds 2, it wakes one
+ * sleeper. The woken thread exchanges the word with 2, whether it then holds the lock or sleeps
+ * again; so the next drop also finds 2 and wakes the next sleeper.
  *
- * A sleeper on `active` is the one thread that holds the mutex and closes the gate. It and the
- * favoured thread each store one word, then load the word that the other stored:
+ * Only one thread at a time sleeps on `active`: the closer, which holds the mutex and closes the
+ * gate. The closer and the favoured thread each store one word, then load the word of the other:
  *
  *   closer                              favoured thread
  *   gate = 0                            active = 1, or active = 0
@@ -14,18 +15,19 @@
  *
  * The favoured thread has no barrier between its store and its load, and both x86 and ARM let a
  * processor perform the load first. membarrier supplies the barrier: it makes the favoured thread's
- * processor execute a full barrier at some point P of that thread's program order (where the thread
- * does not run, the switch to another thread was one). The compiler fence keeps store and load in
- * program order. There are two cases for the last store to `active` before the closer looks.
+ * processor execute a full barrier at some point P of that thread's program order. (If the thread
+ * does not run then, the switch to another thread was such a barrier.) The compiler fence keeps
+ * store and load in program order. There are two cases for each store to `active`.
  * - The store is before P. Then the closer, which loads after membarrier, sees it or a later one.
- * - The store is after P. Then so is the load of the gate, and the load sees 0, for only the closer
- *   opens the gate again. So a favoured thread that stored 1 does not enter; it stores 0 and wakes
- *   the closer. A favoured thread that stored 0 on its way out wakes the closer.
+ * - The store is after P. Then the load of the gate is after P, too, and sees 0, because only the
+ *   closer opens the gate again. A favoured thread that stored 1 does not enter: it stores 0 and
+ *   wakes the closer. A favoured thread that stored 0 on its way out wakes the closer.
  *
- * In both cases a 1 that the closer sees is followed by a 0 and a wake-up, or by a 0 that is stored
- * before P and hence seen. The system call of the wake-up contains a full barrier, and the system
- * call of the sleep compares the word under the same lock in the kernel: a 0 that is stored before
- * the wake-up either ends the comparison or finds the sleeper. */
+ * So every 1 is followed by a 0 that the closer sees (stored before P), or by a 0 and a wake-up
+ * (stored after P). The system call of the wake-up contains a full barrier, and the system call of
+ * the sleep compares the word under the lock that the wake-up takes in the kernel. So either the
+ * comparison finds the 0 and the closer does not sleep, or the closer sleeps already and the
+ * wake-up finds it. */
 #include "transport/wake/lock.h"
 
 #include <linux/futex.h>
@@ -37,9 +39,9 @@
 #include "base/check.h"
 #include "transport/clock.h"
 
-#define LOCK_SPIN_TURNS    40  /* about a microsecond: holders usually keep it for less */
+#define LOCK_SPIN_TURNS    40  /* about a microsecond: holders usually keep the lock for less */
 #define LOCK_PASS_TURNS    500 /* about ten microseconds: a woken sleeper runs by then */
-#define LOCK_STRANGERS_MAX 256
+#define LOCK_STRANGERS_MAX 256 /* how often other threads may come before the favour ends */
 
 /* Waits have no timeout: the comment at the top of this file shows that no wake-up is lost. */
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value)
@@ -92,8 +94,8 @@ void lock_wake_closer(struct lock *lock)
     futex(&lock->active, FUTEX_WAKE_PRIVATE, 1);
 }
 
-/* Keeps the favoured thread out. After the barrier either it has seen that the gate is closed, or
- * we see that it is inside. */
+/* Keeps the favoured thread out. After the barrier, either the favoured thread sees that the gate
+ * is closed, or we see that the favoured thread is inside and wait until it leaves. */
 static void gate_close(struct lock *lock)
 {
     atomic_store_explicit(&lock->gate, 0, memory_order_relaxed);
@@ -152,7 +154,7 @@ void lock_favour(struct lock *lock)
     if (known < 0 || !(known & MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) < 0)
         return;
-    lock->ticket = UINT64_MAX; /* no gate has this value: 0 would match a closed one */
+    lock->ticket = UINT64_MAX; /* the gate never has this value; 0 would match a closed gate */
     atomic_store_explicit(&lock->favoured, lock_self(), memory_order_relaxed);
 }
 

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 struct lock {
-    /* The favoured thread, or 0. Written under `state`, relaxed: only the favoured thread itself
-     * takes it for more than a hint. */
+    /* The favoured thread, or 0. Written under `state`, relaxed: for any other thread that reads it
+     * without `state` it is only a hint. */
     _Atomic uintptr_t favoured;
     /* 0 while closed; else how often the gate was opened. Written under `state`: relaxed to close,
      * ordered by signal fences in the favoured thread and membarrier in the other; release to

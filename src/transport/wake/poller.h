@@ -49,9 +49,9 @@ MUST_CHECK int poller_set(struct poller *poller, struct poller_timer *timer, nse
 void poller_unset(struct poller *poller, struct poller_timer *timer);
 
 /* Waits until a descriptor is ready, a timer fires, poller_wake is called or `until` is reached,
- * then runs the callbacks. Takes the lock itself. Returns how many callbacks ran. One thread at a
- * time does this work: while it is inside, a second thread only waits until there is work or until
- * `until`, and returns 0. */
+ * then runs the callbacks. Takes the lock itself. Returns how many callbacks ran. Only one thread
+ * at a time does this. While it is inside, a second thread that calls poller_step only waits until
+ * there is work, or until `until`, and returns 0. */
 int poller_step(struct poller *poller, nsec until);
 
 /* Makes the current or next poller_step return at once. May be called by any thread. */
