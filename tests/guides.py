@@ -137,7 +137,7 @@ def login(home):
     os.mkdir(environment["XDG_RUNTIME_DIR"], 0o700)
     if os.environ.get("GUIDES_APART") != "1":
         environment["WEFT_FOLDER"] = home + "/shm"
-        os.mkdir(environment["WEFT_FOLDER"])
+        os.mkdir(environment["WEFT_FOLDER"], 0o700)  # weft refuses a folder that other users can read
     return environment
 
 
