@@ -11,7 +11,7 @@
 /* The option of all commands about a running cluster. */
 /* clang-format off */
 #define CLUSTER_OPTIONS                                                                            \
-    {"dir", "DIR", "the cluster's folder (default: WEFT_DIR, XDG_RUNTIME_DIR/weft, /tmp/weft-UID)"}
+    {"dir", "DIR", "the run directory (default: WEFT_DIR, XDG_RUNTIME_DIR/weft, /tmp/weft-UID)"}
 /* clang-format on */
 
 #define CLUSTER_SURVEY_NSEC 2000000000LL /* timeout for the snapshots of servers */

@@ -395,9 +395,9 @@ const struct command command_bench = {
     .summary = "measure how much a cluster carries: over links, to servers or to keys",
     .description =
         "The servers send packets to each other and count what arrives. With --mode links each "
-        "server sends to its neighbours over its first L links, as much as these links carry. "
-        "With --mode servers or keys it sends to random servers or keys at a rate, over as many "
-        "hops as needed.\n\n"
+        "server sends to its neighbours over its first L links, as much as these links carry. With "
+        "--mode servers or keys each server sends to random servers or keys at the rate of --rate, "
+        "over as many hops as needed.\n\n"
         "Bytes are bytes of payload. If links have a rate (weft up --rate), their share of it is "
         "printed. The traffic is added to all other traffic; weft top shows it. Servers that run "
         "but do not answer are left out and counted.\n\n"

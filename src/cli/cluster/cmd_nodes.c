@@ -195,10 +195,11 @@ const struct command command_nodes = {
     .summary = "list the servers of a cluster with their counters",
     .description =
         "Prints a line for each server: its number and position; its process; its state: up, "
-        "joining (it does not answer for keys yet), silent (its process does not answer) or "
-        "dead; its links that are up; the servers it reaches; the packets that its services "
-        "sent, that were delivered to them, that left by its links (its own, forwarded ones and "
-        "hellos), and that were dropped; and for how long it has been running.\n\n"
+        "joining (it does not answer for keys yet), silent (its process does not answer) or dead; "
+        "how many of its links are up; how many servers it reaches; the packets that its services "
+        "sent, those that were delivered to its services, those that left over its links (its own, "
+        "forwarded ones and hellos), and those that were dropped; and how long it has been "
+        "running.\n\n"
         "With --json all counters: nodes, a list of id, name, state, process, pid, incarnation, "
         "age, reaches, waiting, sent, delivered, intercepted, packets_in, packets_out, "
         "recomputations, rows_taken, rows_refused, drops by reason, ports (with state, peer and "

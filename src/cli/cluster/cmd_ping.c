@@ -346,7 +346,7 @@ static const struct option ping_options[] = {
     {"count", "N", "number of pings (default 1000; with --interval until Ctrl-C)"},
     {"from", "ID", "the server that sends them (default: the first that answers)"},
     {"interval", "MS",
-     "time between two pings, and print each (default: each waits for the one before)"},
+     "print each ping, and send one at this interval (default: each after the one before)"},
     {"timeout", "MS", "a ping without an answer for this time is lost (default 1000)"},
     {"size", "BYTES", "payload of a ping (default 112, room for the numbers of 24 servers)"},
     {0},
@@ -359,13 +359,14 @@ const struct command command_ping = {
     .summary = "measure round trips to a server, or to the server of a key",
     .description =
         "A server of the cluster sends pings to another server, or to the root of a key. All "
-        "servers on the path forward them and add their numbers as long as there is room. The "
-        "command prints how many pings were answered and how long they took, measured by the "
-        "server that sent them; the longest time without an answer, measured by the command; and "
-        "the path of the first ping.\n\n"
-        "A number or a name of a server is a server; 0x and up to 40 hexadecimal digits are a "
-        "key; any other word is a name, whose key is its SHA-1. Pings to a key continue when its "
-        "root dies, because the next server takes over.\n\n"
+        "servers on the path forward the pings and add their own numbers to them as long as there "
+        "is room. The command prints how many pings were answered and how long they took, measured "
+        "by the server that sent them; the longest time without an answer, measured by the "
+        "command; and the path of the first answered ping.\n\n"
+        "If the argument is the number or the name of a server, it means this server. If it is 0x "
+        "and up to 40 hexadecimal digits, or 40 hexadecimal digits, it is a key. Any other word is "
+        "a name, whose key is its SHA-1. Pings to a key continue when its root dies, because the "
+        "next server takes over.\n\n"
         "The exit code is 1 if no ping was answered.\n\n"
         "With --json: from, server or key, sent, answered, lost, late, longest_gap_ns, least_ns, "
         "median_ns, p99_ns, most_ns, hops_there, hops_back, path (there and back), answered_by "

@@ -179,17 +179,17 @@ const struct command command_status = {
     .name = "status",
     .group = "cluster",
     .arguments = "",
-    .summary = "is the cluster healthy? its servers, links, traffic and drops",
+    .summary = "print the health of a cluster, its servers, links, traffic and drops",
     .description =
         "Asks all servers at once and prints a verdict: OK, WARN or ERR. Then it prints a line "
         "for each reason, and the servers, links, traffic and drops, added up over the servers "
         "that answer. The exit code is 0 if the verdict is OK and 1 otherwise.\n\n"
         "A server is alive if a process holds its lock. A link is up only if both of its ends "
-        "report so. The reasons are:\n\n"
+        "report that. The reasons are:\n\n"
         "  ALL_SERVERS_DOWN  ERR   no process of the cluster runs\n"
         "  CLUSTER_SPLIT     ERR   not all live servers reach each other\n"
         "  SERVERS_DOWN      WARN  servers are dead; others have taken over their keys\n"
-        "  LINKS_MISWIRED    WARN  a cable leads to another port than planned\n"
+        "  LINKS_MISWIRED    WARN  a cable leads to a port other than planned\n"
         "  SERVERS_SILENT    WARN  the process runs but does not answer within two seconds\n"
         "  SERVERS_JOINING   WARN  servers run but do not answer for keys yet\n"
         "  DEATHS_UNNOTICED  WARN  a server has not noticed yet that another one is dead\n"

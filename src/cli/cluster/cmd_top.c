@@ -204,14 +204,14 @@ const struct command command_top = {
     .summary = "show the load of every link of a cluster, live",
     .description =
         "Draws the servers of a torus plane by plane. Between two servers it shows the load of "
-        "their link in the direction that carries more: to the right of a server the link along "
-        "the first axis, below it the link along the second, diagonally the link along the "
-        "third; the last one in a row or column is the link that closes the ring. A full block "
-        "means the rate of the links (weft up --rate) or, without a rate, the load of the "
-        "busiest link. The names of the busiest links follow below. Other topologies are shown "
-        "as a list of servers, each with its ports in order.\n\n"
-        "On a terminal the picture is updated in place until q or Ctrl-C; otherwise it is one "
-        "picture of half a second, or as many as --count says.\n\n"
+        "their link, in the direction that carries more. The link along the first axis is to the "
+        "right of a server, the link along the second axis below it, the link along the third axis "
+        "diagonally. The last link in a row or column is the one that closes the ring. A full "
+        "block means the rate of the links (weft up --rate) or, without a rate, the load of the "
+        "busiest link. The names of the busiest links follow below. Other topologies are shown as "
+        "a list of servers, each with its ports in order.\n\n"
+        "On a terminal the picture is updated in place until q or Ctrl-C. Otherwise the command "
+        "prints one picture of half a second, or as many as --count says.\n\n"
         "With --json: health, live, servers, links (a, b, state, bytes_per_second and "
         "bytes_per_second_back), each picture on one line unless there is only one.",
     .options = top_options,

@@ -361,10 +361,10 @@ static const struct option up_options[] = {
     CLUSTER_OPTIONS,
     {"wire", "shm|udp",
      "what links use: shared memory, or UDP on the loopback interface (default shm)"},
-    {"rate", "RATE", "rate of each direction of a link, as 1Gbps (default: no limit)"},
+    {"rate", "RATE", "rate of each direction of a link, such as 1Gbps (default: no limit)"},
     {"processes", "P", "number of processes that share the servers (default: one for each server)"},
     {"pin", NULL, "bind the processes to the processors in turn"},
-    {"realtime", NULL, "the same, with priority over ordinary programs (needs CAP_SYS_NICE)"},
+    {"realtime", NULL, "as --pin, with priority over ordinary programs (needs CAP_SYS_NICE)"},
     {"service", "FILE", "a service to load into every server; may be repeated"},
     {"silence", "MS", "a link without hellos for this time is down (default 3000)"},
     {"wait", "S", "seconds to wait until the servers are ready (default 60)"},
@@ -386,27 +386,29 @@ const struct command command_up = {
         "By default each server has its own process, which can be killed separately. With "
         "--processes P the servers share P processes, in blocks of consecutive numbers, and each "
         "process is bound to a processor if there are enough processors: this uses the machine "
-        "fully. --pin binds the processes even if there are more of them than processors: "
-        "packets that pass many processes then take less time, and a more constant time, but two "
-        "busy processes may share a processor while another is idle. --realtime does the same "
-        "and also gives the servers priority over all ordinary programs (SCHED_RR; needs root, "
-        "CAP_SYS_NICE or ulimit -r 1): packets do not wait for programs that compute, but these "
-        "programs wait while packets are forwarded, and a program that uses its server waits "
-        "until the server sleeps.\n\n"
-        "The run directory (--dir, or WEFT_DIR, or weft in XDG_RUNTIME_DIR, or /tmp/weft-UID) "
-        "has the files cluster.json and topology.json, and a lock, a socket and a log for each "
-        "server. Its name has at most 84 letters, which is a limit of sockets. If a server does "
-        "not start, all are ended, no file remains, and the last line of its log is printed.\n\n"
+        "fully. --pin binds the processes even if there are more of them than processors: packets "
+        "that pass many processes then take less time, and the time varies less, but two busy "
+        "processes may share a processor while another is idle. --realtime does the same and also "
+        "gives the servers priority over all ordinary programs (SCHED_RR; needs root, CAP_SYS_NICE "
+        "or ulimit -r 1). Packets then do not wait for other programs, but those programs wait "
+        "while packets are forwarded, and a program that uses its server waits until the server "
+        "sleeps.\n\n"
+        "The run directory has the files cluster.json and topology.json, and a lock, a socket and "
+        "a log for each server. The option --dir names it; otherwise the variable WEFT_DIR does; "
+        "otherwise it is the folder weft in XDG_RUNTIME_DIR, or else /tmp/weft-UID. Its name has "
+        "at most 84 letters, because names of sockets are limited. If a server does not start, all "
+        "servers are ended, no file remains, and the last line of that server's log is printed.\n\n"
         "With --commission the processes do not know which server they are. Each represents a "
         "machine with a serial number and cables in its ports. The machines exchange hellos, "
         "determine together which machine is at which place of the plan, and store that "
         "permanently (D/serial-S.place). In a torus the machine with the lowest serial number "
-        "becomes server 0. The command prints the server that each machine became, and a line "
-        "for every cable that is not where the plan has it; the cluster runs without that cable. "
-        "--wiring FILE connects the cables as in that topology, for example the plan with two "
-        "ends exchanged. If a cable or a server is missing, all wait ten seconds for it.\n\n"
-        "The servers run the program weftd: the one that WEFTD names, or else weftd beside weft, "
-        "or in PATH.\n\n"
+        "becomes server 0. The command prints which server each machine became, and a line for "
+        "every cable that is not plugged in as planned; the cluster runs without these cables. "
+        "--wiring FILE connects the cables as in that topology, for example the plan with two ends "
+        "exchanged. If a cable or a server is missing, the other servers wait ten seconds for "
+        "it.\n\n"
+        "The servers run the program weftd: the one that the variable WEFTD names, or else the one "
+        "in the folder of weft, or else the one in PATH.\n\n"
         "With --json: folder, topology, servers, links, wire, rate, processes, seconds, pids; "
         "with --commission also seed, machines (serial, server, coordinate) and findings.",
     .options = up_options,

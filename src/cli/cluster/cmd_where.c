@@ -186,9 +186,10 @@ const struct command command_where = {
     .arguments = "KEY|NAME",
     .summary = "print which server has a key, and the path to it",
     .description =
-        "Prints the home of a key: the server that it belongs to if all servers are up; its "
-        "root: the server that has it now; the servers that follow if the root fails; and the "
-        "path from one server to the root, where each server on the path is asked for the next.\n\n"
+        "Prints the home of a key (the server that it belongs to if all servers are up), its root "
+        "(the server that it belongs to now), its replicas (the root and the servers that follow "
+        "if the root fails), and the path from one server to the root. The command asks each "
+        "server on the path for the next one.\n\n"
         "KEY is 0x and up to 40 hexadecimal digits, or 40 hexadecimal digits. Any other word is "
         "a NAME, whose key is its SHA-1, even if it is the number of a server.\n\n"
         "With --json: key, home, root (null if it is not known yet), from, replicas (server, "

@@ -161,19 +161,19 @@ static void roff_closing(struct text *out, const struct command_table *table,
                    "The command has done what it was asked, or the answer is yes.\n"
                    ".TP\n.B 1\n"
                    "The answer is no: a cable is wrong, a routing is not free of deadlock, a gap\n"
-                   "was not reached, there is no path, a cluster is not well, nothing was found.\n"
-                   "Also when the machine or a peer fails: a disk is full, there is no memory, a\n"
-                   "server is dead.\n"
+                   "was not reached, there is no path, a cluster is not healthy, nothing was\n"
+                   "found. The code is also 1 when the machine or a peer fails: a disk is full,\n"
+                   "there is no memory, a server is dead.\n"
                    ".TP\n.B 2\n"
                    "The request is wrong, or its input cannot be read: no such command, option,\n"
                    "topology, file, server or cluster, or a malformed file. Nothing was done.\n"
                    ".TP\n.B 130\n"
-                   "Ctrl-C (SIGINT) ended the command; 143 after SIGTERM. Commands that wait for\n"
-                   "others clean up first, and print what they have found so far. A second signal\n"
-                   "ends them at once.\n"
+                   "Ctrl-C (SIGINT) ended the command; after SIGTERM the code is 143. Commands\n"
+                   "that wait clean up first, and print what they have found so far. A second\n"
+                   "signal ends them at once.\n"
                    ".PP\n"
-                   "With 1 and 2, unless a result says it, one line on standard error tells why:\n"
-                   "\\(lqweft: what: why\\(rq.\n"
+                   "With 1 and 2, one line on standard error gives the reason, in the form\n"
+                   "\\(lqweft: what: why\\(rq, unless the printed result already shows it.\n"
                    ".SH SEE ALSO\n");
     const char *comma = "";
     if (*group->name) {
@@ -190,7 +190,8 @@ static void roff_closing(struct text *out, const struct command_table *table,
                 "%s.BR weft\\-ripc (7),\n.BR weft\\-sst (7),\n.BR weft\\-topology (7),\n"
                 ".BR weft\\-topology\\-file (5),\n"
                 ".BR weft\\-traffic (5),\n.BR weft\\-flow\\-file (5),\n"
-                ".BR weft\\-rules (5),\n.BR weft\\-cost (5)\n",
+                ".BR weft\\-rules (5),\n.BR weft\\-cost (5),\n.BR weft\\-names (5),\n"
+                ".BR weftd (8)\n",
                 comma);
 }
 
@@ -201,7 +202,7 @@ bool manual_page(struct text *out, const struct command_table *table, const char
         group++;
     if (!group->name)
         return false;
-    text_puts(out, ".\\\" Made by weft help --man; the text is in src/cli/cmd_*.c.\n");
+    text_puts(out, ".\\\" Made by weft help --man; the text is in src/cli/*/cmd_*.c.\n");
     roff_title(out, group);
     roff_synopsis(out, table, group);
     if (!*name)

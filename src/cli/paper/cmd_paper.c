@@ -292,23 +292,23 @@ const struct command command_paper_run = {
         "weft finds, and a verdict:\n"
         "\n"
         "  agrees                the numbers are equal within the rounding of the printed one,\n"
-        "                        or ours is on the side of it that the paper states\n"
-        "  differs               they are not\n"
+        "                        or ours is above or below it, as the paper says\n"
+        "  differs               neither is the case\n"
         "  not run at this size  this run is too small to check the claim; a larger one checks\n"
         "                        it: without --quick, or on a machine with more cores\n"
         "  cannot be reproduced  weft has no number, however large the run: data or programs\n"
         "                        that the claim needs are not available\n"
         "\n"
-        "A line below the claim gives the reason of the last two verdicts, and what the figure\n"
-        "measured about a difference. JSON has the same words as \"verdict\", the reason as\n"
-        "\"reason\", and null as our number (\"weft\") where there is none.\n"
+        "For the last two verdicts a line below the claim gives the reason. For a difference\n"
+        "such a line says what the figure measured about it. In JSON, \"verdict\" has the same\n"
+        "words, \"reason\" has the reason, and our number (\"weft\") is null where there is none.\n"
         "\n"
         "With --out it writes the numbers of the figure as CSV (a figure's second table is\n"
         "NAME-TABLE.csv), everything as JSON, the plot as a gnuplot script, and, if gnuplot is\n"
         "installed, the plot as SVG.\n"
         "\n"
-        "The exit code is 1 if a claim differs or a figure could not run. What cannot be\n"
-        "reproduced does not count.",
+        "The exit code is 1 if a claim differs or a figure could not run. Claims that cannot be\n"
+        "reproduced do not matter for it.",
     .options = run_options,
     .examples = "  weft paper run nova-eq3\n"
                 "  weft paper run jelly-fig2a jelly-fig2b --out figures",
@@ -319,7 +319,7 @@ const struct command command_paper_all = {
     .name = "paper all",
     .arguments = "",
     .summary = "run all figures of 'weft paper list'",
-    .description = "As 'weft paper run' with the name of every figure.",
+    .description = "Does the same as 'weft paper run' with the names of all figures.",
     .options = run_options,
     .examples = "  weft paper all --quick --out figures",
     .run = all_run,

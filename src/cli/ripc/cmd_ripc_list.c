@@ -116,10 +116,11 @@ const struct command command_ripc_list = {
     .arguments = "",
     .summary = "list all ids with their processes and addresses",
     .description =
-        "Prints every id that is known in the domain: services, and groups with a line for each "
-        "member, which has the id of the member as a service. The context is the number of the "
-        "process's context; the address is where it listens, or 'host' if it accepts no other "
-        "hosts. Nothing is printed if there are no ids.\n\n"
+        "Prints every id that is known in the domain: services, and groups. A group has a line for "
+        "each member, with the id that the member has as a service. The column context is the "
+        "number of the process's context. The column address is where the context listens, or "
+        "'host' if it accepts no connections from other hosts. Nothing is printed if there are no "
+        "ids.\n\n"
         "With names by multicast, ids of other hosts become known as they are announced; --wait "
         "allows time for that.",
     .options = list_options,

@@ -301,9 +301,9 @@ const struct command command_ripc_trace = {
         "bytes, or a reason. Being traceable costs a context almost nothing. A context that is "
         "traced writes into a ring; records that this command is too slow to read are counted as "
         "lost.\n\n"
-        "An argument selects records: an id that a service has (records of that service, or "
-        "about it), the pid of a process that has one, or a context as 'weft ripc list' prints "
-        "it. It ends after --seconds, after --count records or at Ctrl-C.\n\n"
+        "An argument selects records: the id of a service (records of that service, or about it), "
+        "the pid of a process that has a service, or a context as 'weft ripc list' prints it. The "
+        "command ends after --seconds, after --count records or at Ctrl-C.\n\n"
         "With --json one object is printed at the end, with the first 100000 records; 'at' is in "
         "seconds of the monotonic clock.",
     .options = trace_options,

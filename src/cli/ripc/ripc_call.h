@@ -16,8 +16,8 @@
 /* clang-format off */
 #define RIPC_CALL_OPTIONS                                                                          \
     {"domain", "WORD", "contexts of different domains do not see each other (WEFT_DOMAIN)"},       \
-    {"names", "LIST", "host, multicast[:GROUP:PORT], file:PATH, directory (WEFT_NAMES; host)"},    \
-    {"transports", "LIST", "any of shm, fabric, udp, routed (WEFT_TRANSPORTS; shm)"},              \
+    {"names", "LIST", "host, multicast[:GROUP:PORT], file:PATH, directory (WEFT_NAMES)"},          \
+    {"transports", "LIST", "any of shm, fabric, udp, routed (WEFT_TRANSPORTS)"},                   \
     {"address", "IP", "our address for peers on other hosts (WEFT_ADDRESS; none)"},                \
     {"provider", "WORD", "libfabric's provider (WEFT_PROVIDER; tcp)"},                             \
     {"node", "SOCKET", "socket of our server's node, D/node-ID.socket (WEFT_NODE; none)"},         \

@@ -95,8 +95,8 @@ const struct command command_route_list = {
     .description =
         "Lists the algorithms for --algorithm, the networks that each can be used on, and how it "
         "routes. An oblivious algorithm chooses paths independently of the load. An adaptive "
-        "algorithm chooses by load; where weft computes without a load, all moves that such a "
-        "packet may take count as equally likely.\n\n"
+        "algorithm chooses by load. When weft computes paths or loads, there is no load to choose "
+        "by, so all moves that a packet may take count as equally likely.\n\n"
         "With --json, fits lists kinds of network; any is a network without structure.",
     .options = list_options,
     .examples = "  weft route list\n"

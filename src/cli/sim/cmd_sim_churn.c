@@ -154,11 +154,11 @@ const struct command command_sim_churn = {
     .summary = "simulate servers that fail and return under load",
     .description =
         "Runs complete nodes on simulated links of 1 Gb/s (default torus:3x3x3). Servers fail "
-        "after exponentially distributed times and return after a time that keeps the given "
-        "share of them down on average; the run begins with that share down. All servers that "
-        "are up send packets to random keys. A packet is misdelivered if the server that takes "
-        "it is not the root of the key, as seen from outside at that moment; it is dropped if no "
-        "server takes it, for any reason.\n\n"
+        "after exponentially distributed times, and return after a time such that on average the "
+        "given share of them is down. The run begins with that share down. All servers that are up "
+        "send packets to random keys. A packet is misdelivered if the server that takes it is not "
+        "the root of the key, as seen from outside at that moment; it is dropped if no server "
+        "takes it, for any reason.\n\n"
         "This is the experiment of figure 5c of CamCubeOS (see weft paper run cam-fig5c). A seed "
         "gives the same run on every machine. The exit code is 1 if a packet was misdelivered.\n\n"
         "With --json: topology, seed, simulated_s, failures, returns, down_share (of the "

@@ -339,10 +339,10 @@ static const struct option sim_run_options[] = {
     {"packets", "N", "packets, pings or requests a second from each server (default 1000)"},
     {"size", "BYTES", "payload of a packet (default 1400)"},
     {"request", "TEXT", "the request of local programs; # becomes a random number below 1000"},
-    {"rate", "RATE", "rate of each direction of a link, as 10Gbps (default 1Gbps)"},
+    {"rate", "RATE", "rate of each direction of a link, such as 10Gbps (default 1Gbps)"},
     {"delay", "NSEC", "delay of a link, in addition to the time of a frame (default 1000)"},
     {"seconds", "S", "simulated seconds (default 1)"},
-    {"boot", NULL, "begin with servers that just start; otherwise all have been up for long"},
+    {"boot", NULL, "start all servers first (default: they have been running for a long time)"},
     {"seed", "N", "seed of all random choices; with --seeds the first (default 1)"},
     {"seeds", "K",
      "number of seeds to run, from N on: a line for each, and their spread (default 1)"},
@@ -357,15 +357,16 @@ const struct command command_sim_run = {
     .summary = "run a service on a simulated cluster under a load",
     .description =
         "Every server of the network runs the code that weftd runs, in simulated time over "
-        "simulated links: only the cables and the clock are models. A seed gives the same run "
-        "every time, on every machine, which the event hash shows.\n\n"
+        "simulated links: only the cables, the clock and the disks are models. A seed gives the "
+        "same run every time, on every machine; the event hash shows this.\n\n"
         "bench sends packets to random keys, to random servers, or to neighbours at full rate; "
-        "ping lets each server ping another one repeatedly. Any other service (weft's own "
-        "control, directory and ripc, or a shared object; docs/guide/service.md explains how to "
-        "write one) gets the requests of --request from a local program at each server in turn; "
-        "without --request it only runs.\n\n"
-        "A frame takes the time of its bytes plus 38, as on Ethernet, at the rate of the link, "
-        "and then the delay. Computing takes no time, so the results show the network alone.\n\n"
+        "ping lets each server ping another one repeatedly. Any other service (weft's own control, "
+        "directory and ripc, or a shared object; docs/guide/service.md explains how to write one) "
+        "gets the requests of --request from a local program at each server in turn. Without "
+        "--request the service runs without a load.\n\n"
+        "A frame takes the time to send its bytes and 38 more, as on Ethernet, at the rate of the "
+        "link, and then the delay of the link. Computing takes no time, so the results show the "
+        "network alone.\n\n"
         "With --json: topology, service, servers, seed, seconds, boot_seconds, sent, delivered, "
         "intercepted, dropped, drops (by reason), asked, answered, delivery_nsec and answer_nsec "
         "(count, median, percentile_99, least, most), hops, frames, events, link_busy_mean and "

@@ -416,10 +416,10 @@ const struct command command_sst_demo = {
     .summary = "show processes that share a table",
     .description =
         "Starts processes that share a table, and shows the table while they work. Each process "
-        "takes steps: it takes the next step when all live members have taken the one before, "
-        "which is a predicate over the table. Each process regards the live member with the "
-        "lowest id as the leader. Ten times a second it publishes its load and its last rates of "
-        "steps; it writes the data first and then a guard.\n\n"
+        "takes steps: a predicate over the table lets it take the next step when all live members "
+        "have taken the one before. Each process regards the live member with the lowest id as the "
+        "leader. Ten times a second each process publishes its load and how many steps it took "
+        "lately; it writes the data first and then a guard.\n\n"
         "With --kill the leader is killed with SIGKILL: its row is frozen, the other processes "
         "agree on another leader and continue, and after a while a new process takes its place, "
         "in a new epoch. You can also kill any of the printed pids, and watch the table with "
