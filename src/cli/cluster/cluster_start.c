@@ -50,7 +50,7 @@ static bool leads(enum cluster_link state)
     return state == LINK_UP || state == LINK_COMING || state == LINK_DOWN;
 }
 
-/* Finds which servers can reach each other: live servers with a path that is not cut. */
+/* Finds the parts: live servers are in one part if a path without a cut link connects them. */
 static enum err parts_find(struct cluster_start *start, const struct cluster_health *health,
                            struct why *why)
 {
@@ -74,7 +74,8 @@ static enum err parts_find(struct cluster_start *start, const struct cluster_hea
     return err;
 }
 
-/* A server is ready if it answers for keys and reaches all servers that it can reach. */
+/* A server is ready if it has settled and if, by its own snapshot, it reaches all servers of its
+ * part. */
 static bool is_ready(const struct cluster_start *start, node_id server)
 {
     const struct cluster_seen *seen = &start->seen[server];

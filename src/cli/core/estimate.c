@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-#define SHARE_MIN   0.02 /* less is no sample */
+#define SHARE_MIN   0.02 /* a smaller share says too little about the rest */
 #define SPENT_MIN_S 0.5
 #define MARGIN      1.1 /* work that slows down a little is still on time */
 

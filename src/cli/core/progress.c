@@ -11,8 +11,8 @@
 #include "cli/core/terminal.h"
 
 #define NSEC_PER_SEC  1000000000ll
-#define PATIENCE_NSEC (NSEC_PER_SEC / 2) /* work that is counted shows from here on ... */
-#define LONG_NSEC     NSEC_PER_SEC       /* ... and other work from here on */
+#define PATIENCE_NSEC (NSEC_PER_SEC / 2) /* after this time counted steps are shown ... */
+#define LONG_NSEC     NSEC_PER_SEC       /* ... and after this time other work */
 #define PERIOD_NSEC   (NSEC_PER_SEC / 10)
 #define BAR_WIDTH     30
 

@@ -22,7 +22,7 @@ static int own_open(int handle)
 
 bool terminal_is_ours(int handle)
 {
-    pid_t front = tcgetpgrp(handle); /* fails where job control does not reach */
+    pid_t front = tcgetpgrp(handle); /* fails if there is no job control */
     return front < 0 || front == getpgrp();
 }
 

@@ -13,8 +13,8 @@
  * lower server's call connects only if it has not accepted the other's call before, so one line
  * always stays.
  *
- * A broken line is not repaired: a server that restarts calls again. For all other failures the
- * lower server calls again after a while. */
+ * A line breaks when the other process ends. It is not repaired: that server calls again when it
+ * restarts. After all other failures the lower server calls again after a while. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 
 enum cable_control { CABLE_OPEN = 1, CABLE_ANSWER };
 
-/* A server's number as the context of its lifelines, which is never 0. */
+/* Returns the context of a server for its lifelines: its number plus 1, because 0 is invalid. */
 static uint64_t context_of(uint32_t server)
 {
     return (uint64_t)server + 1;
@@ -246,7 +246,7 @@ static void on_up(void *owner, struct lifeline *line, const struct context_addre
 {
     struct cable_port *cable = lifeline_data(line);
     if (!cable)
-        return; /* it called us, and names its port next */
+        return; /* the neighbour called us: its OPEN will say which cable this is */
     int result = link_open(cable, card, card_size);
     if (!result)
         result = open_send(cable);

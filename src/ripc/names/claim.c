@@ -22,7 +22,7 @@ static const uint8_t record_magic[4] = {'W', 'F', 'C', 'L'};
 static const uint8_t datagram_magic[4] = {'W', 'F', 'N', 'M'};
 
 static_assert(CLAIM_RECORD_SIZE == 8 + CLAIM_SIZE + SEAL_SIZE, "the sum of its parts");
-/* NOLINTNEXTLINE(misc-redundant-expression): that is the point */
+/* NOLINTNEXTLINE(misc-redundant-expression): both sides shall be the same sum */
 static_assert(DATAGRAM_SIZE_MAX == HEADER_SIZE + DATAGRAM_CLAIMS_MAX * CLAIM_SIZE + SEAL_SIZE,
               "the sum of its parts");
 static_assert(CLAIM_KEY_SIZE == crypto_generichash_KEYBYTES, "what the hash takes");

@@ -152,7 +152,7 @@ static void questions_repeat(void *owner)
 {
     struct directory_client *directory = owner;
     int result = poller_set(directory->poller, &directory->timer, clock_after(REPEAT_NSEC));
-    assert(result == 0); /* its slot is still free */
+    assert(result == 0); /* the slot that the timer had is still free */
     names_each_wanted(directory->names, question_send, directory);
 }
 
@@ -298,7 +298,7 @@ static void directory_retry(void *owner)
 {
     struct directory_client *directory = owner;
     int result = poller_set(directory->poller, &directory->retry, NSEC_FAR);
-    assert(result == 0); /* its slot is still free */
+    assert(result == 0); /* the slot that the timer had is still free */
     if (directory->fd >= 0)
         return;
     if (directory_connect(directory, false)) {

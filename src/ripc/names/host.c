@@ -109,7 +109,7 @@ static bool file_tell(struct host_names *host, uint64_t id, uint64_t member)
     struct claim claim;
     switch (file_claimant(host, id, member, &claim)) {
     case CLAIMANT_LIVES:
-        /* A failure is about a claim of ours, or memory; the next question repeats this. */
+        /* Fails if the id is ours, or without memory; the next question tries again. */
         (void)names_learn(host->names, &host->service, &claim, NSEC_NEVER, true);
         return true;
     case CLAIMANT_DEAD:
@@ -200,7 +200,7 @@ static void recheck_fired(void *owner)
     } else {
         int result =
             poller_set(host->poller, &host->recheck_timer, clock_after(host->recheck_wait));
-        assert(result == 0); /* its slot is still free */
+        assert(result == 0); /* the slot that the timer had is still free */
     }
     if (count > RECHECK_MAX) {
         names_each_wanted(host->names, id_tell, host);

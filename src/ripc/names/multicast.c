@@ -201,7 +201,7 @@ static void announcement_claim(struct announcement *announcement, nsec wait)
     struct multicast *multicast = announcement->multicast;
     say_claim(multicast, DATAGRAM_CLAIM, &announcement->holding.claim, NULL);
     if (poller_set(multicast->poller, &announcement->timer, clock_after(wait)) < 0)
-        return; /* no memory: once must do; queries are answered anyway */
+        return; /* no memory for the timer: the claim is sent only once */
 }
 
 static void announcement_fired(void *owner)
@@ -215,7 +215,7 @@ static void announcement_fired(void *owner)
     enum claiming_act act = claiming_next(&announcement->claiming, tuning, &wait);
     if (act == CLAIMING_PROBE &&
         poller_set(multicast->poller, &announcement->timer, clock_after(wait)) < 0)
-        act = claiming_hurry(&announcement->claiming, tuning, &wait); /* no memory to wait */
+        act = claiming_hurry(&announcement->claiming, tuning, &wait); /* no memory for the timer */
     switch (act) {
     case CLAIMING_PROBE:
         say_claim(multicast, DATAGRAM_PROBE, claim, NULL);
@@ -252,8 +252,8 @@ static bool claim_is_in_reach(const struct claim *claim)
     return claim->address.family != 0 || context_address_is_here(&claim->address);
 }
 
-/* Returns our claim that conflicts: of the same member, or of the id as the other kind (group or
- * service). */
+/* Returns the claim of ours that conflicts with this one: it has the same member, or one of the two
+ * uses the id for a group and the other for a service. */
 static struct announcement *announcement_against(const struct multicast *multicast,
                                                  const struct claim *claim)
 {

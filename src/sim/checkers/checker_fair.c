@@ -2,9 +2,10 @@
  * weights.
  *
  * For any two such services, the bytes sent divided by the weights differ by at most one round's
- * quantum and what each may have overdrawn: three times the largest packet, wherever the counting
- * begins and ends (deficit round robin). Once ten times as much per weight has been sent, a service
- * that sometimes loses its turn has fallen behind further than that. */
+ * quantum and what each of the two may have overdrawn (deficit round robin). This is three times
+ * the largest packet, wherever the counting begins and ends. When ten times as
+ * much per weight has been sent, a service that sometimes loses its turn has fallen behind
+ * further. */
 
 #include "sim/checkers/checker.h"
 

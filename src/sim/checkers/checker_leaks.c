@@ -1,4 +1,4 @@
-/* checker_leaks: when all servers have stopped and all links are empty, all packets are
+/* checker_leaks: when all servers have stopped and all links are empty, every packet has been
  * released. */
 
 #include "sim/checkers/checker.h"

@@ -1,4 +1,4 @@
-/* checker_roots: two servers never answer for the same key. */
+/* checker_roots: two servers that reach each other never deliver packets to the same key. */
 
 #include "sim/checkers/checker.h"
 #include "sim/checkers/checker_oracle.h"
@@ -32,8 +32,8 @@ static bool counts_on(void *context, node_id one, node_id other)
     return false;
 }
 
-/* Two roots can only begin to overlap when a link comes up: at that moment all servers behind it
- * must be known. */
+/* A key can get a second root only when a link comes up and connects servers. At that moment each
+ * of these servers must count on all others. */
 static void roots_up(struct checker *checker, node_id at, unsigned port)
 {
     checker_oracle_up(checker->memory, at, port, counts_on, checker);

@@ -13,7 +13,7 @@ struct age {
 };
 
 struct ages {
-    struct age *of; /* of each server's newest row, as each server knows it: see age_of */
+    struct age *of; /* one for each pair of servers: see age_of */
 };
 
 static enum err routes_open(struct checker *checker, struct why *why)
@@ -29,7 +29,7 @@ static void routes_close(struct checker *checker)
     free(((struct ages *)checker->memory)->of);
 }
 
-/* Of the newest row of `server` that server `at` has accepted. */
+/* Returns the age of the newest row of `server` that server `at` has accepted. */
 static struct age *age_of(struct checker *checker, node_id at, node_id server)
 {
     struct ages *ages = checker->memory;

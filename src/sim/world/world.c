@@ -7,8 +7,8 @@
  *     [2W, 2W + N)       the node's timer is due
  *     [2W + N, 2W + 2N)  an operation of the server's disk is done
  *
- * An arrival is in the engine from when it becomes the link's first until it is due. From then on
- * the node has been notified, and the channel is set again when the node receives. */
+ * The engine knows only the first arrival of each link. When it is due, the node is notified, and
+ * the channel is not set again before the node receives. */
 #include "sim/world/world.h"
 
 #include <errno.h>

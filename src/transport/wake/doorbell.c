@@ -264,7 +264,7 @@ static bool page_ring(struct doorbell_page *page, int event_fd)
         return false;
     if (sleepers & ~WORD_EVENT)
         futex(page, FUTEX_WAKE, INT_MAX, NULL);
-    if ((sleepers & WORD_EVENT) && event_fd >= 0) { /* without a descriptor a peer set the bit */
+    if ((sleepers & WORD_EVENT) && event_fd >= 0) { /* below 0: a peer set the bit wrongly */
         /* A full socket is readable already. */
         uint8_t byte = 0;
         (void)!send(event_fd, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
