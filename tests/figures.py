@@ -4,13 +4,13 @@ from tap import weft
 
 
 def complaints(done):
-    """The errors that `weft paper ... --json` printed, also of figures that could not run."""
+    """Returns the text on stderr, and the name and error of each figure that could not run."""
     figures = done.json["figures"] if done.out else []
     return done.err, [(figure["name"], figure["error"]) for figure in figures if "error" in figure]
 
 
 def ran(done):
-    """All figures of a run with --json ran, and the exit code is 1 exactly if a claim differs."""
+    """Whether all figures of a run with --json ran and its exit code is 1 exactly if a claim differs."""
     if done.code == 2 or complaints(done)[1]:
         return False
     verdicts = {claim["verdict"] for figure in done.json["figures"] for claim in figure["claims"]}
@@ -26,7 +26,7 @@ def run(name, *words):
 
 
 def rows(figure, table=0, **wanted):
-    """Rows of a table as dictionaries: all rows, or those that have these values."""
+    """Returns rows of a table as dictionaries: all rows, or those that have the wanted values."""
     table = figure["tables"][table]
     names = [column["name"] for column in table["columns"]]
     every = [dict(zip(names, row)) for row in table["rows"]]

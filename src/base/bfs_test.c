@@ -13,7 +13,7 @@ static void search(struct bfs *bfs, bool joined[NODES][NODES])
                 bfs_visit(bfs, v, w);
 }
 
-/* Floyd and Warshall's method computes all distances for comparison. */
+/* Computes all distances by the method of Floyd and Warshall, for comparison. */
 static void distances_find(bool joined[NODES][NODES], uint32_t hops[NODES][NODES])
 {
     for (uint32_t a = 0; a < NODES; a++)
@@ -34,7 +34,7 @@ static void levels_are_distances(void **state)
     for (int turn = 0; turn < 50; turn++) {
         bool joined[NODES][NODES];
         uint32_t hops[NODES][NODES], reached = 0;
-        for (uint32_t a = 0; a < NODES; a++) /* arcs in one direction, so that order matters */
+        for (uint32_t a = 0; a < NODES; a++) /* directed, so that confused ends show */
             for (uint32_t b = 0; b < NODES; b++)
                 joined[a][b] = rng_below(&rng, 16) == 0;
         distances_find(joined, hops);
@@ -72,7 +72,8 @@ static void a_node_is_reached_once(void **state)
     bfs_fini(&bfs);
 }
 
-/* A second start after the end searches another part; its nodes follow the first. */
+/* When a search has ended, it can start again in another part of the graph; the new nodes follow
+ * the earlier ones in `order`. */
 static void a_second_start_searches_another_part(void **state)
 {
     bool joined[NODES][NODES] = {{0}};

@@ -41,12 +41,13 @@ static void a_header_is_read_as_it_was_written(void **state)
     assert_true(packet_read(&copy, 300));
     assert_int_equal(copy.kind, PACKET_TO_SERVER);
     assert_int_equal(copy.server, 77);
-    assert_false(packet_read(&copy, 299)); /* longer than the packet may be */
+    assert_false(packet_read(&copy, 299)); /* the packet is longer than allowed */
     packet_done(packet);
     packet_pool_close(pool);
 }
 
-/* All bits except those of the two hop bytes, which change on the way. */
+/* Flips every bit of the header. The check does not cover bytes 4 and 5, the two counts of hops,
+ * which change on the way. */
 static void a_flipped_bit_is_detected(void **state)
 {
     struct packet_pool *pool = packet_pool_open(1, 64);
@@ -70,7 +71,7 @@ static void a_flipped_bit_is_detected(void **state)
     packet_pool_close(pool);
 }
 
-/* Recomputes the check from its definition in packet.c, as an attacker can. */
+/* Computes the check of a changed header, as an attacker can. packet.c defines the check. */
 static void check_forge(uint8_t bytes[PACKET_HEADER_SIZE])
 {
     static const uint64_t factors[] = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb,
@@ -90,7 +91,7 @@ static bool is_read(uint8_t *bytes, uint32_t stored, uint32_t most)
     return packet_read(&packet, most);
 }
 
-/* A valid check does not make a header valid. */
+/* A header with a valid check is still refused if a field is invalid. */
 static void headers_out_of_range_are_refused(void **state)
 {
     static const struct {
@@ -115,7 +116,7 @@ static void headers_out_of_range_are_refused(void **state)
         assert_false(is_read(bytes, PACKET_HEADER_SIZE, PACKET_HEADER_SIZE));
         bytes[wrong[i].at] = good;
     }
-    /* 8,900 bytes of payload, and one more. */
+    /* The largest payload, 8,900 bytes, is accepted, and one byte more is refused. */
     bytes[6] = PACKET_PAYLOAD_MAX >> 8;
     bytes[7] = PACKET_PAYLOAD_MAX & 0xff;
     check_forge(bytes);
@@ -159,7 +160,7 @@ static void a_pool_does_not_exceed_its_size(void **state)
     packet_pool_close(pool);
 }
 
-static void timers_fire_in_order_of_moment_then_of_setting(void **state)
+static void timers_fire_by_time_then_in_the_order_in_which_they_were_set(void **state)
 {
     enum { COUNT = 500 };
     struct timer heap[COUNT], timer;
@@ -188,4 +189,4 @@ static void timers_fire_in_order_of_moment_then_of_setting(void **state)
 TEST_MAIN(TEST(a_header_is_read_as_it_was_written), TEST(a_flipped_bit_is_detected),
           TEST(headers_out_of_range_are_refused), TEST(a_frame_is_split_by_its_headers),
           TEST(a_pool_does_not_exceed_its_size),
-          TEST(timers_fire_in_order_of_moment_then_of_setting))
+          TEST(timers_fire_by_time_then_in_the_order_in_which_they_were_set))

@@ -1,6 +1,6 @@
 /* program: program_run passes input and output through memory files rather than pipes: a memory
- * file never blocks either process, and a program that does not read its input raises no signal
- * here. */
+ * file never blocks either process, and a program that does not read its input causes no SIGPIPE
+ * in this process. */
 #include "process/program.h"
 
 #include <errno.h>

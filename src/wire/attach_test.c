@@ -1,11 +1,11 @@
-/* attach: what was written can be read, and everything else is refused. */
+/* attach: messages are read as they were written; a wrong size, service or version is refused. */
 #include "wire/attach.h"
 
 #include <errno.h>
 
 #include "base/test.h"
 
-static void asks_are_read(void **state)
+static void only_valid_requests_are_read(void **state)
 {
     uint8_t bytes[ATTACH_ASK_SIZE + 1] = {0};
     struct attach_ask ask;
@@ -22,7 +22,7 @@ static void asks_are_read(void **state)
     assert_int_equal(attach_ask_read(&ask, bytes, ATTACH_ASK_SIZE), -EPROTO);
 }
 
-static void answers_are_read(void **state)
+static void only_valid_answers_are_read(void **state)
 {
     uint8_t bytes[ATTACH_ANSWER_SIZE + 1] = {0};
     uint16_t status;
@@ -36,4 +36,4 @@ static void answers_are_read(void **state)
     assert_int_equal(attach_answer_read(&status, bytes, ATTACH_ANSWER_SIZE), -EPROTO);
 }
 
-TEST_MAIN(TEST(asks_are_read), TEST(answers_are_read))
+TEST_MAIN(TEST(only_valid_requests_are_read), TEST(only_valid_answers_are_read))

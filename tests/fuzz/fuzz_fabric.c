@@ -1,9 +1,10 @@
-/* Tests the pipes of the fabric transport against a peer that opens them with any parcels and sends
- * any messages. The input is a script of these and of what our side does with its two ends. A
- * violation breaks the link and nothing else; a pulled frame is inside its message.
+/* Tests the pipes of the fabric transport against a peer that sends arbitrary parcels and messages.
+ * The input is a list of steps: what the peer sends, and what our side does with its outlet and its
+ * inlet. Invalid data breaks the link and nothing else, and a frame never extends beyond its
+ * message.
  *
- * The transport is linked to itself, over libfabric's tcp, and opened only once, because that is
- * slow. */
+ * The transport is linked to itself, over libfabric's tcp. It is opened only once, because opening
+ * is slow. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -35,7 +36,7 @@ struct scene {
     uint32_t frames, returns;
 };
 
-/* libfabric leaks a few connections that were never made. */
+/* libfabric leaks the memory of a few connections that were never established. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -55,7 +56,8 @@ static void receive(struct scene *scene, const void *bytes, size_t size)
     fabric_received(fabric, buffer, size);
 }
 
-/* Makes the numbers by which an end describes itself; some too short, some too long. */
+/* Makes an offer or an answer of the peer: the id of its end of the pipe and, in an answer, its
+ * window. Some have invalid values, some are too short or too long. */
 static void parcel_make(struct parcel *parcel, struct reader *in, bool answer)
 {
     unsigned how = read_u8(in);
@@ -91,7 +93,7 @@ static void step_answer(struct scene *scene, struct reader *in)
     assert(result == 0 || result == -EPROTO);
 }
 
-/* The next sequence number of the pipe, or another one. */
+/* Returns the next sequence number of the pipe, or a number near it. */
 static uint32_t sequence_make(unsigned how, uint32_t *next)
 {
     return how & 1 ? *next + (how >> 4) - 8 : (*next)++;
@@ -131,7 +133,8 @@ static void step_pipes(struct scene *scene, struct reader *in)
         scene->outlet = read_u64(&told);
         scene->returns = 0;
     }
-    assert(scene->pipes.collected <= scene->pipes.pushed); /* no more than frames */
+    /* At most one acknowledgement per frame. */
+    assert(scene->pipes.collected <= scene->pipes.pushed);
 }
 
 static void scene_step(struct scene *scene, struct reader *in)

@@ -1,5 +1,5 @@
-/* Tests a list of faults as a person writes it: the list is refused with a reason, or is the same
- * set after it was written and read again. */
+/* Tests the reader of a list of kinds of faults, which a person writes. It refuses the list with a
+ * reason, or reads a set that stays the same when it is written and read again. */
 #include "base/text.h"
 #include "fuzz.h"
 #include "sim/chaos/fault.h"

@@ -1,9 +1,9 @@
-/* Tests a trace file that another process overwrites before and while it is read: the reader
- * refuses it, or takes no more records than requested.
+/* Tests the reader of a trace file that another process overwrites before and while it is read: the
+ * reader refuses the file, or takes no more records than requested.
  *
  * The input is a list of steps: two bytes for the position (the head first, then the slots), one
- * byte for a count, and that many bytes to write there. A count of 0 makes the reader take
- * records. */
+ * byte for a count, and that many bytes to write there. A count of 0 writes nothing: the reader
+ * opens the file or, if it is open, takes records. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void folder_remove(void)
     rmdir(folder);
 }
 
-/* Makes a valid and empty trace. */
+/* Makes the file of a valid trace without records. */
 static int file_make(void)
 {
     struct {

@@ -51,7 +51,7 @@ static const char rules_page[] =
     "{?faults_more}and {faults_more} more\n{/}{/}"
     "{?written}  written    {written}\n{/}";
 
-/* Adds the faults for the page, with spaces in their names. */
+/* Adds the faults for the page, with spaces instead of underscores in their names. */
 static void faults_put(struct result *result, const struct rule_replay *replay)
 {
     result_array(result_hide(result), "faults");
@@ -85,7 +85,7 @@ static void replay_put(struct result *result, const struct rule_replay *replay)
     for (const char *line = replay->found.data; line && *line;) {
         size_t size = strcspn(line, "\n");
         text_add(result_words(result, NULL), line, size);
-        line += size + 1; /* the text ends every line */
+        line += size + 1; /* every line ends in a newline */
     }
     result_end(result);
     result_end(result);

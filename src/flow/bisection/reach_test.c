@@ -16,7 +16,7 @@ static uint64_t lower(const struct topology *topology)
     return bound;
 }
 
-/* All pairs are neighbours, each over its own cable. */
+/* All pairs are neighbours, so each separated pair has its own cable. */
 static void complete_graphs_are_bounded_exactly(void **state)
 {
     for (uint32_t nodes = 2; nodes < 30; nodes++) {
@@ -28,21 +28,21 @@ static void complete_graphs_are_bounded_exactly(void **state)
 }
 
 /* A halving of Petersen's graph separates 25 pairs, all within 2 hops, and a cable carries at most
- * 1 + 2 * 2: at least 5 cables, which is the smallest cut. */
-static void the_bound_of_moore_graphs_is_the_computed_one(void **state)
+ * 1 + 2 * 2 = 5 of them. So it cuts at least 5 cables, and the smallest halving does cut 5. */
+static void the_bound_of_moore_graphs_follows_the_formula(void **state)
 {
     struct topology topology;
     example_spec(&topology, "degree-diameter:10,3,2");
     assert_int_equal(lower(&topology), 5);
     topology_fini(&topology);
-    example_spec(&topology, "degree-diameter:50,7,2"); /* 625 / 13 */
+    example_spec(&topology, "degree-diameter:50,7,2"); /* 625 / 13, rounded up */
     assert_int_equal(lower(&topology), 49);
     topology_fini(&topology);
 }
 
-/* On a ring at most j paths of j hops use a cable. A halving of 8 nodes separates 16 pairs: 1 + 2 +
- * 3 + 4 = 10 paths per cable give a bound of 2. */
-static void the_bound_of_rings_is_the_computed_one(void **state)
+/* On a ring, at most j paths of j hops use a cable, so a cable carries at most 1 + 2 + 3 + 4 = 10
+ * pairs. A halving of 8 nodes separates 16 pairs, so it cuts at least 2 cables. */
+static void the_bound_of_rings_follows_the_formula(void **state)
 {
     struct topology topology;
     example_spec(&topology, "torus:8");
@@ -50,7 +50,7 @@ static void the_bound_of_rings_is_the_computed_one(void **state)
     topology_fini(&topology);
 }
 
-static void no_graph_has_a_smaller_halving(void **state)
+static void no_halving_is_smaller_than_the_bound(void **state)
 {
     print_message("# seed 83\n");
     struct rng rng = rng_make(83, 0);
@@ -68,7 +68,7 @@ static void no_graph_has_a_smaller_halving(void **state)
     assert_true(proved > 100);
 }
 
-static void a_bracket_is_raised_and_never_lowered(void **state)
+static void a_lower_bound_is_replaced_only_by_a_better_one(void **state)
 {
     struct topology topology;
     struct bisection bisection;
@@ -88,7 +88,7 @@ static void a_bracket_is_raised_and_never_lowered(void **state)
     topology_fini(&topology);
 }
 
-static void an_empty_network_has_no_bound(void **state)
+static void the_bound_is_0_if_a_halving_need_not_cut_a_cable(void **state)
 {
     struct topology topology;
     example_make(&topology, 5, NULL, 0);
@@ -103,6 +103,7 @@ static void an_empty_network_has_no_bound(void **state)
 }
 
 TEST_MAIN(TEST(complete_graphs_are_bounded_exactly),
-          TEST(the_bound_of_moore_graphs_is_the_computed_one),
-          TEST(the_bound_of_rings_is_the_computed_one), TEST(no_graph_has_a_smaller_halving),
-          TEST(a_bracket_is_raised_and_never_lowered), TEST(an_empty_network_has_no_bound))
+          TEST(the_bound_of_moore_graphs_follows_the_formula),
+          TEST(the_bound_of_rings_follows_the_formula), TEST(no_halving_is_smaller_than_the_bound),
+          TEST(a_lower_bound_is_replaced_only_by_a_better_one),
+          TEST(the_bound_is_0_if_a_halving_need_not_cut_a_cable))

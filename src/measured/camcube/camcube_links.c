@@ -7,7 +7,7 @@
 #include "measured/crowd.h"
 #include "measured/figures.h"
 
-#define RATE_REAL      8000000u    /* bits a second: 27 servers share this machine's cores */
+#define RATE_REAL      8000000u    /* bits a second; low, as 27 servers share the cores */
 #define RATE_SIMULATED 1000000000u /* as in the paper */
 
 enum world_kind { REAL, SIMULATED, NOVACUBE, JELLYFISH, WORLDS };
@@ -42,7 +42,8 @@ static bool is_tried(const struct load_job *job, unsigned links)
 
 /* ---- figure 4a ---- */
 
-/* Returns the largest distance of a server to the median, in percent of the median. */
+/* Returns the largest distance of a server's throughput from the median, in percent of the
+ * median. */
 static double deviation(const struct load_point *point)
 {
     return 100 * fmax(point->high - point->share, point->share - point->low) / point->share;
@@ -70,7 +71,7 @@ static void throughput_rows(struct figure_table *table, const struct load_found 
     }
 }
 
-/* Returns the lowest share of a kind of packets with 1 to `last` links. */
+/* Returns the lowest throughput that packets of this kind reach with 1 to `last` links. */
 static double lowest(const struct load_found *found, const struct load_job *job,
                      enum load_kind kind, unsigned last)
 {
@@ -122,7 +123,7 @@ static enum err fig4a_run(struct figure_result *result, const struct figure_call
         if (err)
             return err;
         throughput_rows(table, &found, &job, worlds[world].word);
-        if (world <= SIMULATED) /* the paper has the torus only */
+        if (world <= SIMULATED) /* the paper measures only a torus */
             throughput_claims(result, &found, &job, (enum world_kind)world);
         figure_progress(call, (uint64_t)world + 1, WORLDS);
     }

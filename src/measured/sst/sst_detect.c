@@ -1,6 +1,6 @@
-/* detect: the value of round r of an act is r + (act << ACT_SHIFT), so that no value of an earlier
- * act counts as an answer. Nodes that are read and do not answer have the highest value from the
- * start. */
+/* detect: the value of round r of an act is r + ((act + 1) << ACT_SHIFT), so that no value of an
+ * earlier act counts as an answer. A node that does not answer has a value above all rounds
+ * during the whole act, so that node 0 does not wait for it. */
 #include "measured/sst/sst_detect.h"
 
 #include <stdatomic.h>
@@ -10,8 +10,8 @@
 #include "base/check.h"
 
 #define ACT_SHIFT         16
-#define PAUSE_NSEC        2000 /* the longest pause before a trip ... */
-#define PAUSE_FABRIC_NSEC 20000
+#define PAUSE_NSEC        2000  /* the longest pause before a trip in shared memory */
+#define PAUSE_FABRIC_NSEC 20000 /* the longest pause before a trip over a fabric */
 
 static_assert(2 * TRIP_MAX < 1 << ACT_SHIFT, "acts do not overlap");
 
@@ -21,7 +21,8 @@ static const struct sst_column number_columns[] = {
     {.name = "a", .type = SST_U64, .count = 1},
 };
 
-/* Shared by the crowd. Set by node 0's trigger, with release. */
+/* Memory that all processes of the crowd share. The trigger of node 0 sets done[act] with release
+ * order when the act ends. */
 struct stage {
     _Atomic bool done[DETECT_ACTS_MAX];
 };
@@ -53,7 +54,8 @@ static uint64_t value_get(const struct actor *actor, uint32_t index)
     if (elements <= 1)
         return sst_get_u64(actor->node.table, row, VALUE);
     const uint32_t *cells = sst_cells(actor->node.table, row, VALUE);
-    /* The value is the last element. If a put is only half done, the next evaluation finds it. */
+    /* The value is the last element. If another member has not yet finished its put and the old
+     * value is read, the next evaluation reads the new value. */
     return __atomic_load_n(&cells[elements - 1], __ATOMIC_ACQUIRE);
 }
 
@@ -97,7 +99,7 @@ static void answer(struct sst *table, void *argument)
 
 /* ---- node 0 ---- */
 
-/* Reads the last row and as many others as the act has rows. */
+/* Reads as many rows as the act says: those of nodes 1, 2, ... and of the last node. */
 static bool is_answered(const struct sst *table, void *argument)
 {
     const struct actor *actor = argument;

@@ -1,5 +1,5 @@
-/* client_socket: clients are in a fixed table. A client's number is its index there and a count of
- * how often the entry was used, so that a late answer does not go to another client. */
+/* client_socket: clients are in a fixed table. A client's number consists of its index there and of
+ * how often that entry was used before, so that a late answer does not go to the next client. */
 #include "os/host/client_socket.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@ enum {
     BACKLOG = 64,
     ACCEPT_MAX = 16,
     REQUESTS_MAX = 16,              /* per poll, so that one program cannot starve the rest */
-    POLLS_MAX = 64,                 /* of the channel of a program that is gone: it holds no more */
-    SEND_BUFFER_BYTES = 1024 * 1024 /* requested: answers wait there until they are read */
+    POLLS_MAX = 64,                 /* of a disconnected client's channel: enough to empty it */
+    SEND_BUFFER_BYTES = 1024 * 1024 /* we ask for it: unread answers wait there */
 };
 
 struct socket_client {
@@ -33,7 +33,7 @@ struct socket_client {
     uint32_t turn;
     bool broken;             /* its channel holds malformed data */
     struct channel *channel; /* NULL: it uses the socket */
-    struct list node;        /* in client_sockets.channels if it has one */
+    struct list node;        /* in client_sockets.channels if `channel` is set */
 };
 static_assert(CLIENT_SOCKET_REQUEST_MAX >= CHANNEL_MESSAGE_MAX, "a channel's message is a request");
 
@@ -44,7 +44,7 @@ struct client_socket {
     int fd;
     struct poller_watch *watch;
     struct sockaddr_un address;
-    struct stat made; /* the socket under that name, as we made it */
+    struct stat made; /* identifies the socket that we made under that name */
     struct socket_client clients[CLIENT_SOCKET_CLIENTS_MAX];
     uint8_t bytes[CLIENT_SOCKET_REQUEST_MAX + 1];
 };
@@ -71,7 +71,8 @@ static void client_end(struct socket_client *client)
 
 /* ---- through memory ---- */
 
-/* The answer goes through the socket, and says where the next one goes. */
+/* Handles the request for a channel. The answer to it still goes through the socket; if it is
+ * positive, later answers go through the channel. */
 static int client_share(struct socket_client *client, size_t size, int file)
 {
     struct client_socket *listener = client->listener;
@@ -79,11 +80,11 @@ static int client_share(struct socket_client *client, size_t size, int file)
     uint8_t answer[ATTACH_ANSWER_SIZE];
     int result = attach_ask_read(&ask, listener->bytes, size);
     if (client->channel)
-        result = -EPROTO; /* it has one already */
+        result = -EPROTO; /* the client has a channel already */
     if (!result && file < 0)
         result = -EOPNOTSUPP; /* descriptors cannot be passed here */
     if (!result)
-        result = channel_map(&client->channel, file, &ask, client->fd); /* takes the file */
+        result = channel_map(&client->channel, file, &ask, client->fd); /* owns the file now */
     else if (file >= 0)
         close(file);
     if (result == -EPROTO)
@@ -96,7 +97,8 @@ static int client_share(struct socket_client *client, size_t size, int file)
     return send(client->fd, answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 1;
 }
 
-/* 1: more may follow; 0: none now; negative: disconnect. */
+/* Handles one request. Returns 1 if more may follow, 0 if there was none, negative to disconnect
+ * the client. */
 static int channel_request(struct socket_client *client)
 {
     struct client_socket *listener = client->listener;
@@ -158,8 +160,8 @@ void client_sockets_disarm(struct client_sockets *all)
 
 /* ---- through the socket ---- */
 
-/* Returns the same as channel_request. A ring of the channel's bell only says that we are awake and
- * shall poll. */
+/* Returns the same as channel_request. A packet of one byte is a ring of the channel's bell: it has
+ * only woken this process, and client_sockets_poll reads the channel. */
 static int client_take(struct socket_client *client)
 {
     struct client_socket *listener = client->listener;
@@ -192,7 +194,7 @@ static void client_ready(void *owner, uint32_t events)
         result = client_take(client);
     if (result >= 0)
         return;
-    /* Requests that it sent before it disconnected are still handled. */
+    /* Requests that the client put into its channel before it disconnected are still handled. */
     for (unsigned i = 0; client->channel && result != -EPROTO && i < POLLS_MAX; i++)
         if (client_poll(client) <= 0)
             break;
@@ -214,7 +216,7 @@ static void client_begin(struct client_socket *listener, int fd)
         client->broken = false;
         return;
     }
-    close(fd); /* too many clients */
+    close(fd); /* too many clients, or poller_add failed */
 }
 
 static void listener_ready(void *owner, uint32_t events)
@@ -239,7 +241,7 @@ int client_socket_answer(struct client_socket *listener, uint64_t number, const 
         return -EPIPE;
     const struct iovec piece = {(void *)(uintptr_t)bytes, size};
     int result = client->channel ? channel_say(client->channel, 0, &piece, 1) : -EMSGSIZE;
-    client->broken |= result == -EPROTO; /* it is disconnected at the next poll */
+    client->broken |= result == -EPROTO; /* the next poll disconnects the client */
     if (result == -EMSGSIZE)
         result = send(client->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
     if (!result)
@@ -289,8 +291,8 @@ int client_socket_open(struct client_socket **out, struct client_sockets *all,
     return 0;
 }
 
-/* Does not remove the socket of another process that took our name after the folder was removed.
- * Our own socket is still open, so no other has its inode number. */
+/* If the folder was removed and made again, another process may have a socket under our name; that
+ * socket stays. Our own socket is still open, so no other has its inode number. */
 static void name_remove(const struct client_socket *listener)
 {
     struct stat named;

@@ -8,8 +8,8 @@
 #include "base/check.h"
 #include "base/list.h"
 
-/* An odd number of cache lines, so that the headers of adjacent packets fall into different
- * sets. */
+/* STRIDE is an odd number of cache lines, so that the headers of adjacent packets fall into
+ * different sets of the cache. */
 #define LINE   64
 #define STRIDE (((PACKET_SIZE_MAX + LINE - 1) / LINE | 1) * LINE)
 static_assert(STRIDE / LINE % 2 == 1 && STRIDE >= PACKET_SIZE_MAX,
@@ -28,7 +28,7 @@ static struct owned_packet *owned(struct packet *packet)
     return container_of(packet, struct owned_packet, packet);
 }
 
-/* The next free packet, with the fields of a new one. */
+/* Takes the first free packet and resets its fields; NULL if there is none. */
 static inline struct owned_packet *packets_next(struct packets *packets)
 {
     struct packet *packet = packets->free;
@@ -153,8 +153,7 @@ void loan_close(struct loan *loan)
         loan->released(loan);
 }
 
-/* A packet may have been released and lent again from the same frame, so it may be listed twice.
- */
+/* `held` may list a packet twice: it was released, and then lent again for the same frame. */
 void loan_settle(struct loan *loan)
 {
     if (!loan->live)

@@ -65,7 +65,7 @@ static void the_last_released_packet_releases_the_frame(void **state)
     packet_done(lent[1]);
     packet_done(lent[0]);
     packet_done(lent[2]);
-    assert_int_equal(frame.releases, 0); /* more packets may be made from it */
+    assert_int_equal(frame.releases, 0); /* more packets may be made from the frame */
     loan_close(&frame.loan);
     assert_int_equal(frame.releases, 1);
     frame_start(&frame, 1);
@@ -86,17 +86,17 @@ static void held_packets_are_copied_once(void **state)
     struct packet *held = packets_lend(packets, &frame.loan, frame.bytes + 100, 200);
     packet_done(done);
     struct packet *again = packets_lend(packets, &frame.loan, frame.bytes + 300, 50);
-    assert_ptr_equal(again, done); /* last released, first taken: it is listed twice */
+    assert_ptr_equal(again, done); /* released last, so taken first; `held` has it twice */
     loan_settle(&frame.loan);
     assert_int_equal(frame.releases, 0);
     loan_close(&frame.loan);
     assert_int_equal(frame.releases, 1);
-    memset(frame.bytes, 9, sizeof frame.bytes); /* the ring is reused */
+    memset(frame.bytes, 9, sizeof frame.bytes); /* the ring reuses the memory */
     for (unsigned i = 0; i < 200; i++)
         assert_int_equal(held->bytes[i], 3);
     for (unsigned i = 0; i < 50; i++)
         assert_int_equal(again->bytes[i], 3);
-    loan_settle(&frame.loan); /* nothing is on loan */
+    loan_settle(&frame.loan); /* no packet is on loan any more */
     packet_done(held);
     packet_done(again);
     assert_int_equal(frame.releases, 1);

@@ -39,7 +39,7 @@ const char *trace_event_name(uint32_t event)
     return event < TRACE_EVENT_COUNT ? names[event] : "?";
 }
 
-/* Allocates the page of the head now; the slots are allocated when a reader first watches. */
+/* Allocates the page of the head; trace_may_write allocates the slots when a reader watches. */
 static int trace_map(struct trace_writer *writer, uint64_t context)
 {
     if (ftruncate(writer->fd, 0) || ftruncate(writer->fd, sizeof(struct trace_file)))
@@ -98,8 +98,9 @@ void trace_close(struct trace *trace)
     free(writer);
 }
 
-/* Is the trace on, and is there memory to write to? If not, switches it off, so that the next event
- * costs one load again. Our readers never request a longer time than this accepts. */
+/* Is the trace on, and is there memory to write to? If not, switches the trace off, so that the
+ * next event costs one load again. A time far in the future is invalid: readers request at most
+ * TRACE_WATCH_NSEC. */
 static bool trace_may_write(struct trace_writer *writer, nsec now)
 {
     int64_t until = atomic_load_explicit(writer->trace.until, memory_order_relaxed);
@@ -109,7 +110,7 @@ static bool trace_may_write(struct trace_writer *writer, nsec now)
         if (writer->has_memory)
             return true;
     }
-    /* Unless a reader has just switched it on again. */
+    /* If a reader has just switched the trace on again, this fails, and the trace stays on. */
     atomic_compare_exchange_strong_explicit(writer->trace.until, &until, 0, memory_order_relaxed,
                                             memory_order_relaxed);
     return false;

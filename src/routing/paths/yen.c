@@ -1,13 +1,15 @@
-/* yen: every path that is not yet accepted leaves the accepted ones somewhere.
+/* yen: every path that is not accepted begins like an accepted path and leaves it at some node.
  *
- * For each accepted path and each node on it, the algorithm finds the shortest path that shares the
- * accepted path up to that node (the root) and then leaves by a channel that no accepted path with
- * the same root takes. The best of all these candidates is accepted next. Lawler: an accepted path
- * has to be searched only from the node where it left its own parent, because its earlier nodes
- * were searched then. So no candidate occurs twice.
+ * For each accepted path and each node on it, the algorithm finds the shortest path that follows
+ * the accepted path up to that node (this part is the *root*), and then takes a channel that no
+ * accepted path with the same root takes. The best of all these candidates is accepted next.
  *
- * Candidates are in order, shortest first, and never more than are still wanted: a worse one could
- * not be accepted. */
+ * Every candidate has a parent, the accepted path that it leaves. Lawler's improvement: when a
+ * candidate is accepted, the search begins at the node where it left its parent, because the
+ * earlier nodes were searched before. So no candidate occurs twice.
+ *
+ * The waiting candidates are sorted, best first. There are never more of them than paths are still
+ * wanted, because a worse candidate could not be accepted. */
 #include "routing/paths/yen.h"
 
 #include <stdlib.h>
@@ -19,7 +21,7 @@
 struct candidate {
     uint32_t *channels; /* owned */
     uint32_t hops;
-    uint32_t root; /* hops that it shares with its parent */
+    uint32_t root; /* number of hops that it shares with its parent */
     uint64_t tie;  /* random: decides among candidates of equal length */
 };
 
@@ -27,7 +29,7 @@ struct yen {
     const struct graph *graph; /* borrowed */
     uint32_t *arrival;         /* per node: the channel through which the search reached it */
     struct bfs bfs;
-    bool *closed;  /* per node: it is on the root */
+    bool *closed;  /* per node: it is on the root, so the search avoids it */
     bool *blocked; /* per channel: an accepted path with the same root takes it */
 
     struct candidate *accepted, *waiting;
@@ -76,8 +78,8 @@ void yen_close(struct yen *yen)
     free(yen);
 }
 
-/* Breadth-first search; each node's ports are tried from a random one on. True if `to` is reached
- * within hop_max hops. */
+/* Breadth-first search, which begins with a random port at each node. Returns true if it reaches
+ * `to` within hop_max hops. */
 static bool search_run(struct yen *yen, uint32_t from, uint32_t to, uint32_t hop_max,
                        struct rng *rng)
 {
@@ -106,7 +108,7 @@ static bool candidate_before(const struct candidate *a, const struct candidate *
     return a->hops != b->hops ? a->hops < b->hops : a->tie < b->tie;
 }
 
-/* Takes ownership of the candidate; keeps the best `room` of all. */
+/* Takes ownership of the candidate. Keeps only the best `room` of all waiting candidates. */
 static enum err candidate_wait(struct yen *yen, struct candidate candidate, size_t room,
                                struct why *why)
 {
@@ -161,7 +163,7 @@ static void block_accepted(struct yen *yen, const uint32_t *root, uint32_t hops,
     }
 }
 
-/* The largest number of hops with which a candidate can still be accepted. */
+/* Returns the largest number of hops with which a candidate can still be accepted. */
 static uint32_t hops_of_use(const struct yen *yen, size_t room, uint32_t hop_max)
 {
     if (yen->waiting_count < room || yen->waiting[room - 1].hops > hop_max)
@@ -169,8 +171,8 @@ static uint32_t hops_of_use(const struct yen *yen, size_t room, uint32_t hop_max
     return yen->waiting[room - 1].hops;
 }
 
-/* Adds candidates that leave the last accepted path, at any node from where it left its own parent.
- * `room` is the number of paths that are still wanted. */
+/* Adds candidates that leave the last accepted path at the node where it left its parent, or at a
+ * later node. `room` is the number of paths that are still wanted. */
 static enum err branch(struct yen *yen, uint32_t from, uint32_t to, size_t room, uint32_t hop_max,
                        struct rng *rng, struct why *why)
 {
@@ -180,7 +182,7 @@ static enum err branch(struct yen *yen, uint32_t from, uint32_t to, size_t room,
     for (uint32_t i = 0; i < path.hops && !err; i++) {
         uint32_t most = hops_of_use(yen, room, hop_max);
         if (most <= i)
-            break; /* from here on all are too long */
+            break; /* a root of i or more hops is too long */
         if (i >= path.root) {
             block_accepted(yen, path.channels, i, true);
             if (search_run(yen, node, to, most - i, rng))
@@ -196,7 +198,7 @@ static enum err branch(struct yen *yen, uint32_t from, uint32_t to, size_t room,
     return err;
 }
 
-/* The best candidate becomes an accepted path. */
+/* Accepts the best waiting candidate and adds it to the set. */
 static enum err accept_first(struct yen *yen, struct path_set *set, struct why *why)
 {
     if (!array_reserve(&yen->accepted, &yen->accepted_capacity, yen->accepted_count + 1,

@@ -12,7 +12,8 @@ struct named {
     uint32_t node;
 };
 
-/* All names of a topology in order; `digits` holds the text of numbers. */
+/* All nodes of a topology, sorted by name. If the nodes have no names, their numbers serve as
+ * names, and `digits` holds their text. */
 struct directory {
     struct named *entries;
     char (*digits)[NODE_NAME_SIZE];
@@ -107,7 +108,7 @@ static enum err nodes_number(struct difference *difference, uint32_t *number,
     return OK;
 }
 
-/* Raises a node's limit to the cables that it holds or has ports for. */
+/* Raises a node's limit, if it is lower, to the number of its cables plus its free ports. */
 static void limit_raise(uint32_t *limit, const struct topology *topology, uint32_t node)
 {
     uint32_t room = graph_degree(&topology->graph, node) + topology_free_ports(topology, node);

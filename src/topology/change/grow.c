@@ -1,12 +1,14 @@
 /* grow: chooses the cables to break for new nodes, and makes the resulting network.
  *
- * A cable is chosen uniformly among those with no end at or next to the new node, excluding
- * bridges: then the network also stays connected between the unplugging and the first plug. Only if
- * all such cables are bridges (in a tree), a bridge is broken, and the three actions make one step.
+ * To break a cable is to unplug it and to plug two new ones: from each of its ends to the new node.
+ * The cable is chosen uniformly at random among those whose ends are neither the new node nor its
+ * neighbours. Bridges are excluded, so that the network also stays connected right after the
+ * unplugging. If all these cables are bridges (as in a tree), a bridge is broken, and the three
+ * actions make one step.
  *
- * With several new nodes, some cables would be plugged for one node and broken for the next. So the
- * nodes are first added one after the other without recording steps, and the plan leads from the
- * first network directly to the last (transition.h). */
+ * With several new nodes, some cables would be plugged for one node and broken for the next. So,
+ * after all nodes were added one by one, that plan is replaced by one that leads directly from the
+ * first network to the last (transition.h), unless the direct plan is worse. */
 #include "topology/change/grow.h"
 
 #include <stdio.h>
@@ -29,7 +31,7 @@ struct grower {
     struct rewire rewire;
     struct bridges bridges;
     struct rng rng;
-    uint32_t *open; /* nodes that had a free port when last checked; old nodes never gain one */
+    uint32_t *open; /* nodes that had a free port when last checked; no node regains one */
     uint32_t open_count;
 };
 
@@ -60,7 +62,7 @@ enum err grow_majority(const struct topology *topology, uint32_t *ports, uint32_
     *ports = *servers = 0;
     for (uint32_t v = 0, run = 0; v < nodes; v++) {
         run = v && outfit_order(&outfits[v - 1], &outfits[v]) == 0 ? run + 1 : 1;
-        if (run >= best) { /* of equal counts, more ports win */
+        if (run >= best) { /* if counts are equal, more ports win */
             best = run;
             *ports = outfits[v].ports;
             *servers = outfits[v].servers;
@@ -78,8 +80,9 @@ static bool nodes_can_join(const struct wiring *wiring, uint32_t one, uint32_t o
     return one != other && !wiring_joined(wiring, one, other);
 }
 
-/* Can this cable be broken so that its ends go to `one` and `other`? These are the same new node,
- * or two nodes with a free port each. *turned says which end goes to which. */
+/* Can this cable be broken so that one of its ends is joined to `one`, and the other end to
+ * `other`? These two are the same new node, or two nodes with a free port each. If *turned, end b
+ * is joined to `one`. */
 static bool cable_suits(const struct grower *grower, uint32_t one, uint32_t other, uint32_t cable,
                         bool *turned)
 {
@@ -144,7 +147,8 @@ static enum err cable_pick(struct grower *grower, uint32_t one, uint32_t other, 
     return OK;
 }
 
-/* Breaks the chosen cable, if there is one; its ends stay in their ports. */
+/* Chooses a cable and breaks it: joins its ends, at the ports that they had, to `one` and `other`.
+ * *done is false if no cable is suitable. */
 static enum err cable_break(struct grower *grower, uint32_t one, uint32_t other, bool *done,
                             struct why *why)
 {
@@ -176,7 +180,7 @@ static bool partner_suits(const struct rewire *rewire, uint32_t node, uint32_t o
     return nodes_can_join(&rewire->wiring, node, other) && rewire_joins(rewire, node, other);
 }
 
-/* A random node with a free port, for a single remaining port. */
+/* Returns a random node with a free port that can be joined to this node, or NODE_NONE. */
 static uint32_t partner_pick(struct grower *grower, uint32_t node)
 {
     const struct rewire *rewire = &grower->rewire;
@@ -193,8 +197,9 @@ static uint32_t partner_pick(struct grower *grower, uint32_t node)
     return chosen;
 }
 
-/* Uses one remaining port: joins it to a free port of another node or, if all such nodes are
- * neighbours already, breaks a cable between this node and one of them. */
+/* Uses one remaining port: joins it to a free port of another node. If no such node can be joined
+ * (because all are neighbours already), breaks a cable elsewhere: joins one end of it to this node
+ * and the other end to one of those nodes. */
 static enum err port_match(struct grower *grower, uint32_t node, bool *done, struct why *why)
 {
     struct rewire *rewire = &grower->rewire;
@@ -234,8 +239,8 @@ static enum err node_connect(struct grower *grower, uint32_t node, struct why *w
     return OK;
 }
 
-/* Connects the new nodes one after the other; nodes with too few cables get a second turn when the
- * network is larger. */
+/* Connects the new nodes one after the other. Then the network is larger, and nodes with free ports
+ * get a second turn. */
 static enum err nodes_connect(struct grower *grower, uint32_t first, struct why *why)
 {
     for (uint32_t v = 0; v < first; v++)
@@ -261,8 +266,8 @@ static enum err nodes_connect(struct grower *grower, uint32_t first, struct why 
 
 /* The steps. */
 
-/* Replaces the plan by the direct one, unless that has more steps of several actions or more steps
- * that leave the network disconnected. */
+/* Replaces the plan by the direct one, unless the direct plan has more steps of several actions, or
+ * more steps that leave the network disconnected. */
 static enum err plan_straighten(struct rewire *rewire, const uint32_t *limit, const uint32_t *slots,
                                 const struct topology *topology, struct why *why)
 {

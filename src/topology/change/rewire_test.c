@@ -4,10 +4,11 @@
 
 static const uint32_t three[] = {3, 3, 3, 3, 3, 3};
 
-/* A triangle 0 1 2 and node 3 at node 2; 4 and 5 are new. */
+/* Nodes 0, 1 and 2 form a triangle, and node 3 is joined to node 2. Nodes 4 and 5 are new: they
+ * have no cables yet. */
 static const struct link kite[] = {{0, 1, 0, 0}, {1, 2, 1, 0}, {2, 0, 1, 1}, {2, 3, 2, 0}};
 
-static void parts_count_a_node_from_its_first_cable(void **state)
+static void a_node_counts_from_its_first_cable_on(void **state)
 {
     struct rewire rewire;
     assert_int_equal(rewire_init(&rewire, 6, three, three, NULL, kite, 4, NULL), OK);
@@ -16,7 +17,8 @@ static void parts_count_a_node_from_its_first_cable(void **state)
     assert_false(rewire_joins(&rewire, 4, 5));
     assert_int_equal(rewire_plug(&rewire, 4, PORT_ANY, 5, PORT_ANY, NULL), OK);
     assert_int_equal(rewire.parts, 2);
-    assert_int_equal(rewire_plug(&rewire, 5, 0, 0, 0, NULL), OK); /* both ports are in use */
+    /* Port 0 is in use at both ends, so the cable gets the lowest free ports. */
+    assert_int_equal(rewire_plug(&rewire, 5, 0, 0, 0, NULL), OK);
     assert_int_equal(rewire.plan.actions[1].cable.a_port, 1);
     assert_int_equal(rewire.plan.actions[1].cable.b_port, 2);
     assert_int_equal(rewire.parts, 1);
@@ -61,7 +63,8 @@ static void a_commit_makes_one_step(void **state)
     rewire_fini(&rewire);
 }
 
-/* Random actions, checked by the replay; then all are undone. */
+/* After each random action the number of parts is compared with the replay's; then all actions are
+ * undone. */
 static void parts_are_correct_after_any_actions_and_undo(void **state)
 {
     struct rng rng = rng_make(3, 0);
@@ -122,6 +125,6 @@ static void huge_port_numbers_are_refused(void **state)
     graph_fini(&graph);
 }
 
-TEST_MAIN(TEST(parts_count_a_node_from_its_first_cable),
+TEST_MAIN(TEST(a_node_counts_from_its_first_cable_on),
           TEST(only_a_leaving_node_may_lose_its_last_cable), TEST(a_commit_makes_one_step),
           TEST(parts_are_correct_after_any_actions_and_undo), TEST(huge_port_numbers_are_refused))

@@ -1,9 +1,9 @@
 #pragma once
 /* drawing: a topology as an SVG picture, readable up to a few hundred nodes.
  *
- * Cables along different axes have different colours, wraparound cables bend around the grid, jumps
- * are dashed; the servers of a switch are small dots beside it. Every node and cable has a tooltip
- * with its name and ports. */
+ * In a grid, cables along different axes have different colours, and a wraparound cable is bent.
+ * Cables that follow no axis are dashed: the jumps of a NovaCube, and random cables. The servers of
+ * a switch are small dots beside it. Every node and cable has a tooltip with its name and ports. */
 
 #include "base/err.h"
 #include "base/text.h"

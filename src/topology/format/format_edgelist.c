@@ -2,7 +2,7 @@
  * may follow, and # begins a comment.
  *
  * Comments hold what the plain form cannot express; other programs ignore them. weft reads them
- * only after the first of them:
+ * only after the line `# weft edgelist`:
  *
  *   # weft edgelist 1
  *   # weft graph direct true
@@ -12,7 +12,7 @@
  *   0 1 {'source_port': 0, 'target_port': 1}
  *
  * A name extends to the end of its line. If all names are valid words, links are written with them;
- * else links are written with node numbers, and the names are in the comments. */
+ * else they are written with node numbers, and the names are in the comments. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@
 struct edgelist_input {
     struct draft *draft;
     uint32_t line;
-    bool ours;                 /* the first `# weft` line has been read */
-    struct name_index aliases; /* words that represent a node with another name */
+    bool ours;                 /* the line `# weft edgelist` has been read */
+    struct name_index aliases; /* words by which links refer to the listed nodes */
     uint32_t *alias_node;
     size_t alias_capacity;
     struct text key, value;
@@ -71,7 +71,7 @@ static bool rest_is(struct rest rest, const char *text)
     return rest_size(rest) == strlen(text) && memcmp(rest.at, text, rest_size(rest)) == 0;
 }
 
-/* Makes a copy that ends in a zero byte, for the setters. */
+/* Makes a copy that ends in a zero byte, for functions such as draft_set_link. */
 static enum err rest_copy(struct edgelist_input *input, struct rest rest, struct text *out)
 {
     out->size = 0;
@@ -102,8 +102,8 @@ static bool string_skip(struct rest *rest)
     return true;
 }
 
-/* Takes the text up to one of `stops` outside quotes and brackets; false if the line ends
- * before. */
+/* Takes the text up to one of `stops` outside quotes and brackets. False if there is none in the
+ * line, or if quotes or brackets do not match. */
 static bool item_next(struct rest *rest, const char *stops, struct rest *item)
 {
     int depth = 0;
@@ -306,7 +306,8 @@ enum err edgelist_format_read(struct draft *draft, const char *data, size_t size
     return err;
 }
 
-/* Python splits lines at any Unicode white space; it must see one word. */
+/* May links be written with this name? Python splits lines at any Unicode white space, and must
+ * take the name as one word. */
 static bool name_is_word(const char *name)
 {
     static const char *const spaces[] = {"\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80",

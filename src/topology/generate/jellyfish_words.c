@@ -7,7 +7,7 @@
 #include "topology/generate/two_layer.h"
 #include "topology/spec.h"
 
-#define DIGITS_MAX   9 /* of a share, after the point */
+#define DIGITS_MAX   9 /* of a share, after the decimal point */
 #define SEED_DEFAULT 1
 
 enum field {
@@ -23,7 +23,7 @@ enum field {
     FIELD_COUNT,
 };
 
-/* Reads digits up to the limit; false if there are none or the number is too large. */
+/* Reads a number; false if there are no digits or it exceeds `most`. */
 static bool digits_read(const char **at, uint64_t most, uint64_t *value)
 {
     const char *begin = *at;
@@ -35,7 +35,7 @@ static bool digits_read(const char **at, uint64_t most, uint64_t *value)
     return *at > begin;
 }
 
-/* "0.6" in billionths. */
+/* Reads a number from 0 to 1, such as "0.6", into *share, in billionths. */
 static bool share_read(const char *text, uint32_t *share)
 {
     uint64_t whole, fraction = 0;
@@ -254,7 +254,8 @@ enum err jellyfish_words_write(const struct jellyfish_words *words, char spec[SP
     text_printf(&out, ",seed=%llu", (unsigned long long)words->seed);
     enum err err = text_ok(&out) ? OK : why_memory(why);
     if (!err) {
-        assert(out.size < SPEC_SIZE); /* ports= has SPEC_VALUE_SIZE letters, the rest is numbers */
+        /* The value of ports is shorter than SPEC_VALUE_SIZE, and the rest is a few numbers. */
+        assert(out.size < SPEC_SIZE);
         memcpy(spec, out.data, out.size + 1);
     }
     text_fini(&out);

@@ -1,5 +1,5 @@
-/* torus: rings along every axis. Nothing is random, and only a bad spec or a lack of memory can
- * fail. */
+/* torus: rings along every axis. Nothing is random; the calls fail only if the spec is wrong, the
+ * torus is too large, or memory runs out. */
 #include "topology/generate/torus.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ uint32_t torus_links(const uint32_t *axis_size, uint32_t axis_count, struct link
         for (uint32_t node = 0; node < nodes; node++) {
             uint32_t at = node / stride % size;
             if (size == 2 && at == 1)
-                continue; /* the single cable starts at the other end */
+                continue; /* the only cable of this ring starts at its other node */
             uint32_t next = at + 1 < size ? node + stride : node - at * stride;
             links[count++] =
                 (struct link){.a = node, .b = next, .a_port = 2 * axis, .b_port = 2 * axis + 1};
@@ -37,7 +37,7 @@ enum err torus_begin(struct torus *torus, const char *spec, uint32_t more, struc
     enum err err = spec_sizes(spec, torus->axis_size, &torus->axis_count, AXIS_MAX, NULL, 0, why);
     if (err)
         return err;
-    uint32_t rings = more; /* an upper bound of the links per node */
+    uint32_t rings = more; /* an upper bound on the links per node */
     for (uint32_t axis = 0; axis < torus->axis_count; axis++) {
         torus->node_count *= torus->axis_size[axis];
         rings += torus->axis_size[axis] > 1;

@@ -9,7 +9,7 @@
 #include "base/test.h"
 #include "transport/wake/thread.h"
 
-/* libfabric leaks a few connections that were never made. */
+/* libfabric leaks the memory of a few connections that were never established. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

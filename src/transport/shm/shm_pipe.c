@@ -1,9 +1,9 @@
 /* shm_pipe: a ring in a memory file of the sender, and a doorbell at each end.
  *
- * The offer carries the ring's shape and three descriptors: the segment and the sender's bell. The
- * answer carries the receiver's bell. Before the answer arrives the sender rings no bell: the
- * receiver looks at the ring when it opens the pipe, and the answer makes the sender ring for what
- * it pushed in between. */
+ * The offer carries the ring's shape and three descriptors: one of the memory file, two of the
+ * sender's bell. The answer carries the receiver's bell. Until that arrives, the sender cannot
+ * ring: the receiver looks at the ring when it opens the pipe, and the sender rings once when the
+ * answer arrives, for frames that it pushed in between. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,7 +24,8 @@ static void shm_ring(struct shm_link *link, struct ringer *ringer)
 
 /* ---- sender ---- */
 
-/* The mapping keeps the memory; one descriptor per pipe would be too many. */
+/* Closes the descriptor of a mapped file: the mapping keeps the memory, and a process has many
+ * pipes but few descriptors. */
 static void file_forget_fd(struct memfile *file)
 {
     close(file->fd);
@@ -96,7 +97,8 @@ static int shm_outlet_answer(struct outlet *base, struct parcel *answer)
     int result = ringer_open(&outlet->ringer, fds);
     if (result)
         return result;
-    shm_ring(outlet->link, &outlet->ringer); /* it may sleep since before we could ring */
+    /* The receiver may have fallen asleep before we could ring. */
+    shm_ring(outlet->link, &outlet->ringer);
     return 0;
 }
 
