@@ -73,7 +73,7 @@ static void compat_end(void)
     compat_leave();
 }
 
-/* With the mutex held. */
+/* Called with the mutex held. */
 static int compat_open(void)
 {
     if (compat.ended)
@@ -263,7 +263,7 @@ uint8_t ripc_buf_unregister(void *buf)
     return status_of(result);
 }
 
-/* With the mutex held. */
+/* Called with the mutex held. */
 static int compat_window(struct ripc_service *service, void *base, size_t size)
 {
     void *own = NULL;
@@ -351,10 +351,10 @@ static int pieces_make(struct pieces *pieces, void **items, const uint32_t *leng
     return 0;
 }
 
-/* A send used memory that is not registered. Return buffers are registered for ever, as in 2013. A
- * long item is copied, because the program may reuse its memory at any time; registering it first
- * shows whether it can be read at all. Sets a bit in `copied` for each item that is now a buffer of
- * ours. */
+/* A send failed because it used memory that is not registered: prepares the pieces for a second
+ * try. Return buffers are registered for ever, as in 2013. A long item is copied, because the
+ * program may reuse its memory at any time; registering it first shows whether it can be read at
+ * all. Sets a bit in `copied` for each item that is now a buffer of ours. */
 static int pieces_adopt(struct pieces *pieces, bool longs, uint64_t *copied)
 {
     int result = 0;
@@ -368,7 +368,7 @@ static int pieces_adopt(struct pieces *pieces, bool longs, uint64_t *copied)
     for (uint16_t i = 0; longs && i < pieces->item_count && result >= 0; i++) {
         struct iovec *piece = &pieces->items[i];
         result = ripc_register(compat.ripc, piece->iov_base, piece->iov_len);
-        if (result < 0) { /* already registered, at least in part: the next send will tell */
+        if (result < 0) { /* already registered, or in part: the second try will tell */
             result = result == -EEXIST ? 0 : result;
             continue;
         }
@@ -499,8 +499,8 @@ static void longs_take(struct items *longs, const struct ripc_message *message)
     }
 }
 
-/* There is no memory to return the message. Frees the buffers that the library allocated for it,
- * since the program cannot. */
+/* Called if memory is too short to return the message. Frees the buffers that the library allocated
+ * for it, since the program cannot. */
 static void longs_drop(const struct ripc_message *message)
 {
     for (uint16_t i = 0; i < message->long_count; i++)

@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 enum {
-    YIELDS_MAX = 20,     /* first tries while a remover holds the lock, then ... */
-    TRIES_MAX = 1000,    /* ... with a nap before each: the remover may not run at the moment */
+    YIELDS_MAX = 20,     /* tries after a yield, while a remover holds the lock; then ... */
+    TRIES_MAX = 1000,    /* ... tries after a nap: the remover may not be running */
     ENTRIES_MAX = 65536, /* examined by one call of domain_clean */
     BYTE_LIFE = 0,
     BYTE_REMOVAL = 1,

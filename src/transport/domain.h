@@ -46,6 +46,6 @@ bool domain_file_named(const char *folder, const char *name, int fd);
 /* Is FOLDER/NAME locked by a running process? Negative if that cannot be found out. */
 int domain_file_alive(const char *folder, const char *name);
 
-/* Also reads the beginning of that same file. `got` is how many bytes were read, 0 if it is
- * unreadable. */
+/* Like domain_file_alive, and reads the beginning of the same file. `got` is how many bytes were
+ * read, 0 if it is unreadable. */
 int domain_file_read(const char *folder, const char *name, void *out, size_t size, size_t *got);

@@ -34,10 +34,10 @@ MUST_CHECK int memfile_reserve(const struct memfile *file);
 /* How much memory the system says it can still give; SIZE_MAX if it does not say. */
 size_t memfile_available(void);
 
-/* Puts other memory at the same address: that of `by`, which has the same size and is closed. With
- * `keep` the new memory first receives the old contents. Threads that read meanwhile read either
- * the old or the new memory; a process that has mapped the file elsewhere keeps the old memory. On
- * failure both files are unchanged. */
+/* Replaces the memory at the address of `file` by that of `by`, which has the same size and is then
+ * closed. With `keep` the new memory first receives the old contents. Threads that read meanwhile
+ * read either the old or the new memory; a process that has mapped the file elsewhere keeps the old
+ * memory. On failure both files are unchanged. */
 MUST_CHECK int memfile_replace(struct memfile *file, struct memfile *by, int keep);
 
 void memfile_close(struct memfile *file);

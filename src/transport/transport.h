@@ -3,8 +3,8 @@
  * process's memory.
  *
  * A transport consists of three things:
- *   link    what this transport knows about one peer process; it exists as long as the
- *           lifeline to that peer
+ *   link    what this transport knows about one peer process; it exists until the lifeline
+ *           to that peer is lost and all frames from the peer were taken
  *   pipe    frames from one service to another, in order, limited by credit: an outlet
  *           at the sender, an inlet at the receiver, and a way back for acknowledgements
  *   region  memory of ours that peers may access
@@ -85,13 +85,13 @@ enum memory_right { MEMORY_READ = 1, MEMORY_WRITE = 2 };
 
 enum transport_ability {
     TRANSPORT_LOCAL = 1,  /* reaches only peers on this host */
-    TRANSPORT_POLLED = 2, /* moves data, also for memory access of peers, only in progress() */
+    TRANSPORT_POLLED = 2, /* moves data only in progress(), also when peers access our memory */
 };
 
 struct transport_config {
     struct poller *poller; /* for descriptors that announce work; callbacks ring the bells */
     const char *address;   /* our IP address, or NULL */
-    const char *provider;  /* libfabric's, or NULL for its default */
+    const char *provider;  /* a provider of libfabric; NULL: the transport chooses */
     const char *node;      /* path of the socket of our server's node, or NULL */
     uint32_t ring_slots;
     uint32_t ring_bytes;
@@ -117,8 +117,8 @@ struct transfer;
 /* Called once with 0 or a negative errno, from progress() or link_close(). */
 typedef void transfer_done(struct transfer *transfer, int status);
 
-/* A one-sided access in progress. The memory belongs to the caller, who keeps it until done() is
- * called. */
+/* A one-sided access in progress. This struct and the local memory belong to the caller, who keeps
+ * them until done() is called. */
 struct transfer {
     transfer_done *done;
     /* True: a write is done as soon as its bytes have left and `from` may be reused, which is
@@ -183,9 +183,9 @@ struct memory_ops {
     /* Gives the peer access to a piece of the region, and writes its name to `out`. */
     int (*share)(struct transport_link *link, struct region *region, void *piece, size_t size,
                  uint32_t rights, struct remote_memory *out);
-    /* Moves bytes between remote memory and our own (in `region`). Returns 1 when the transfer is
-     * done at once, as one of zero bytes is (done() is not called), 0 when done() will be called,
-     * or an error (done() is not called): -EACCES, -ERANGE, -EPIPE, -EAGAIN. */
+    /* Moves bytes between remote memory and our own (in `region`). Returns 1 if the transfer is
+     * done already, as with zero bytes (done() is not called), 0 if done() will be called, or an
+     * error (done() is not called): -EACCES, -ERANGE, -EPIPE, -EAGAIN. */
     int (*read)(struct transport_link *link, const struct remote_memory *from, uint64_t offset,
                 void *to, size_t size, struct region *region, struct transfer *transfer);
     int (*write)(struct transport_link *link, const struct remote_memory *to, uint64_t offset,
@@ -202,7 +202,7 @@ struct memory_ops {
 struct transport_ops {
     const char *name;
     uint32_t abilities;
-    uint32_t cost_nsec; /* about, of one short message; the cheapest transport is chosen */
+    uint32_t cost_nsec; /* approximate cost of a short message; the cheapest transport is chosen */
     const struct pipe_ops *pipes;
     const struct memory_ops *memory; /* NULL: this transport cannot access memory of peers */
 
@@ -244,10 +244,10 @@ struct transport_ops {
 struct transport {
     const struct transport_ops *ops;
     uint64_t wakes; /* how often we woke a sleeping peer, where the transport can tell */
-    bool unseen;    /* polled, but hardware places what peers write, without progress() */
+    bool unseen;    /* polled, but hardware places what peers write even without progress() */
     /* Bells of the threads that wait for what peers write into our memory. Rung when a progress()
-     * call of another thread may have placed some. Borrowed, and changed under the lock; NULL: no
-     * such threads. */
+     * call of another thread may have placed some of it. Borrowed, and changed under the lock;
+     * NULL: no such threads. */
     struct list *bells;
 };
 struct transport_link {

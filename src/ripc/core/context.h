@@ -52,9 +52,9 @@ struct ripc {
     unsigned transport_count;
     unsigned link_counts[CONTEXT_TRANSPORT_MAX]; /* number of peers that each transport reaches
                                                   * now */
-    /* Links whose one-sided access makes progress only in progress(), and, of these, links on which
-     * the writes of peers also arrive only there. Written under the lock; read without it, relaxed,
-     * to decide whether to take the lock. */
+    /* moved_links: links whose one-sided access makes progress only in progress(). seen_links:
+     * those of them on which the writes of peers, too, arrive only there. Written under the lock;
+     * read without it, relaxed, to decide whether to take the lock. */
     _Atomic unsigned moved_links;
     _Atomic unsigned seen_links;
     struct list bells;         /* struct doorbell.polled, for the transports */

@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
-#define ERRNO_MAX 4095 /* the program gets the status and negates it */
+#define ERRNO_MAX 4095 /* limit of a peer's status, which the program gets and may negate */
 
 void control_write(struct control *control, const struct control_words *words)
 {

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
-#define HEAR_OUT_TURNS 64 /* more than a window of frames; bounded, as peers may send on */
+#define HEAR_OUT_TURNS 64 /* more than a window of frames; a limit, as a peer may keep sending */
 
 static struct peer *peer_new(struct ripc *ripc, const struct context_address *address,
                              struct lifeline *line)

@@ -30,7 +30,7 @@ static bool remote_is_idle(const struct remote *remote, nsec now)
            now - remote->used_at > REMOTE_KEPT_NSEC;
 }
 
-/* Sweeps when there are twice as many as after the last sweep. */
+/* Sweeps when there are twice as many remotes as after the last sweep. */
 static void remotes_sweep(struct ripc_service *service)
 {
     if (service->remotes.count < REMOTES_KEPT || service->remotes.count < 2 * service->remotes_left)

@@ -34,7 +34,7 @@ struct remote {
     uint32_t starved_for; /* bytes */
     uint32_t users;       /* waiting calls that will use the remote again; while > 0 it is not
                            * freed */
-    nsec used_at;         /* when it was last not open; unused remotes are freed after a while */
+    nsec used_at;         /* when it was made, last resolved, or lost; old ones are freed */
     nsec resolves_from;   /* when resolving began */
     nsec asked_at;
     nsec ask_until;

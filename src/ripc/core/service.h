@@ -28,7 +28,7 @@ struct ripc_service {
     int claim_status;
     struct doorbell bell;
     service_notified *notified; /* for a service that the library itself uses, else NULL */
-    bool closing;               /* unbind waits for the threads that wait */
+    bool closing;               /* unbind waits until no thread waits in the service */
     uint32_t waiters;
     struct list arrivals; /* in the order in which they are polled */
     unsigned arrival_count;
@@ -41,7 +41,7 @@ struct ripc_service {
     unsigned news_count; /* events in the list that are not completions */
     struct windows windows;
     struct id_map offers; /* return buffers of ours that peers may still fill, by number */
-    struct id_map groups; /* groups of which it is a member */
+    struct id_map groups; /* groups of which it is a member or to which it sends */
     struct id_map watches;
     uint32_t starved; /* remotes for which a send found no credit */
     int loop_fd;      /* for event loops of a context without a keeper; -1 until requested */

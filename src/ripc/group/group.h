@@ -14,7 +14,7 @@ struct group {
     bool settled;    /* the name services have answered the claim ... */
     int status;      /* ... with this status */
     bool sent_to;    /* the list below is kept */
-    nsec checked_at; /* 0: a claim has changed since */
+    nsec checked_at; /* when the list was last updated; 0: a claim has changed since */
     unsigned count;
     ripc_id members[GROUP_MEMBERS_MAX];
 };

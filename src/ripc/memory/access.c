@@ -84,7 +84,7 @@ static int asking_check_answered(void *argument)
     return asking->taken->answered;
 }
 
-/* Gets the grant as its owner shows it to this process, asking the owner if necessary. */
+/* Finds the grant among those of the peer, or adds it and asks the peer for its memory. */
 static int asking_take(struct asking *asking, struct peer *peer)
 {
     struct taken *taken = id_map_get(&peer->grants, asking->grant->key);

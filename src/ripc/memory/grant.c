@@ -7,9 +7,9 @@
 
 #include "base/check.h"
 
-#define GRANT_HOLDERS_MAX 16 /* processes that have held the peer's id so far */
+#define GRANT_HOLDERS_MAX 16 /* of one grant: processes that hold or held the peer's id */
 
-#define GHOSTS_MAX 1024 /* a limit, because no program is responsible for this memory */
+#define GHOSTS_MAX 1024 /* a limit, because no program can release this memory */
 #define GHOST_LIFE_NSEC                                                                            \
     NSEC_PER_SEC /* writes that were under way when the holder confirmed have arrived by then */
 
@@ -41,7 +41,7 @@ static void given_close(struct given *given)
     memfile_close(&given->alias);
 }
 
-/* From here on the grant is not given to further peers, and no longer uses the memory. */
+/* Voids the grant: it is not given to further peers, and no longer uses the memory. */
 static void given_void(struct ripc *ripc, struct given *given)
 {
     id_map_take(&ripc->grants, given->key);

@@ -30,7 +30,7 @@ struct arrival {
     unsigned next; /* frames pulled and not yet taken: frames[next .. count) */
     unsigned count;
     struct incoming *incoming; /* the message of frames[next] while its items arrive; or NULL */
-    uint64_t token_last;       /* of the frames seen */
+    uint64_t token_last;       /* the last token of the frames seen */
     struct id_map canceled;    /* tokens of frames not yet seen whose operations the sender has
                                 * cancelled */
     struct list incomings;     /* received messages with items that are not settled */

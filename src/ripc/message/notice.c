@@ -118,7 +118,7 @@ static void *notices_run(void *argument)
     }
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static int notices_open(struct ripc *ripc)
 {
     while (ripc->notices_opening) /* another thread opens it */

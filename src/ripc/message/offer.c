@@ -187,7 +187,7 @@ void their_offer_put_back(struct remote *remote, struct their_offer *theirs)
     list_append(&remote->offers, &theirs->node);
 }
 
-/* Only offers of the process to which we are about to send. */
+/* Considers only offers of the process to which we are about to send. */
 struct their_offer *their_offer_take(struct remote *remote, uint64_t size)
 {
     list_each(&remote->offers, node)

@@ -1,8 +1,9 @@
 /* receive: from frames that arrived to messages of the program, and back.
  *
- * Most messages are one short item that has arrived when the program asks: ripc_receive finds it
- * among the frames of an arrival, or pulls these, and fills it in; all of that is in this file. All
- * other frames go to unpack.c. A call that finds nothing waits in its service. */
+ * Most messages are one short item that has arrived when the program asks: ripc_receive takes it
+ * from the frames of an arrival, which it pulls if necessary, and fills in the message. This file
+ * does all of that; all other frames go to unpack.c. A call that finds nothing waits in its
+ * service. */
 #include "ripc/message/receive.h"
 
 #include <errno.h>

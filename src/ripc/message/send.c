@@ -207,7 +207,8 @@ static bool send_has_room(const struct sending *sending, const struct remote *re
     return remote->outlet->ops->room(remote->outlet, size);
 }
 
-/* Pushes a message that is completely described. An operation, if needed, counts it. */
+/* Pushes a message that is completely described. If the receiver has to pull items, the operation
+ * of this send waits for the receiver's acknowledgement. */
 static int send_go(struct sending *sending, struct remote *remote, unsigned receivers)
 {
     const struct ripc_send *send = sending->send;

@@ -71,7 +71,7 @@ enum cache_news {
     CACHE_SAME,  /* already known */
     CACHE_OLD,   /* a newer claim is known */
     CACHE_FULL,  /* not accepted */
-    CACHE_NEW,   /* the id was unclaimed */
+    CACHE_NEW,   /* no claim of this id and member was known */
     CACHE_MOVED, /* newer than the known claim */
 };
 

@@ -2,8 +2,8 @@
  * server (wire/directory.h).
  *
  * The node repeats our claims and questions for us, and reports what it learned. An answer contains
- * everything that is known about an id, perhaps in several parts; a claimant that an earlier answer
- * contained and this one does not has gone. The node forgets questions after a while, so open
+ * everything that is known about an id, perhaps in several parts; a claimant that was in an earlier
+ * answer and is not in this one is gone. The node forgets questions after a while, so open
  * questions are asked again.
  *
  * Claims are transmitted as sealed records, so nodes can lose claims but cannot forge them.

@@ -165,7 +165,7 @@ static void id_tell(void *owner, uint64_t id)
     uint64_t *members = array_new(MEMBERS_MAX, sizeof *members);
     if (!members)
         return;
-    /* Members that were reported before, and may be gone; then all that exist now. */
+    /* First the members that were reported before and may be gone, then all that exist now. */
     unsigned count = names_told(host->names, &host->service, id, members, MEMBERS_MAX);
     for (unsigned i = 0; i < count; i++)
         file_tell(host, id, members[i]);
@@ -350,8 +350,8 @@ static bool id_is_otherwise(struct host_names *host, const struct claim *claim)
                         : !folder_walk(host, claim->id, is_no_live_member);
 }
 
-/* Truncates first: an incomplete new record over an old one is invalid, but if nothing is written,
- * the old record would still be valid. */
+/* Truncates first: otherwise the old record would remain valid if nothing can be written. (An
+ * incomplete record is invalid anyway.) */
 static int record_write(struct host_names *host, int fd, const struct claim *claim)
 {
     uint8_t record[CLAIM_RECORD_SIZE];

@@ -1,8 +1,8 @@
 /* names: the front end of the name services. It keeps what all of them reported in one cache, asks
  * all of them, and claims with all of them or with none. services.c lists them.
  *
- * The program is called back last, when the cache is consistent, with a copy of the claim: the
- * callback may ask, announce, withdraw and forget. A loop over claims that calls back notes a
+ * The program is called back last, when the cache is consistent, with a copy of the claim, because
+ * the callback may ask, announce, withdraw and forget. A loop over claims that calls back notes a
  * serial number first and skips newer claims, so that claims added by a callback cannot prolong the
  * loop. */
 #include "ripc/names/names.h"
@@ -124,7 +124,7 @@ static bool name_is_ours(const struct cached_name *name, const struct claim *cla
     return false;
 }
 
-/* Expired claims are searched a few times per lifetime. */
+/* Starts the timer that searches for expired claims, a few times per lifetime. */
 static void sweep_start(struct names *names, nsec until)
 {
     if (until == NSEC_NEVER || names->sweep.at != NSEC_NEVER)
@@ -300,7 +300,7 @@ static int mine_settle(struct names *names, struct own_claim *mine)
     }
     mine->settled = true;
     names->events->announced(names->owner, claim.id, claim.member, 0);
-    /* Unless the program withdrew it at once. */
+    /* Reports the claim, unless the program withdrew it at once. */
     name = cache_find(&names->cache, claim.id);
     mine = name ? name_mine(name, claim.member) : NULL;
     if (mine && mine->claim.incarnation == claim.incarnation)

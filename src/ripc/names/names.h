@@ -75,9 +75,8 @@ void names_close(struct names *names); /* withdraws our claims */
 MUST_CHECK int names_announce(struct names *names, const struct claim *claim);
 void names_withdraw(struct names *names, uint64_t id, uint64_t member);
 
-/* Our address has changed: claims all our ids again, with newer incarnations. NULL: at the moment
- * we have no address in the fabric; claims that contain such an address rest until the next call.
- */
+/* Our address has changed: claims all our ids again, with newer incarnations. NULL: we have no
+ * address in the fabric now; names_each_mine skips claims that contain one until the next call. */
 void names_move(struct names *names, const struct context_address *address);
 
 /* Asks for an id. `found` is called, perhaps from inside the call, for every claim that is known or

@@ -69,8 +69,8 @@ int names_learn(struct names *names, struct name_service *service, const struct 
 void names_lost(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
                 uint64_t context);
 
-/* Reports that the service has reported everything it knows about the id, so that any other claim
- * of the id does not exist. Only for services with `answers`. */
+/* Reports that the service has reported everything it knows about the id: the id has no other
+ * claims. Only for services with `answers`. */
 void names_told_all(struct names *names, uint64_t id);
 
 /* Reports that the holder withdrew the claim. Late copies of it are ignored until `until`. */

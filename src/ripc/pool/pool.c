@@ -364,7 +364,7 @@ static int pool_buffer_at(struct pool *pool, const void *data, struct run **run,
         return -EINVAL;
     size_t offset = (size_t)((const uint8_t *)data - slab->extent.base);
     *run = slab_run_at(slab, data);
-    if (!*run) { /* the run that was here is forgotten, but not that there was one */
+    if (!*run) { /* the run was dissolved, but stale_units still shows that there was one */
         bool stale = slab->stale_units >> offset / slab->unit_size & 1;
         size_t step = slab->unit_count == 1 ? slab->unit_size : SLAB_CHUNK_MIN;
         return stale && offset % step == 0 ? -EALREADY : -EINVAL;

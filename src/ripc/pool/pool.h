@@ -2,10 +2,10 @@
 /* pool: memory that peers can access, allocated as buffers.
  *
  * Buffers come from slabs of sealed shared memory, in power-of-two classes from 64 bytes; a freed
- * buffer is reused for the next request of its class. A large buffer gets a slab of its own, and a
- * few free ones of those are kept, because creating and faulting in memory costs more than the
- * copy. Foreign memory and memory files of others are registered besides. Any address is found in
- * O(log slabs). */
+ * buffer is reused for the next request of its class. A large buffer gets a slab of its own. A few
+ * such slabs are kept when they are free, because creating and faulting in memory costs more than
+ * the copy. Foreign memory, which the program allocated itself, and memory files of the caller can
+ * be registered, too. Any address is found in O(log slabs). */
 
 #include <stdbool.h>
 #include <stddef.h>

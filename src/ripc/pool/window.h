@@ -25,5 +25,5 @@ int windows_remove(struct windows *windows, void *base);
 /* Takes the smallest window of at least `size` out of the list. Returns its base, or NULL. */
 void *windows_take(struct windows *windows, size_t size, size_t *window_size);
 
-/* A taken window was filled, and is freed; or nothing came, and it is posted again. */
+/* Ends the use of a taken window: frees it if it was filled, else posts it again. */
 void windows_settle(struct windows *windows, const void *base, bool filled);

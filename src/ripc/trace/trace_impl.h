@@ -37,8 +37,8 @@ struct trace_file {
     uint32_t slot_count;
     uint32_t slot_size;
     alignas(64) _Atomic int64_t until;  /* struct trace tells which side writes it */
-    alignas(64) _Atomic uint64_t count; /* of records ever; only the writer writes it, released
-                                         * after each record */
+    alignas(64) _Atomic uint64_t count; /* of all records so far; only the writer writes it,
+                                         * with release, after each record */
     alignas(TRACE_HEAD_SIZE) struct trace_slot slots[TRACE_SLOTS];
 };
 

@@ -158,8 +158,8 @@ static unsigned smaller(uint64_t one, uint64_t other)
     return (unsigned)(one < other ? one : other);
 }
 
-/* There was no record. Returns -EPIPE if there will be none; the last records may just have been
- * written. */
+/* Called when there was no record. Returns -EPIPE if there will be none. Reads the count again,
+ * because the last records may just have been written. */
 static int reader_find_end(struct trace_reader *reader)
 {
     uint64_t count;

@@ -24,7 +24,7 @@
 
 #include "base/check.h"
 
-#define IDLE_NSEC (1000 * 1000LL) /* then the poller watches again */
+#define IDLE_NSEC (1000 * 1000LL) /* without progress() for so long, the poller watches again */
 
 /* ---- the timer ---- */
 

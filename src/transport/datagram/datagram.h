@@ -5,8 +5,9 @@
  *   datagram_inlet.c   the receiver's end
  *   datagram_ops.c     both ends as a table of operations
  *
- * The transports that use it begin with a datagram_core, and their links with a datagram_link. They
- * add the carrier: a socket (udp.c), or the relay of a node (routed.c). */
+ * The struct of a transport that uses it begins with a datagram_core, and that of its links with a
+ * datagram_link. The transport adds the carrier: a socket (udp.c), or the relay of a node
+ * (routed.c). */
 
 #include <stdalign.h>
 #include <stdlib.h>
@@ -96,7 +97,7 @@ struct datagram_pipe {
     uint64_t peer;         /* in datagrams from us; 0 until it is known */
     nsec due;              /* when the timer calls late(); NSEC_NEVER: it does not */
     void (*heard)(struct datagram_pipe *pipe, const struct pipe_datagram *datagram);
-    void (*late)(struct datagram_pipe *pipe, nsec now); /* the timer has reset `due` */
+    void (*late)(struct datagram_pipe *pipe, nsec now); /* called after the timer has reset `due` */
 };
 
 MUST_CHECK int datagram_pipe_open(struct datagram_pipe *pipe, struct datagram_link *link,
@@ -146,7 +147,7 @@ struct datagram_pipe *datagram_pipe_of(struct datagram_core *core, const uint8_t
 /* Sends one datagram without a body. */
 void datagram_send(struct datagram_pipe *pipe, const struct pipe_datagram *datagram);
 
-/* What the tables of both transports share. */
+/* The operations that udp and routed have in common. */
 extern const struct pipe_ops datagram_pipe_ops;
 void datagram_link_lost(struct transport_link *link);
 int datagram_link_control(struct transport_link *link, struct control *control);

@@ -310,7 +310,7 @@ void datagram_release(struct inlet *base, const struct frame *frame)
         inlet_news(inlet);
 }
 
-/* Makes room for one more; a ring that grows is laid out again. */
+/* Makes room for one more acknowledgement. A ring that grows is laid out again. */
 static bool acks_reserve(struct datagram_inlet *inlet)
 {
     size_t count = (size_t)(inlet->made.next - inlet->made.base);

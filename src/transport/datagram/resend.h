@@ -22,7 +22,7 @@ struct resend {
     uint64_t base;  /* the first unconfirmed item */
     uint64_t sent;  /* the first item to be sent (again) */
     uint64_t next;  /* the number of the next new item */
-    nsec at;        /* when items in flight are sent again; NSEC_NEVER: none are */
+    nsec at;        /* when to send items in flight again, or NSEC_NEVER */
     unsigned tries; /* futile tries since the last confirmation */
     nsec first, most;
 };

@@ -1,8 +1,8 @@
 /* fabric: messages and remote memory over libfabric.
  *
  * A context has one reliable-datagram endpoint for all peers. A link is an address in the
- * endpoint's address vector. A pipe has a random id at either end, which is written into each
- * message and by which the receiver finds the service; all pipes share the endpoint's receive
+ * endpoint's address vector. Each end of a pipe has a random id. A message carries the id of the
+ * receiving end, by which the receiver finds the service; all pipes share the endpoint's receive
  * buffers.
  *
  * Credit: a sender has at most as many frames in flight in a pipe as the receiver has reserved

@@ -100,8 +100,8 @@ struct fabric_inlet {
     struct inlet inlet;
     struct fabric_pipe pipe;
     uint32_t window;
-    uint32_t taken; /* frames for which the sender has no credit back */
-    uint32_t owed;  /* of these: released, credit not returned yet */
+    uint32_t taken; /* frames that arrived and whose credit was not returned */
+    uint32_t owed;  /* of these: released, so that their credit is due */
     struct list queue;
     struct fabric_buffer *open_return; /* an unsent return, to which more can be added */
 };
@@ -117,7 +117,7 @@ struct fabric_link {
     unsigned sends_under_way;
     struct list node;    /* in fabric->links */
     struct list unsent;  /* buffers that the endpoint did not take yet, in order */
-    struct list jobs;    /* with pieces in flight, or more than the endpoint took */
+    struct list jobs;    /* with pieces in flight, or not taken by the endpoint yet */
     struct list waiting; /* small writes that the endpoint did not take yet, in order */
 };
 
@@ -252,7 +252,7 @@ void fabric_jobs_flush(struct fabric_link *link);
 bool fabric_jobs_fail(struct fabric_link *link);
 /* Calls done() for transfers of the link (NULL: any) that ended while a link was drained. */
 void fabric_jobs_tell(struct fabric *fabric, struct fabric_link *link);
-/* Calls done() for the rest. */
+/* Calls done() with -EPIPE for the link's other transfers. */
 void fabric_jobs_abandon(struct fabric_link *link);
 void fabric_jobs_fini(struct fabric *fabric);
 

@@ -4,7 +4,7 @@
  * installed.
  *
  * These are the functions that the library exports; all others in its headers are inline, and call
- * what these return. */
+ * functions of the objects that these return. */
 
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
@@ -14,7 +14,7 @@
 struct fabric_library {
     __typeof__(fi_getinfo) *getinfo;
     __typeof__(fi_freeinfo) *freeinfo;
-    __typeof__(fi_dupinfo) *dupinfo; /* of NULL: an empty one, like fi_allocinfo() */
+    __typeof__(fi_dupinfo) *dupinfo; /* dupinfo(NULL) makes an empty one, like fi_allocinfo() */
     __typeof__(fi_fabric) *fabric;
     __typeof__(fi_strerror) *strerror;
 };

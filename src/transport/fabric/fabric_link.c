@@ -86,7 +86,7 @@ void fabric_link_flush(struct fabric_link *link)
         list_remove(&buffer->node);
         if (link_try(link, buffer))
             continue;
-        list_append(link->unsent.next, &buffer->node); /* first again */
+        list_append(link->unsent.next, &buffer->node); /* back to the front */
         fabric_stall(link->fabric);
         return;
     }

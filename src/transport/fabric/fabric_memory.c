@@ -1,10 +1,10 @@
 /* fabric_memory: regions of ours that peers may access, and access to theirs.
  *
- * A region is registered when it is first shared or used, once for each set of rights requested, so
- * that a peer that may read it cannot write it, under a random key if the provider lets us choose.
- * Where registration locks memory (verbs), a region that is both used and shared counts twice; a
- * single registration with all rights would let a peer that may read a message overwrite the memory
- * around it.
+ * A region is registered when it is first shared or used, under a random key if the provider lets
+ * us choose. It is registered once for each set of rights requested, so that a peer that may read
+ * it cannot write it. Where registration locks memory (verbs), a region that is both used and
+ * shared therefore counts twice. But a single registration with all rights would let a peer that
+ * may read a message overwrite the memory around it.
  *
  * A transfer is cut into pieces, of which a few are in flight at a time, so that messages to the
  * same peer get between them. A piece that fails fails the transfer, which is reported when the
@@ -115,8 +115,8 @@ static void job_tell(struct fabric_job *job)
         transfer->done(transfer, status);
 }
 
-/* All pieces are back: calls done(), unless it was called already, and not while another link is
- * being lost. */
+/* All pieces are back: calls done(), unless it was called already. While a link is drained, done()
+ * has to wait. */
 static void job_end(struct fabric_job *job)
 {
     struct fabric *fabric = job->link->fabric;
@@ -285,8 +285,8 @@ static struct fabric_job *jobs_pump(struct fabric_link *link)
     return NULL;
 }
 
-/* Posts waiting small writes in order, until one has to wait on. One that is refused has ended, and
- * does not block those after it. */
+/* Posts waiting small writes in order, until one has to keep waiting. A write that is refused has
+ * ended, and does not block those after it. */
 static void waiting_pump(struct fabric_link *link)
 {
     while (!list_is_empty(&link->waiting)) {

@@ -2,7 +2,7 @@
  *
  * Nothing moves unless a thread reads the completion queue: a thread of the program that waits by
  * polling, or the keeper, which sleeps on the queue's descriptor. They must not both wake up for
- * each message: once a thread polls repeatedly, the descriptor is not watched any more, and the
+ * each message. So once a thread polls repeatedly, the descriptor is not watched any more, and the
  * keeper polls on a timer until the polling has ended. A thread that is about to sleep calls arm().
  *
  * The keeper also polls on the timer while something waits for the provider to take it, and always
@@ -235,7 +235,8 @@ int fabric_progress(struct transport *transport)
     int happened = fabric_poll(fabric);
     fabric_links_reap(fabric);
     if (writes_are_awaited(fabric))
-        /* Not at once, because we may be called again and again. */
+        /* The timer rings the bells. We do not ring them here, because we may be called again and
+         * again. */
         fabric_timer_set_by(fabric, FABRIC_REST_NSEC);
     return happened;
 }
@@ -251,7 +252,8 @@ int fabric_arm(struct transport *transport)
         fabric_timer_set_by(fabric, FABRIC_REST_NSEC);
         return fabric_poll(fabric);
     }
-    /* Not by the timer, because two threads that wait for writes would wake each other for ever. */
+    /* We ring the bells only if something arrived. With the timer, as in fabric_progress, two
+     * threads that wait for writes would wake each other for ever. */
     bool ring = writes_are_awaited(fabric) && descriptor_is_readable(fabric);
     for (unsigned i = 0; i < SETTLES_MAX && !may_sleep(fabric); i++)
         happened += fabric_poll(fabric);

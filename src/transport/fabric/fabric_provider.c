@@ -95,7 +95,7 @@ static struct fi_info *hints_make(const struct fabric_library *library,
 #define SHM_PREFIX "weft-fabric."
 
 /* The provider makes a file for each endpoint, which a killed process leaves behind. So we put our
- * process number into the name of our endpoints, and remove those of dead processes. */
+ * process number into the name of our endpoints, and remove the files of dead processes. */
 void fabric_clean(void)
 {
     DIR *folder = opendir(SHM_FOLDER);
@@ -149,8 +149,8 @@ static struct fi_info *provider_find(const struct fabric_library *library,
 /* libfabric reads these settings only from the environment, at its first call; we do not override
  * what the user has set. Its registration cache registers everything with all rights, so that on
  * verbs a peer that may read could write. And with separate receive buffers per connection, rxm
- * posts one to a closed connection when a peer leaves at a bad moment, and crashes; shared ones
- * stay. */
+ * posts one to a closed connection when a peer leaves at a bad moment, and crashes; shared buffers
+ * outlive the connection. */
 static void settings_make(const char *provider)
 {
     if (provider && strcmp(provider, "verbs") != 0)
@@ -181,9 +181,9 @@ static int provider_choose(struct fabric *fabric, const struct transport_config 
                         config->provider ? config->provider : "tcp",
                         config->address ? " with address " : "",
                         config->address ? config->address : "");
-    /* With it a write is done when the target has the bytes. Without it (verbs) a write is done
-     * when they have reached the target's adapter, and any message that we send afterwards is
-     * received after them. */
+    /* With FI_DELIVERY_COMPLETE a write is done when the target has the bytes. Without it (verbs) a
+     * write is done when they have reached the target's adapter, and any message that we send
+     * afterwards is received after them. */
     struct fi_info *delivering =
         provider_find(fabric->library, chosen, config->address, FI_DELIVERY_COMPLETE);
     fabric->delivers = delivering != NULL;

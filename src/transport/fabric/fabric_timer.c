@@ -3,7 +3,7 @@
 
 void fabric_timer_set(struct fabric *fabric, nsec delay)
 {
-    /* The timer has its room from the first setting on. If that setting failed, the keeper polls
+    /* Only the first setting allocates memory, so only it can fail. If it failed, the keeper polls
      * only when the descriptor is readable. */
     (void)!poller_set(fabric->poller, &fabric->timer, clock_after(delay));
 }

@@ -29,7 +29,7 @@ struct control {
     uint16_t kind;
     uint16_t size;
     uint8_t fd_count;
-    int fds[CONTROL_FD_MAX]; /* of a received message the callback keeps those that it sets to -1 */
+    int fds[CONTROL_FD_MAX]; /* if received: the callback keeps one by setting it to -1 here */
     uint8_t body[CONTROL_BODY_MAX];
 };
 

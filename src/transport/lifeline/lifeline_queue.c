@@ -167,7 +167,7 @@ void lifeline_flush(struct lifeline *line)
         result = poller_set(line->lines->poller, &line->timer, clock_after(FLUSH_AGAIN_NSEC));
     }
     if (result == -EPIPE)
-        lifeline_queue_clear(line); /* the peer is gone; reading notices, after its last messages */
+        lifeline_queue_clear(line); /* the peer is gone; reading notices it, after its messages */
     else if (result < 0)
         lifeline_cut(line, result);
     if (line->watch && !line->queue)

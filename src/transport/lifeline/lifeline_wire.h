@@ -19,7 +19,8 @@
 #define LIFELINE_KEY_SIZE  32
 #define LIFELINE_FRAME_MAX (CONTROL_HEAD_SIZE + CONTROL_BODY_MAX)
 
-/* Precedes every message. A stream needs its size; the size of a packet must agree with it. */
+/* Precedes every message. A stream needs the size to separate its messages; the size of a packet
+ * must agree with it. */
 struct control_head {
     uint16_t kind;
     uint16_t size; /* of the body */

@@ -260,7 +260,7 @@ static void lifelines_listen(struct lifelines *lines, bool on)
         result = poller_change(lines->poller, lines->tcp_watch, events);
     if (!result)
         result = poller_set(lines->poller, &lines->rest, on ? NSEC_FAR : clock_after(REST_NSEC));
-    assert(result == 0); /* all three exist already */
+    assert(result == 0); /* both watches and the timer exist already */
 }
 
 static void lifelines_resume(void *owner)

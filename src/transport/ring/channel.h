@@ -55,8 +55,8 @@ struct channel_message {
 MUST_CHECK int channel_take(struct channel *channel, struct channel_message *out, void *bytes);
 bool channel_waiting(const struct channel *channel); /* is there a message? */
 
-/* Like doorbell_arm and the others: arm, fence, look for messages, then wait for the socket. A
- * thread that was woken first receives the byte from the socket, then arms again. */
+/* Like doorbell_arm and the others: arm, fence, look for messages, then wait for the socket. After
+ * a wake-up the thread receives the byte from the socket before it arms again. */
 void channel_arm(struct channel *channel);
 void channel_fence(const struct channel *channel);
 void channel_disarm(struct channel *channel);

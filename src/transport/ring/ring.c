@@ -319,13 +319,13 @@ void ring_receiver_fini(struct ring_receiver *receiver)
 }
 
 /* Publishes how far we have released. Returns false if the sender cannot be waiting for this
- * credit, so that it need not be woken (otherwise an occasional hello would wake both sides).
+ * credit, so that it need not be woken (otherwise an occasional message would wake both sides).
  *
- * A sender that waits was refused, so a whole ring of its frames is unreleased (or of bytes, less
- * three bodies: the refused one, and twice what is skipped at the end). We have seen the last of
- * these frames, or see it after the barrier that the sender made before it slept. If less than a
- * quarter of the ring is unreleased when we publish, then more than a quarter will be when we reach
- * the last frame, and then the sender is woken. */
+ * A sender that waits was refused a frame, so a whole ring of its frames is unreleased (or a whole
+ * area of bytes, less three bodies: the refused one, and twice what is skipped at the end of the
+ * area). We have seen the last of these frames, or see it after the barrier that the sender made
+ * before it slept. If less than a quarter of the ring is unreleased when we publish, then more than
+ * a quarter will be when we reach the last frame, and then the sender is woken. */
 static bool receiver_publish(struct ring_receiver *receiver)
 {
     bool quiet = receiver->dry &&

@@ -1,9 +1,9 @@
 /* attachment: see attachment.h. Messages to and from the node have the format of wire/relay.h. They
- * travel through shared memory (transport/ring/channel.h), or, where the two cannot share any,
- * through the socket, to the node with the service's number in front.
+ * travel through shared memory (transport/ring/channel.h) or, where program and node cannot share
+ * any, through the socket. In the socket, a message to the node begins with the service's number.
  *
  * With a channel the socket only carries rings of the bell. Invariant while `watched`: the bell is
- * armed and the channel was empty after that, or a ring waits in the socket, or `again` is set.
+ * armed and the channel was empty after that, or a ring waits in the socket, or `again` is due.
  *
  * How an attachment connects, disconnects, and reconnects:
  *

@@ -5,7 +5,7 @@
  * It carries two things: frames, which are datagrams that may get lost, and lines, which are
  * ordered byte streams. The end of a line is a descriptor like that of a TCP connection: it closes
  * when the other program ends, however it ends, when its server becomes unreachable, or when our
- * own node dies. This file holds the other end of that descriptor.
+ * own node dies. The attachment holds the other end of its socket pair.
  *
  * When the node dies, the poller tries to connect to it until it is back: after 50 ms, then ever
  * less often, up to once a second. Lines do not survive that, and frames in flight are lost, but

@@ -22,7 +22,7 @@ struct attachment {
     enum attachment_stage stage;
     bool waits;                /* inside attachment_open; else nothing may block */
     struct poller_timer retry; /* the next attempt, or the timeout of this one; always set */
-    nsec retry_wait;           /* the delay before the next attempt; 0: it is up */
+    nsec retry_wait;           /* the delay before the next attempt; 0: the attachment is up */
     attachment_turned *turned;
     void *turned_owner;
     int fd;
@@ -31,7 +31,7 @@ struct attachment {
     bool lost;               /* the node closed the connection, and is not back yet */
     bool broken;             /* the node wrote invalid data into the channel */
     bool watched;
-    struct poller_timer again; /* for polling the channel; always set, far away without a channel */
+    struct poller_timer again; /* for polling the channel; always set, never due without one */
     struct poller_watch *watch;
     poller_ready *ready; /* the callback of the watch */
     struct relay_address address;

@@ -28,7 +28,7 @@ void attachment_arm(struct attachment *attachment)
 static bool memory_say(struct attachment *attachment, const struct iovec *pieces, unsigned count)
 {
     int result = channel_say(attachment->channel, RELAY_SERVICE, pieces, count);
-    if (result == -EPROTO) { /* not here: the caller does not expect the attachment to end */
+    if (result == -EPROTO) { /* the poller ends the attachment: our caller does not expect that */
         attachment->broken = true;
         attachment_poll_soon(attachment);
     }

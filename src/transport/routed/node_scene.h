@@ -362,7 +362,7 @@ static inline void program_close(struct attached_program *program)
         close(program->line);
 }
 
-/* One step that some event must end: without a wake-up the step returns no callback. */
+/* Makes one step, which some event must end. Without a wake-up the step times out and returns 0. */
 static inline int program_step(struct attached_program *program)
 {
     return poller_step(program->poller, clock_after(NODE_PATIENCE_MSEC * 1000000LL));

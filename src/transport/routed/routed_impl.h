@@ -25,7 +25,7 @@ struct routed_link {
     struct relay_address program; /* the peer's address */
     struct list node;
     uint64_t number; /* the lifeline's number */
-    /* The pipes for requests and answers about memory, in order; NULL once closed. */
+    /* The pipes that carry requests and answers about memory in order; NULL once closed. */
     struct outlet *outlet;
     struct inlet *inlet;
     struct list asked;  /* our struct jobs, in order; the first may be half sent */

@@ -263,7 +263,8 @@ static void bells_ring(struct list *bells)
     list_each(bells, node) doorbell_ring(container_of(node, struct doorbell, polled));
 }
 
-/* If a piece may not be written the write fails: the last piece finds the same region missing. */
+/* A piece that may not be written is skipped. The last piece then finds the same region missing,
+ * and the write fails. */
 static bool write_heard(struct routed_link *link, uint64_t number, bool last, struct reader *in)
 {
     struct routed *routed = container_of(link->datagrams.core, struct routed, core);

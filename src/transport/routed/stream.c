@@ -9,8 +9,8 @@
 #define MSEC          (1000 * 1000LL)
 #define AGAIN_NSEC    (20 * MSEC)   /* first delay before sending again */
 #define AGAIN_MAX     (500 * MSEC)  /* longest delay, after doubling */
-#define ASK_NSEC      (1000 * MSEC) /* of silence, then we ask */
-#define PATIENCE_NSEC (8000 * MSEC) /* of silence, then we give up */
+#define ASK_NSEC      (1000 * MSEC) /* after this silence we ask */
+#define PATIENCE_NSEC (8000 * MSEC) /* after this silence we give up */
 
 void stream_init(struct stream *stream, uint64_t line, bool connects, nsec now)
 {

@@ -81,7 +81,7 @@ bool stream_next(struct stream *stream, nsec now, struct stream_head *head, cons
 /* When to call stream_next again if nothing arrives. */
 nsec stream_due(const struct stream *stream);
 
-/* All bytes were accepted and the end was sent; or the other end is over. */
+/* All bytes were accepted and the end was sent; or the other end has ended or reset the stream. */
 static inline bool stream_is_done(const struct stream *stream)
 {
     return stream->over || stream->ended;

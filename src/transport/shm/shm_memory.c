@@ -17,7 +17,7 @@
 #include "base/check.h"
 #include "transport/shm/shm_impl.h"
 
-enum shm_sharing { SHARED_READ = 1, SHARED_WRITE = 2 }; /* values of an id_map: not 0 */
+enum shm_sharing { SHARED_READ = 1, SHARED_WRITE = 2 }; /* stored in an id_map, so not 0 */
 
 /* A slab of the peer. */
 struct shm_slab {
@@ -259,7 +259,7 @@ static int shm_write(struct transport_link *base, const struct remote_memory *to
     if (!piece_holds(to, offset, size))
         return -ERANGE;
     if (!link->line)
-        return -EPIPE; /* the peer would not read it */
+        return -EPIPE; /* the peer is dead and would not read it */
     if (!size)
         return 1;
     if (!to->key)

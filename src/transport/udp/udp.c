@@ -18,7 +18,7 @@
 
 enum {
     BUFFER_BYTES = 4 * 1024 * 1024, /* requested; the system may give less */
-    FRAME_COST = 20000,             /* of that, per full frame with the kernel's overhead */
+    FRAME_COST = 20000,             /* bytes of it per full frame, with the kernel's overhead */
     WINDOW_MIN = 8,
     DESCRIPTION_SIZE = 19,
     FAMILY_4 = 4,

@@ -176,7 +176,7 @@ void doorbell_prepare(struct doorbell *bell, enum doorbell_sleep how)
 
 void doorbell_fence(const struct doorbell *bell)
 {
-    full_fence(); /* also for ringers that fence */
+    full_fence(); /* pairs with the fence of ringers that must fence */
     if (bell->has_membarrier)
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }

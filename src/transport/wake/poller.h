@@ -34,9 +34,9 @@ MUST_CHECK int poller_add(struct poller *poller, int fd, uint32_t events, poller
                           void *owner, struct poller_watch **watch);
 MUST_CHECK int poller_change(struct poller *poller, struct poller_watch *watch, uint32_t events);
 
-/* Stops watching the descriptor entirely until the next poller_change. While ignored, it costs a
- * writer that makes it readable nothing; with an empty set of events the system would still examine
- * a descriptor that is itself a set of others. */
+/* Stops watching the descriptor entirely until the next poller_change. A writer that makes an
+ * ignored descriptor readable pays nothing for it; with an empty set of events the system would
+ * still examine a descriptor that is itself a set of others. */
 void poller_ignore(struct poller *poller, struct poller_watch *watch);
 
 /* The watch is never called back from here on. Its descriptor stays open; it must still be open

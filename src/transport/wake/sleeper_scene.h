@@ -1,5 +1,5 @@
 #pragma once
-/* sleeper: a thread of a test that makes one call which sleeps until another thread wakes it.
+/* sleeper_scene: a thread of a test that makes one call which sleeps until another thread wakes it.
  *
  * The test waits until the thread really sleeps, does what must wake it, and asserts that the call
  * returned. A lost wake-up is then a failed assertion, not a test that hangs. A thread that was not
