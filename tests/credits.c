@@ -38,7 +38,8 @@ static struct ripc_service *service;
 
 static void enter(ripc_id id)
 {
-    struct ripc_config config = {.ring_slots = 64, .ring_bytes = 65536}; /* runs out often */
+    /* Small rings, so that credit runs out often. */
+    struct ripc_config config = {.ring_slots = 64, .ring_bytes = 65536};
     demand(ripc_open(&config, &ripc) == 0);
     demand(ripc_bind(ripc, id, 0, &service) == 0);
 }

@@ -26,11 +26,11 @@ class Examples(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         return done.stdout.splitlines()
 
-    def test_request_reply(self):
+    def test_request_reply_prints_three_sums(self):
         sums = [f"request {i}: status 0, sum {42 + i}" for i in range(3)]
         self.assertEqual(self.lines("request_reply"), sums)
 
-    def test_request_reply_from_two_shells(self):
+    def test_request_reply_works_from_two_shells(self):
         server = subprocess.Popen([FOLDER / "request_reply", "server"], env=self.env)
         try:
             self.assertEqual(len(self.lines("request_reply", "client")), 3)
@@ -45,46 +45,46 @@ class Examples(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr),
                          (2, "", "usage: request_reply [server|client]\n"))
 
-    def test_long_transfer(self):
+    def test_long_transfer_prints_what_both_sides_received(self):
         self.assertEqual(sorted(self.lines("long_transfer")), [
             "receiver: the first item lies in the window",
             "receiver: the second item was fetched, it begins with 7",
             "sender: the answer lies in the return buffer",
             "sender: the receiver has both items, their memory is free again"])
 
-    def test_notification(self):
+    def test_notification_prints_every_slot_and_the_refused_write(self):
         self.assertEqual(sorted(self.lines("notification")), [
             *(f"consumer: {i} is 'slot {i}'" for i in range(8)),
             "producer: a write after the grant was revoked: "
             "no such grant for this process, or it was revoked"])
 
-    def test_group(self):
+    def test_group_prints_all_messages_at_every_member(self):
         heard = self.lines("group")
         for member in range(3):
             self.assertEqual([line for line in heard if line.startswith(f"member {member}")],
                              [f"member {member}: to all: {news}" for news in
                               ("the sun rises", "the sun sets", "good night")])
 
-    def test_event_loop(self):
+    def test_event_loop_prints_its_reports(self):
         self.assertRegex(self.lines("event_loop")[0], "^collector: 100 reports, and the timer ")
 
-    def test_sst_counting(self):
+    def test_sst_counting_counts_in_step(self):
         *counted, rate = sorted(self.lines("sst_counting", "3", "5000"), key=lambda line: line[0] != "p")
         self.assertEqual(sorted(counted), [
             f"process {i}: counted to 5000, always in step" for i in range(3)])
         self.assertRegex(rate, r"^\d+ counts a second$")
 
-    def test_sst_election(self):
+    def test_sst_election_elects_one_process_after_the_other(self):
         self.assertEqual(self.lines("sst_election", "4"),
                          [f"process {i} leads {5 - i}" for i in range(1, 5)])
 
-    def test_sst_barrier(self):
+    def test_sst_barrier_prints_the_expected_values(self):
         cells = sorted(self.lines("sst_barrier", "4", "200"))
         self.assertEqual([line.split(":")[0] for line in cells], [f"cell {i}" for i in range(4)])
         for line in cells:
             self.assertRegex(line, r": 1\.500000 after 200 rounds, as it should be$")
 
-    def test_sst_multicast(self):
+    def test_sst_multicast_delivers_in_one_order(self):
         *delivered, rate = sorted(self.lines("sst_multicast", "4", "5000"),
                                   key=lambda line: line[0] != "p")
         self.assertEqual(len(delivered), 4)
@@ -92,7 +92,7 @@ class Examples(unittest.TestCase):
         self.assertIn(": 20000 messages in the order ", delivered[0])
         self.assertRegex(rate, r"^\d+ messages a second$")
 
-    def test_sst_routing(self):
+    def test_sst_routing_computes_routes_less_often_but_correctly(self):
         routers = sorted(self.lines("sst_routing", "4", "100", "7"))
         self.assertEqual(len(routers), 4)
         for i, line in enumerate(routers):

@@ -36,7 +36,7 @@ static enum err build(const char *what, struct why *why)
     return err;
 }
 
-static void generators(void **state)
+static void generators_report_lack_of_memory(void **state)
 {
     static const char *const specs[] = {
         "torus:3x2x1",
@@ -69,7 +69,7 @@ static enum err read_and_copy(const char *what, struct why *why)
     return err;
 }
 
-static void readers(void **state)
+static void readers_report_lack_of_memory(void **state)
 {
     static const char *const files[] = {
         "{\"graph\": {\"spec\": \"torus:3\", \"axes\": [3]}, \"nodes\": [{\"id\": 0}, {\"id\": 1}, "
@@ -128,7 +128,7 @@ static enum err lay(const char *what, struct why *why)
     return cabling_fattree_ports(&subject, &ports, why);
 }
 
-static void writers(void **state)
+static void writers_report_lack_of_memory(void **state)
 {
     static const char file[] = "{\"multigraph\": true, \"nodes\": [{\"id\": \"a\", \"group\": 4}, "
                                "{\"id\": \"b\", \"servers\": 2}], \"links\": [{\"source\": \"a\", "
@@ -167,7 +167,7 @@ static enum err grow(const char *what, struct why *why)
     return err;
 }
 
-static void growth(void **state)
+static void growth_reports_lack_of_memory(void **state)
 {
     static const char named[] = "graph { direct=false node [ports=4] a1 -- b1 -- c1 -- d1 -- a1 }";
     struct why why;
@@ -200,7 +200,7 @@ static enum err inspect(const char *what, struct why *why)
     return err;
 }
 
-static void inspections(void **state)
+static void inspections_report_lack_of_memory(void **state)
 {
     static const char plan[] = "graph { a -- b -- c -- d -- a; a -- c }";
     struct why why;
@@ -232,7 +232,7 @@ static enum err route(const char *what, struct why *why)
     return err;
 }
 
-static void routes(void **state)
+static void routes_report_lack_of_memory(void **state)
 {
     static const char *const specs[] = {"novacube:4x3", "novacube:4x4"};
     for (size_t i = 0; i < 2; i++) {
@@ -267,7 +267,7 @@ static enum err find_paths(const char *what, struct why *why)
 }
 
 /* Paths that are listed, that are drawn at random, and that Yen's algorithm finds. */
-static void paths(void **state)
+static void paths_report_lack_of_memory(void **state)
 {
     static const char *const specs[] = {"torus:40", "torus:6x6", "jellyfish:n=40,degree=4,seed=1"};
     for (size_t i = 0; i < 3; i++) {
@@ -368,7 +368,7 @@ static enum err worst_case(const char *what, struct why *why)
     return err;
 }
 
-static void traffic_and_worst_cases(void **state)
+static void traffic_and_worst_cases_report_lack_of_memory(void **state)
 {
     struct why why;
     assert_int_equal(topology_build(&subject, "torus:3x3", &why), OK);
@@ -380,7 +380,7 @@ static void traffic_and_worst_cases(void **state)
     topology_fini(&subject);
 }
 
-static void forwarding(void **state)
+static void forwarding_reports_lack_of_memory(void **state)
 {
     struct why why;
     assert_int_equal(topology_build(&subject, "jellyfish:servers=8,switches=6,ports=4", &why), OK);
@@ -414,7 +414,7 @@ static enum err judge(const char *what, struct why *why)
 }
 
 /* Free of deadlock, not free, and adaptive with an escape path. */
-static void deadlocks(void **state)
+static void deadlocks_report_lack_of_memory(void **state)
 {
     struct why why;
     assert_int_equal(topology_build(&subject, "novacube:4x3", &why), OK);
@@ -486,7 +486,7 @@ static enum err watch(const char *what, struct why *why)
     return result ? why_memory(why) : OK;
 }
 
-static void buffers_windows_and_traces(void **state)
+static void buffers_windows_and_traces_report_lack_of_memory(void **state)
 {
     char folder[] = "/tmp/weft-memory-XXXXXX";
     assert_non_null(mkdtemp(folder));
@@ -496,6 +496,9 @@ static void buffers_windows_and_traces(void **state)
     assert_int_equal(remove(folder), 0);
 }
 
-TEST_MAIN(TEST(generators), TEST(readers), TEST(writers), TEST(growth), TEST(inspections),
-          TEST(routes), TEST(paths), TEST(traffic_and_worst_cases), TEST(forwarding),
-          TEST(deadlocks), TEST(buffers_windows_and_traces))
+TEST_MAIN(TEST(generators_report_lack_of_memory), TEST(readers_report_lack_of_memory),
+          TEST(writers_report_lack_of_memory), TEST(growth_reports_lack_of_memory),
+          TEST(inspections_report_lack_of_memory), TEST(routes_report_lack_of_memory),
+          TEST(paths_report_lack_of_memory), TEST(traffic_and_worst_cases_report_lack_of_memory),
+          TEST(forwarding_reports_lack_of_memory), TEST(deadlocks_report_lack_of_memory),
+          TEST(buffers_windows_and_traces_report_lack_of_memory))

@@ -39,7 +39,7 @@
 #define WARM_ROUNDS  8 /* by then everything that is kept for reuse is allocated */
 #define MANY_ROUNDS  500
 #define CALLS_STRIDE 24
-#define HEAP_SLACK   262144 /* bytes: kept by threads that start and end */
+#define HEAP_SLACK   262144 /* bytes that threads which start and end may keep allocated */
 
 #define demand(condition)                                                                          \
     do {                                                                                           \
@@ -301,7 +301,7 @@ static void renew(void)
     int closed = sst_close(self.table, ripc_after(PATIENCE));
     demand(closed == 0);
     self.table = NULL;
-    self.present = self.failed = false; /* its fate does not matter any more */
+    self.present = self.failed = false; /* the victim's fate does not matter any more */
     table_join(FIRST_ID + self.number, 0, true);
 }
 

@@ -386,7 +386,7 @@ static void design_run(enum sst_design design, uint64_t seed, int64_t seconds)
     }
     for (int64_t deadline = ripc_after(PATIENCE); sst_live_count(all.tables[0]) < STAYING;)
         demand(ripc_now() < deadline); /* the first member learns of the others a little later */
-    /* All actions on the first table; on the second one also putting and churning. */
+    /* One thread for each action on the first table; two more put and churn on the second one. */
     for (unsigned i = 0; i < sizeof acts / sizeof *acts; i++)
         workers[count++] = (struct worker){.act = acts[i], .table = all.tables[0], .member = 1};
     workers[count++] = (struct worker){.act = put, .table = all.tables[1], .member = 2};

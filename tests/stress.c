@@ -116,7 +116,7 @@ static void send_long(ripc_id to, uint32_t kind)
 {
     struct flight *flight = &self.flights[rng_below(&self.rng, FLIGHTS_MAX)];
     if (flight->data)
-        return; /* that one is in flight */
+        return; /* an item is still in flight there */
     size_t size = rng_below(&self.rng, LONG_MAX);
     flight->data = ripc_alloc(self.ripc, size ? size : 1);
     demand(flight->data);

@@ -26,7 +26,7 @@ static void pieces_are_zeroed_aligned_and_disjoint(void **state)
     assert_int_equal(arena.used, 0);
 }
 
-static void what_is_too_large_is_refused(void **state)
+static void an_allocation_that_is_too_large_is_refused(void **state)
 {
     struct arena arena = {0};
     assert_null(arena_take(&arena, SIZE_MAX - 5));
@@ -36,4 +36,5 @@ static void what_is_too_large_is_refused(void **state)
     arena_fini(&arena);
 }
 
-TEST_MAIN(TEST(pieces_are_zeroed_aligned_and_disjoint), TEST(what_is_too_large_is_refused))
+TEST_MAIN(TEST(pieces_are_zeroed_aligned_and_disjoint),
+          TEST(an_allocation_that_is_too_large_is_refused))

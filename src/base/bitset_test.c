@@ -7,7 +7,8 @@
 
 #define COUNT 200
 
-/* Compares with one byte for each number: an operation never changes another number. */
+/* Compares the set with an array of one byte per number: an operation on one number never changes
+ * another. */
 static void a_set_contains_what_was_added(void **state)
 {
     uint64_t set[4] = {0};
@@ -57,7 +58,7 @@ static void a_word_and_a_bit_identify_a_number(void **state)
     }
 }
 
-/* In order, each once, and the words are empty afterwards. */
+/* Numbers are taken in order, each once, and the words are empty afterwards. */
 static void numbers_are_taken_from_the_lowest_on(void **state)
 {
     static const size_t numbers[] = {0, 1, 31, 32, 62, 63, 64, 127, 128, 191};

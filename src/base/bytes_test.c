@@ -27,7 +27,7 @@ static void numbers_come_back_in_network_order(void **state)
     assert_int_equal(in.left, 0);
 }
 
-static void a_short_input_fails_for_good(void **state)
+static void a_reader_that_failed_keeps_failing(void **state)
 {
     const uint8_t data[5] = {1, 2, 3, 4, 5};
     uint8_t rest[4] = {9, 9, 9, 9};
@@ -52,5 +52,5 @@ static void a_full_output_refuses_more(void **state)
     assert_int_equal(data[2] | data[3], 0);
 }
 
-TEST_MAIN(TEST(numbers_come_back_in_network_order), TEST(a_short_input_fails_for_good),
+TEST_MAIN(TEST(numbers_come_back_in_network_order), TEST(a_reader_that_failed_keeps_failing),
           TEST(a_full_output_refuses_more))

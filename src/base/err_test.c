@@ -36,7 +36,7 @@ static void a_reason_is_text_whatever_it_quotes(void **state)
     }
 }
 
-static void a_long_reason_is_cut_not_overrun(void **state)
+static void a_long_reason_is_cut(void **state)
 {
     char name[2 * WHY_SIZE];
     memset(name, 'x', sizeof name - 1);
@@ -46,7 +46,7 @@ static void a_long_reason_is_cut_not_overrun(void **state)
     assert_int_equal(strlen(why.text), WHY_SIZE - 1);
 }
 
-static void a_long_quotation_leaves_the_reason(void **state)
+static void a_long_quotation_is_cut_but_the_reason_stays(void **state)
 {
     char name[4 * WHY_SIZE];
     memset(name, 'x', sizeof name - 1);
@@ -58,7 +58,7 @@ static void a_long_quotation_leaves_the_reason(void **state)
     assert_string_equal(why.text + WHY_SIZE - 1 - strlen("x: no such file"), "x: no such file");
 }
 
-static void a_reader_names_the_line_even_under_a_long_path(void **state)
+static void an_error_names_its_line_even_after_a_long_path(void **state)
 {
     char name[2 * WHY_SIZE];
     memset(name, 'x', sizeof name - 1);
@@ -78,6 +78,6 @@ static void every_code_has_a_text(void **state)
 }
 
 TEST_MAIN(TEST(the_first_failure_writes_the_line), TEST(a_reason_is_one_line_whatever_it_quotes),
-          TEST(a_reason_is_text_whatever_it_quotes), TEST(a_long_reason_is_cut_not_overrun),
-          TEST(a_long_quotation_leaves_the_reason),
-          TEST(a_reader_names_the_line_even_under_a_long_path), TEST(every_code_has_a_text))
+          TEST(a_reason_is_text_whatever_it_quotes), TEST(a_long_reason_is_cut),
+          TEST(a_long_quotation_is_cut_but_the_reason_stays),
+          TEST(an_error_names_its_line_even_after_a_long_path), TEST(every_code_has_a_text))

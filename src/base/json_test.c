@@ -4,7 +4,7 @@
 
 #include "base/test.h"
 
-static void an_object_is_written_with_commas_only_between(void **state)
+static void an_object_has_commas_only_between_its_values(void **state)
 {
     struct text text = {0};
     struct json json = json_make(&text, false);
@@ -62,6 +62,6 @@ static void numbers_read_back_exactly_and_nan_is_null(void **state)
     text_fini(&text);
 }
 
-TEST_MAIN(TEST(an_object_is_written_with_commas_only_between),
+TEST_MAIN(TEST(an_object_has_commas_only_between_its_values),
           TEST(indented_items_have_their_own_lines), TEST(strings_are_escaped),
           TEST(numbers_read_back_exactly_and_nan_is_null))

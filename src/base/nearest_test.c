@@ -21,7 +21,7 @@ static void each_kind_of_mistake_costs_one(void **state)
     assert_int_equal(distance("", "abc"), 3);
     assert_int_equal(distance("abc", ""), 3);
     assert_int_equal(distance("kitten", "sitting"), 3);
-    assert_int_equal(distance("ca", "abc"), 3); /* no letter is exchanged and then parted */
+    assert_int_equal(distance("ca", "abc"), 3); /* nothing is inserted between exchanged letters */
     assert_int_equal(distance("TORUS", "torus"), 0);
 }
 
@@ -88,7 +88,7 @@ static void other_words_get_no_hint(void **state)
     static const char long_word[] = "torustorustorustorustorustorustorustorustorustorus";
     static_assert(sizeof long_word > NEAREST_SIZE_MAX, "it is too long for a hint");
     assert_string_equal(hint_of(""), "");
-    assert_string_equal(hint_of("m"), ""); /* one mistake from "n", and from anything else */
+    assert_string_equal(hint_of("m"), ""); /* one mistake away from "n", like every letter */
     assert_string_equal(hint_of("mesh"), "");
     assert_string_equal(hint_of("hypercube"), "");
     assert_string_equal(hint_of(long_word), "");

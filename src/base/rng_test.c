@@ -30,7 +30,7 @@ static void streams_differ_and_repeat(void **state)
     assert_int_equal(same, 0);
 }
 
-/* Chi-square with 9 degrees of freedom stays under 33.7 with 99.99 %. */
+/* Chi-square with 9 degrees of freedom is below 33.7 with a probability of 99.99 %. */
 static void bounded_draws_are_even(void **state)
 {
     struct rng rng = rng_make(7, 3);

@@ -122,7 +122,7 @@ static void keys_of_a_failed_home_split_evenly(void **state)
         struct space space;
         space_open(&space, specs[i]);
         uint32_t sequences = space.keyspace.sequence_count, axes = space.keyspace.axis_count;
-        uint32_t long_axes = 0; /* those with neighbours; they share evenly */
+        uint32_t long_axes = 0; /* axes with neighbours; each has an equal share */
         for (uint32_t axis = 0; axis < axes; axis++)
             long_axes += space.keyspace.axis_size[axis] > 1;
         for (node_id home = 0; home < space.count; home += 3) {

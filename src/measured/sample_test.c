@@ -2,7 +2,7 @@
 
 #include "base/test.h"
 
-static void mean_deviation_and_percentiles_of_a_sample(void **state)
+static void a_sample_has_a_mean_a_deviation_and_percentiles(void **state)
 {
     double values[] = {4, 2, 4, 5, 4, 5, 7, 9};
     struct sample sample = sample_of(values, 8);
@@ -29,7 +29,7 @@ static void the_slowest_hundredth_does_not_change_the_mean(void **state)
     assert_within(sample.worst, 1e9, 1e-12);
 }
 
-static void a_line_is_fitted_and_its_share_tells_how_well(void **state)
+static void a_fitted_line_reports_how_well_it_fits(void **state)
 {
     double x[] = {1, 2, 3, 4, 5}, y[] = {5, 7, 9, 11, 13}, bent[] = {1, 4, 1, 4, 1};
     struct sample_line line = sample_line_of(x, y, 5);
@@ -45,6 +45,6 @@ static void a_line_is_fitted_and_its_share_tells_how_well(void **state)
     assert_true(isnan(sample_line_of(x, y, 5).share));
 }
 
-TEST_MAIN(TEST(mean_deviation_and_percentiles_of_a_sample),
+TEST_MAIN(TEST(a_sample_has_a_mean_a_deviation_and_percentiles),
           TEST(the_slowest_hundredth_does_not_change_the_mean),
-          TEST(a_line_is_fitted_and_its_share_tells_how_well))
+          TEST(a_fitted_line_reports_how_well_it_fits))

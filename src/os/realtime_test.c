@@ -91,8 +91,8 @@ static int busy_start(struct weft_self *self)
     return 0;
 }
 
-/* Same real-time class as the other process on the same processor, without time slices: a process
- * that does not yield keeps the processor. */
+/* Starts a process of the same real-time class as the other process on the same processor, without
+ * time slices: a process that does not yield keeps the processor. */
 static pid_t turn_taker(void (*run)(struct scene *scene), struct scene *scene)
 {
     const struct sched_param lowest = {.sched_priority = 1};

@@ -15,8 +15,8 @@ static void available_memory_is_not_refused(void **state)
     assert_string_equal(why.text, "");
 }
 
-/* A page is still available, so links that do not use memory help. */
-static void too_large_links_are_advised_to_use_udp(void **state)
+/* A page of shared memory is still available, so links that do not use shared memory would work. */
+static void links_too_large_for_the_memory_get_advice_to_use_udp(void **state)
 {
     struct why why = {0};
     assert_int_equal(shared_memory_check((size_t)1 << 60, &why), ERR_SYSTEM);
@@ -38,5 +38,6 @@ static void an_exceeded_limit_is_named(void **state)
     assert_null(strstr(why.text, "udp")); /* every server has a doorbell */
 }
 
-TEST_MAIN(TEST(available_memory_is_not_refused), TEST(too_large_links_are_advised_to_use_udp),
+TEST_MAIN(TEST(available_memory_is_not_refused),
+          TEST(links_too_large_for_the_memory_get_advice_to_use_udp),
           TEST(an_exceeded_limit_is_named))

@@ -67,7 +67,7 @@ static void a_ring_without_a_node_is_not_connected(void **state)
 {
     const struct link links[] = {ANY(0, 1), ANY(1, 2), ANY(2, 0)};
     struct graph graph;
-    assert_int_equal(graph_make(&graph, 3, links + 1, 2, NULL), OK); /* a path is */
+    assert_int_equal(graph_make(&graph, 3, links + 1, 2, NULL), OK); /* a path is connected */
     assert_true(test_connected(&graph));
     graph_fini(&graph);
     assert_int_equal(graph_make(&graph, 3, links + 2, 1, NULL), OK);

@@ -38,7 +38,7 @@ static void servers_take_ports_of_a_switch(void **state)
     topology_fini(&topology);
 }
 
-/* A file of a few bytes can say so. */
+/* A file of a few bytes can claim so many servers. */
 static void a_switch_may_have_the_maximum_number_of_servers(void **state)
 {
     struct topology topology;

@@ -86,7 +86,7 @@ static void a_folder_accessible_to_others_is_refused(void **state)
     assert_non_null(strstr(why.text, "link"));
     assert_int_equal(unlink(link), 0);
 
-    if (geteuid() != 0) { /* root owns what it makes elsewhere, too */
+    if (geteuid() != 0) { /* root may use /usr: it owns what it makes there */
         assert_int_equal(setenv("WEFT_FOLDER", "/usr", 1), 0);
         assert_int_equal(domain_open(folder, SCRATCH_DOMAIN, &why), -EPERM);
     }

@@ -29,7 +29,7 @@ static size_t answer_write(uint8_t *out, unsigned count)
     return directory_write(&message, out);
 }
 
-static void what_is_written_is_read(void **state)
+static void messages_are_read_as_they_were_written(void **state)
 {
     uint8_t bytes[DIRECTORY_MESSAGE_MAX];
     size_t size = answer_write(bytes, DIRECTORY_CLAIMS_MAX);
@@ -81,5 +81,5 @@ static void damaged_messages_are_refused_or_still_valid(void **state)
     assert_true(refused > 1000 && refused < 20000);
 }
 
-TEST_MAIN(TEST(what_is_written_is_read), TEST(messages_of_another_size_are_refused),
+TEST_MAIN(TEST(messages_are_read_as_they_were_written), TEST(messages_of_another_size_are_refused),
           TEST(damaged_messages_are_refused_or_still_valid))

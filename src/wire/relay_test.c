@@ -15,7 +15,7 @@ static struct relay_message message_make(void)
                                   .to = {UINT32_MAX - 1, 65535, 1}};
 }
 
-static void what_is_written_is_read(void **state)
+static void messages_are_read_as_they_were_written(void **state)
 {
     static const uint8_t hello[5] = {'h', 'e', 'l', 'l', 'o'};
     uint8_t bytes[RELAY_SIZE_MAX] = {0};
@@ -62,5 +62,5 @@ static void addresses_are_written_and_read_in_16_bytes(void **state)
     assert_false(relay_address_equal(&address, &read));
 }
 
-TEST_MAIN(TEST(what_is_written_is_read), TEST(wrong_bytes_are_refused),
+TEST_MAIN(TEST(messages_are_read_as_they_were_written), TEST(wrong_bytes_are_refused),
           TEST(addresses_are_written_and_read_in_16_bytes))

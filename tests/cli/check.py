@@ -77,7 +77,7 @@ class Right(unittest.TestCase):
                 self.assertIn("the wiring matches the plan",
                               weft("topo", "check", spec, "-", stdin=report(text)).out)
 
-    def test_a_plan_from_a_file_with_names(self):
+    def test_a_plan_from_a_file_may_have_names(self):
         graph = {"directed": False, "multigraph": False, "graph": {},
                  "nodes": [{"id": "left"}, {"id": "mid, dle"}, {"id": "right"}],
                  "links": [{"source": "left", "target": "mid, dle"},
@@ -92,7 +92,7 @@ class Right(unittest.TestCase):
             self.assertEqual(run.code, 1)
             self.assertEqual(run.json["missing"][0]["a"]["node"], "mid, dle")
 
-    def test_json_reports(self):
+    def test_reports_may_be_json(self):
         reports = [{"node": a, "port": p, "neighbour": b, "neighbour_port": q}
                    for a, p, b, q in planned("torus:4x3")]
         self.assertEqual(check("torus:4x3", json.dumps(reports)).code, 0)
@@ -100,7 +100,7 @@ class Right(unittest.TestCase):
 
 
 class Findings(unittest.TestCase):
-    def test_a_cable_with_one_wrong_end(self):
+    def test_a_cable_with_one_wrong_end_is_miswired(self):
         cables = [cable for cable in planned("torus:5") if cable[0] != "4"]
         cables = [("0", 0, "4", 0) if cable[0] == "0" else cable for cable in cables]
         run = check("torus:5", cables)

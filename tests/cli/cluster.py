@@ -94,7 +94,7 @@ class Life(ClusterCase):
         self.assertEqual([line for line in said if line.endswith(": down")], [])
         self.down()
 
-    def test_links_over_udp_with_a_rate(self):
+    def test_links_can_use_udp_with_a_rate(self):
         self.up("torus:3", "--wire", "udp", "--rate", "100Mbps")
         status = self.well()
         self.assertEqual((status["wire"], status["rate"]), ("udp", 100000000))
@@ -141,7 +141,7 @@ class Life(ClusterCase):
         self.assertIn("counter", self.good("nodes", "--json").json["nodes"][1]["services"])
         self.down()
 
-    def test_the_default_run_directory(self):
+    def test_the_default_run_directory_is_in_xdg_runtime_dir(self):
         env = {"WEFT_DIR": "", "XDG_RUNTIME_DIR": self.above.name}
         self.assertEqual(weft("up", "torus:2", env=env).code, 0)
         self.assertTrue((pathlib.Path(self.above.name) / "weft" / "cluster.json").exists())
@@ -277,7 +277,7 @@ class Troubles(ClusterCase):
 
 
     def test_a_removed_run_directory_ends_its_servers(self):
-        """Otherwise they could not be found any more. A new cluster need not wait for their end."""
+        """Without it the servers could not be found any more. A new cluster need not wait for their end."""
         for wire in "shm", "udp":
             with self.subTest(wire):
                 self.up("torus:3x3", "--wire", wire)
@@ -409,7 +409,7 @@ class Load(ClusterCase):
         self.assertIn("% of line rate", self.good("bench", "--seconds", 0.5, "--links", 1).out)
         keys = self.good("bench", "--mode", "keys", "--rate", 100, "--seconds", 1, "--json").json
         self.assertGreater(keys["received_per_second"], 0)
-        one = self.good("bench", "--from", 4, "--seconds", 1, "--json").json  # of what it sends others count what comes
+        one = self.good("bench", "--from", 4, "--seconds", 1, "--json").json  # only server 4 sends; the others count
         self.assertEqual((one["servers"], one["hops"]), (1, 1))
         self.assertGreater(one["received_per_second"], one["sent_per_second"] / 2)
         self.refused("bench", "--mode", "keys", "--links", 2, code=2, says="--links")

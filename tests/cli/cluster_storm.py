@@ -1,8 +1,8 @@
 """A real cluster in a storm: servers are killed, stopped, revived and told to end, links are cut and
-healed, pings and load run, at random and several at once. Every command says what it did or, in one
-line, why not. Then everything is mended, and all must be as if nothing had been.
+healed, pings and load run, at random and several at once. Every command prints what it did or, in one
+line, why it did nothing. In the end everything is mended, and the cluster must be healthy again.
 
-The seed is printed; WEFT_SEED repeats it, WEFT_ACTIONS asks for more than the usual few."""
+The seed is printed. WEFT_SEED repeats a seed; WEFT_ACTIONS sets the number of actions."""
 
 import os
 import random
@@ -30,7 +30,7 @@ class Storm(ClusterCase):
     # ---- actions ----
 
     def tell(self, *words):
-        """In a storm a command may be refused, with a reason."""
+        """Runs a command, which may be refused in a storm, with a reason."""
         done = self.run_weft(*words)
         self.assertIn(done.code, (0, 1, 2), words)
         if done.err:

@@ -94,7 +94,7 @@ class Files(unittest.TestCase):
                               (".json", "route", "rules", "--format", "json")):
             err = self.refused(2, *words, self.path("absent"), "--out", self.path("x.xyz"))
             self.assertIn(f"x.xyz: cannot write .xyz; this command writes {known}", err)
-        self.write(("build", "torus:3", "--format", "json"), "x.xyz")  # it was said what that is
+        self.write(("build", "torus:3", "--format", "json"), "x.xyz")  # --format names the format
         self.write(("build", "torus:3"), "without")
         self.write(("build", "torus:3"), ".hidden")
 

@@ -416,7 +416,7 @@ class Commands(Folder):
         with open(path) as file:
             self.assertEqual(file.read(), "precious")
 
-    def test_a_folder_that_cannot_be_written(self):
+    def test_a_folder_that_cannot_be_written_is_reported(self):
         folder = self.folder
         if os.geteuid() == 0:
             folder = "/dev/null"  # no folder at all: even root makes no file there

@@ -87,7 +87,7 @@ class Generators(unittest.TestCase):
             self.same("novacube:" + "x".join(["4"] * n), folded)
         self.assertTrue(nx.is_strongly_regular(simple("novacube:4x4")))  # the Clebsch graph
 
-    def test_petersen_and_hoffman_singleton(self):
+    def test_the_graphs_of_petersen_and_of_hoffman_and_singleton_are_built(self):
         self.same("degree-diameter:10,3,2", nx.petersen_graph())
         graph = simple("degree-diameter:50,7,2")
         # 50 nodes, degree 7, diameter 2: there is one such graph
@@ -96,7 +96,7 @@ class Generators(unittest.TestCase):
             self.assertEqual({degree for _, degree in one.degree}, {7})
             self.assertEqual(nx.diameter(one), 2)
 
-    def test_complete_graphs_and_cycles(self):
+    def test_complete_graphs_and_cycles_equal_those_of_networkx(self):
         self.same("degree-diameter:12,11,1", nx.complete_graph(12))
         self.same("degree-diameter:13,2,6", nx.cycle_graph(13))
 
@@ -120,7 +120,7 @@ class Generators(unittest.TestCase):
             self.assertEqual(max(dict(graph.degree).values()), degree)
             self.assertEqual(nx.diameter(graph), diameter)
 
-    def test_the_levels_of_a_fat_tree(self):
+    def test_fat_trees_equal_their_definition(self):
         for k in (2, 4, 6):
             graph = simple(f"fattree:k={k}")
             half = k // 2

@@ -90,7 +90,7 @@ class Grow(unittest.TestCase):
         self.assertEqual(after.graph().number_of_edges(), plan["links"])
         return plan, after
 
-    def test_racks_switches_and_other_port_counts(self):
+    def test_racks_bare_switches_and_other_port_counts_can_be_added(self):
         for options, ports, servers in (
             (["--add", 1], 12, 4),
             (["--add", 7, "--seed", 5], 12, 4),
@@ -203,7 +203,7 @@ class Diff(unittest.TestCase):
         self.assertEqual(actions.count("plug"), plan["plug"])
         return plan
 
-    def test_plans_between_different_networks(self):
+    def test_plans_between_different_networks_keep_them_connected(self):
         for one, other in (
             ("torus:4x5", "torus:5x4"),
             ("torus:12", "torus:3x4"),

@@ -144,7 +144,7 @@ class Measure(unittest.TestCase):
         self.assertIsInstance(found["bisection_upper_method"], str)
         self.assertIsNone(found["bisection_almost_surely"])
         self.assertIn("best cut:", weft("topo", "measure", "torus:5x2", "--bisection").out)
-        # a torus of even sides: two walls across the longest
+        # the smallest cut of a torus with even sides is two walls across its longest axis
         found = measure("torus:4x4x6", "--bisection")
         self.assertEqual(found["bisection_upper"], 32)
 

@@ -138,7 +138,7 @@ class Text(unittest.TestCase):
         self.assertEqual(len(self.shown("nova-fig5", "k", "n", "pora", "pora_around", "optimum",
                                         "dor_torus", "diameter")), 5)
 
-    def test_a_claim_that_a_larger_run_would_decide_is_not_one_that_no_run_can(self):
+    def test_claims_that_a_larger_run_would_decide_are_counted_separately(self):
         done = weft("paper", "run", "jelly-fig2c", "jelly-fig7", "--quick")
         lines = done.out.splitlines()
         for verdict, reason in (("not run at this size", "run it without --quick"),

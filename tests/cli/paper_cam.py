@@ -53,7 +53,7 @@ class Form(unittest.TestCase):
 
 
 class Links(unittest.TestCase):
-    def test_shares_of_line_rate(self):
+    def test_links_reach_a_share_of_line_rate(self):
         figure = run("cam-fig4a")
         table = rows(figure)
         self.assertEqual([(row["world"], row["links"]) for row in table],
@@ -80,7 +80,7 @@ class Links(unittest.TestCase):
         self.assertEqual(found["simulated: 1,500 B at L = 6"], "differs")
         self.assertEqual(found["simulated: 1,500 B aggregated, lowest"], "agrees")
 
-    def test_processor_time_by_kind(self):
+    def test_processor_time_is_measured_by_kind(self):
         figure = run("cam-fig4b")
         self.assertEqual([row["links"] for row in rows(figure)], [0, 1, 6])
         for row in rows(figure):
@@ -97,7 +97,7 @@ class Links(unittest.TestCase):
 
 
 class Trips(unittest.TestCase):
-    def test_one_hop_and_sockets(self):
+    def test_round_trips_over_one_hop_and_sockets_are_measured(self):
         figure = run("cam-fig4c")
         table = rows(figure)
         self.assertEqual(len(table), 8)
@@ -110,7 +110,7 @@ class Trips(unittest.TestCase):
         self.assertAlmostEqual(simulated["standard"], 2 * hop(STANDARD))
         self.assertAlmostEqual(simulated["jumbo"], 2 * hop(JUMBO))
 
-    def test_fifteen_hops(self):
+    def test_round_trips_over_fifteen_hops_are_measured(self):
         figure = run("cam-15hop")
         for row in rows(figure):
             self.assertGreater(row["round_trip"], 0)

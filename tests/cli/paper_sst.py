@@ -59,7 +59,7 @@ class Form(unittest.TestCase):
 
 @unittest.skipIf(CORES < 2, "needs two cores")
 class Operations(unittest.TestCase):
-    def test_reads_and_writes_by_size(self):
+    def test_reads_and_writes_are_measured_at_every_size(self):
         figure = run("sst-fig1")
         table = rows(figure)
         self.assertEqual([row["size"] for row in table], [8, 64, 256, 1024, 4096, 16384])
@@ -74,7 +74,7 @@ class Operations(unittest.TestCase):
                     self.assertAlmostEqual(row[way], row[way + "_post"] + row[way + "_poll"])
         self.assertEqual(len(figure["claims"]), 8)
 
-    def test_up_to_seven_rows_at_once(self):
+    def test_up_to_seven_rows_at_once_are_measured(self):
         figure = run("sst-fig3")
         table = rows(figure)
         self.assertEqual([(row["size"], row["rows"]) for row in table],
@@ -85,7 +85,7 @@ class Operations(unittest.TestCase):
 
 class Detection(unittest.TestCase):
     @unittest.skipIf(CORES < 2, "needs two cores")
-    def test_the_simplest_predicate_and_bare_operations(self):
+    def test_the_simplest_predicate_is_compared_with_bare_operations(self):
         figure = run("sst-table4")
         table = rows(figure)
         self.assertEqual([(row["medium"], row["way"]) for row in table],
@@ -101,7 +101,7 @@ class Detection(unittest.TestCase):
         printed = [claim["paper"] for claim in figure["claims"] if "mean" in claim["what"]]
         self.assertEqual(printed, [2.22, 4.6, 4.5, 5.81] * 2)
 
-    def test_a_predicate_over_all_rows(self):
+    def test_a_predicate_over_all_rows_is_measured(self):
         figure = run("sst-complex")
         table = rows(figure)
         self.assertEqual([(row["way"], row["nodes"]) for row in table],
@@ -114,7 +114,7 @@ class Detection(unittest.TestCase):
             self.assertIn("full size", claim["reason"])
 
     @unittest.skipIf(CORES < 2, "needs two cores")
-    def test_rows_and_nodes(self):
+    def test_latency_is_measured_by_rows_and_nodes(self):
         figure = run("sst-fig5")
         self.assertEqual([table["name"] for table in figure["tables"]],
                          ["memory", "yielding", "libfabric_tcp"])
@@ -130,7 +130,7 @@ class Detection(unittest.TestCase):
                 self.assertAlmostEqual(found[f"{way}, one row: 5 nodes over 3, {name}"], of[5] / of[3])
 
     @unittest.skipIf(CORES < 2, "needs two cores")
-    def test_rows_by_size(self):
+    def test_latency_is_measured_by_the_size_of_rows(self):
         figure = run("sst-fig6")
         table = rows(figure)
         self.assertEqual([(row["nodes"], row["size"]) for row in table],
@@ -146,14 +146,14 @@ class Detection(unittest.TestCase):
 
 
 class Rates(unittest.TestCase):
-    def test_predicates_that_always_hold(self):
+    def test_predicates_that_always_hold_are_measured(self):
         (row,) = rows(run("sst-throughput"))
         self.assertEqual(row["rows"], 4)
         for row in [row] + rows(run("sst-fig7")):
             self.assertGreater(row["reads"], 0)
             self.assertGreater(row["writes"], 0)
 
-    def test_counting_in_step(self):
+    def test_counting_in_step_is_measured(self):
         figure = run("sst-fig8")
         table = rows(figure)
         self.assertEqual([row["nodes"] for row in table], [2, 3, 4, 6])

@@ -34,7 +34,7 @@ class Throughput(unittest.TestCase):
         self.assertGreaterEqual(row["mean_upper"], lower - 1e-9)
         self.assertLessEqual(row["mean_lower"], row["mean_upper"])
 
-    def test_degree_diameter_graphs(self):
+    def test_degree_diameter_graphs_match_topo_measure(self):
         figure = run("jelly-fig3", "--seed", SEED)
         found = rows(figure)
         self.assertEqual([row["graph"] for row in found[:2]], ["50,7,2", "98,4,4"])
@@ -63,7 +63,7 @@ class Throughput(unittest.TestCase):
         self.assertEqual({claim["verdict"] for claim in figure["claims"][3:]},
                          {"cannot be reproduced"})
 
-    def test_small_worlds(self):
+    def test_small_worlds_match_topo_measure(self):
         figure = run("jelly-fig4", "--seed", SEED)
         seeds = (SEED, SEED + 1)
         specs = {"Jellyfish": "jellyfish:servers=200,switches=100,ports=8",
@@ -81,7 +81,7 @@ class Throughput(unittest.TestCase):
                      jelly["mean_upper"] / ring["mean_lower"])
         self.assertAlmostEqual(figure["claims"][3]["weft"], 50 * (low + high))
 
-    def test_grown_networks(self):
+    def test_grown_networks_match_topo_measure(self):
         figure = run("jelly-fig6", "--seed", SEED)
         fresh, grown = [], []
         for seed in range(SEED, SEED + 4):
@@ -139,7 +139,7 @@ class NovaCube(unittest.TestCase):
 
 
 class FullCapacity(unittest.TestCase):
-    def test_the_quick_size_leaves_the_paper_s_own_size_to_the_full_one(self):
+    def test_the_size_of_the_paper_is_not_run_at_the_quick_size(self):
         claims = run("jelly-fig2c")["claims"]
         for claim in claims[:2]:
             self.assertEqual((claim["verdict"], claim["weft"]), ("not run at this size", None))

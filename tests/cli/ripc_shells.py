@@ -16,7 +16,7 @@ sys.path.insert(0, sys.path[0] + "/..")
 from tap import main, weft
 
 PATIENCE = 60  # seconds; nothing takes that long
-PATIENT = ("--timeout", 20000)  # of a ping: only a busy machine holds it up
+PATIENT = ("--timeout", 20000)  # ms for each ping; only a busy machine needs them
 
 
 class Shells(unittest.TestCase):
@@ -101,7 +101,7 @@ class Ping(Shells):
         run = self.ripc("ping", 42)
         self.assertEqual((run.code, run.out, run.err), (1, "", "weft: 42: no process holds that id\n"))
 
-    def test_a_service_that_does_not_answer_pings(self):
+    def test_pings_to_a_service_that_does_not_answer_are_lost(self):
         self.begin("recv", 42)
         self.await_names(42)
         run = self.ripc("ping", 42, "--timeout", 50, "--json")
@@ -146,7 +146,7 @@ class Ping(Shells):
 class Hosts(Shells):
     """Like two hosts, on the loopback interface: names by multicast, no shared memory."""
 
-    def test_pings_over_udp_and_libfabric(self):
+    def test_pings_over_udp_and_libfabric_are_answered(self):
         port = 20000 + os.getpid() % 40000
         for transport in ("udp", "fabric"):
             words = ["--names", f"multicast:239.255.87.71:{port}", "--address", "127.0.0.1",
@@ -165,13 +165,13 @@ class Hosts(Shells):
                 self.assertEqual((long["answered"], long["damaged"]), (5, 0))
             self.assertEqual(self.finish(server, signal.SIGINT)[0], 130)
 
-    def test_peers_without_a_common_transport(self):
+    def test_a_ping_without_a_common_transport_fails(self):
         self.serve(42)
         run = self.ripc("ping", 42, "--transports", "udp", "--address", "127.0.0.1")
         self.assertEqual((run.code, run.out, run.err),
                          (1, "", "weft: 42: no transport in common with that peer\n"))
 
-    def test_a_names_file_with_a_closed_port(self):
+    def test_a_ping_to_a_closed_port_in_a_names_file_fails(self):
         (self.folder / "names").write_text("42 127.0.0.1:1\n")
         run = self.ripc("ping", 42, "--names", f"file:{self.folder}/names")
         self.assertEqual((run.code, run.out, run.err),

@@ -32,7 +32,7 @@ class Tour(unittest.TestCase):
     def left(self):
         return [*(self.folder / "temporary").iterdir(), *(self.folder / "shared").iterdir()]
 
-    def test_the_tour_of_a_cluster(self):
+    def test_the_tour_of_a_cluster_runs(self):
         done = subprocess.run([TOUR, "cluster"], env=self.env, capture_output=True, text=True,
                               timeout=3 * PATIENCE)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -43,7 +43,7 @@ class Tour(unittest.TestCase):
             self.assertRegex(done.stdout, promised)
         self.assertEqual(self.left(), [])
 
-    def test_the_tour_of_messages(self):
+    def test_the_tour_of_messages_runs(self):
         done = subprocess.run([TOUR, "messages"], env=self.env, capture_output=True, text=True,
                               timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -53,7 +53,7 @@ class Tour(unittest.TestCase):
             self.assertRegex(done.stdout, promised)
         self.assertEqual(self.left(), [])
 
-    def test_the_tour_of_tables(self):
+    def test_the_tour_of_tables_runs(self):
         done = subprocess.run([TOUR, "tables"], env=self.env, capture_output=True, text=True,
                               timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)

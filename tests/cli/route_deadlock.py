@@ -278,14 +278,14 @@ class Pora(unittest.TestCase):
                 self.assertIn(after["channel"],
                               [cube.channels[held_to, port][0] for port in ways])
 
-    def test_other_readings_are_not_free_either(self):
+    def test_other_readings_are_not_free_of_deadlock_either(self):
         for algorithm in ("pora-around", "pora-quadrants"):
             for size in ("4x4", "6x6", "5x5"):
                 found = deadlock("novacube:" + size, algorithm)
                 self.assertFalse(found["free"])
                 self.assertTrue(found["at_once"])
 
-    def test_variants_are_free(self):
+    def test_variants_are_free_of_deadlock(self):
         for size in self.SIZES + ("3x3", "7x4", "2x9", "5x4x3", "12"):
             for algorithm, lanes in (("pora-free", 2), ("pora-raised", 3)):
                 found, graph, rows = dependencies("novacube:" + size, algorithm)
@@ -328,7 +328,7 @@ class Text(unittest.TestCase):
         self.assertIn("NOT free: a cycle of 4 channels", out)
         self.assertEqual(out.count("after 1 hop\n"), 4)
 
-    def test_a_network_without_routes_is_free(self):
+    def test_a_network_without_routes_is_free_of_deadlock(self):
         found = deadlock("torus:1", "dor")
         self.assertTrue(found["free"])
         self.assertEqual((found["virtual_channels"], found["states"]), (0, 0))

@@ -224,7 +224,7 @@ class Worst(unittest.TestCase):
         self.assertAlmostEqual(found["max_channel_load"], most)
         self.assertEqual(found["channel_classes"], 18)
 
-    def test_dimension_order_on_a_cube(self):
+    def test_the_worst_load_of_dimension_order_on_a_cube_equals_that_of_networkx(self):
         size, nodes = 4, 64
         loads = {}
         for one, other in itertools.product(range(nodes), repeat=2):

@@ -291,13 +291,13 @@ class Oracle(unittest.TestCase):
             self.assertAlmostEqual(worst["max_channel_load"], greatest)
             self.assertGreaterEqual(worst["max_channel_load_upper"], greatest - 1e-9)
 
-    def test_algorithms_of_the_torus(self):
+    def test_the_algorithms_of_the_torus_equal_the_independent_ones(self):
         for spec, algorithm in itertools.product(TORI + ("novacube:4x2", "novacube:3x3"),
                                                  ("dor", "dor-split", "valiant", "romm", "rlb")):
             with self.subTest(spec=spec, algorithm=algorithm, seed=SEED):
                 self.check(spec, algorithm)
 
-    def test_pora(self):
+    def test_pora_equals_the_independent_one(self):
         for spec in NOVACUBES + ("torus:4x4", "torus:5x2"):
             for algorithm in ("pora", "pora-raised"):
                 with self.subTest(spec=spec, algorithm=algorithm, seed=SEED):

@@ -161,13 +161,13 @@ class Text(unittest.TestCase):
         self.assertIn("2 paths\n", run.out)
         self.assertIn("0.500000     2  0(0,0):0 1(1,0):2 6(1,1)\n", run.out)
 
-    def test_names_without_coordinates(self):
+    def test_nodes_without_coordinates_are_printed_by_name(self):
         run = weft("route", "path", "-", "left", "far", "--algorithm", "ecmp",
                    stdin="left mid\nmid far\n")
         self.assertEqual(run.out.splitlines()[-3:],
                          ["  left  port 0", "  mid   port 1", "  far"])
 
-    def test_a_path_to_the_source_itself(self):
+    def test_a_path_to_the_source_itself_has_no_hops(self):
         run = weft("route", "path", "torus:4x4", 3, 3, "--algorithm", "link-state")
         self.assertEqual(run.code, 0, run.err)
         self.assertIn("0 hops\n", run.out)

@@ -217,7 +217,7 @@ class Replay(unittest.TestCase):
             self.assertEqual(sorted(len(path) - 1 for path, _, _ in paths),
                              lengths_of(graph, source, target, ways, algorithm == "ecmp"), where)
 
-    def test_openflow(self):
+    def test_openflow_paths_have_the_lengths_of_networkx(self):
         for spec, ways, algorithm in SPECS:
             for tag in ("vlan", "mpls"):
                 text = rules(spec, "--ways", ways, "--algorithm", algorithm, "--tag", tag)
@@ -226,7 +226,7 @@ class Replay(unittest.TestCase):
                 self.check(spec, ways, algorithm,
                            lambda cables, *pair: follow_openflow(switches, cables, *pair, 0))
 
-    def test_mpls(self):
+    def test_mpls_paths_have_the_lengths_of_networkx(self):
         for spec, ways, algorithm in SPECS:
             text = rules(spec, "--ways", ways, "--algorithm", algorithm, "--format", "mpls")
             switches = {at: Labels(lines) for at, lines in tables(text).items()}
@@ -519,8 +519,8 @@ class Files(unittest.TestCase):
 
 class Tags(unittest.TestCase):
     def test_more_labels_than_vlans_use_mpls(self):
-        # two cables from each to the next: 8192 paths from end to end, and half as many
-        # ways to go on from the second
+        # two cables from each switch to the next: 8192 paths from end to end, and half as many
+        # ways to go on from the second switch
         with tempfile.TemporaryDirectory() as folder:
             path = write(folder, "line.edges", "".join(f"{i} {i + 1}\n" * 2 for i in range(13)))
             words = (path, "--ways", 10000, "--algorithm", "ecmp")

@@ -33,7 +33,7 @@ class SimRun(unittest.TestCase):
         self.assertLess(found["sent"] - found["delivered"], 5)
         self.assertAlmostEqual(found["delivery_nsec"]["least"], hop_nsec(1000), delta=1)
         self.assertGreater(found["delivery_nsec"]["most"], hop_nsec(1000) * 4 - 1)
-        # 32 of 15 other servers' hops on average in a torus of 4 by 4.
+        # In a torus of 4 by 4, the paths to the 15 other servers have 32 hops in total.
         self.assertAlmostEqual(found["numbers"]["bench_hops_received"] / found["delivered"],
                                32 / 15, delta=0.1)
 

@@ -182,7 +182,7 @@ class Demo(Shells):
         self.assertEqual(self.finish(shell, signal.SIGINT)[0], 130)
         self.nothing_is_left()
 
-    def test_bad_words(self):
+    def test_invalid_arguments_are_refused_in_one_line(self):
         for words in (["--members", 0], ["--members", 65], ["--seconds", 0], ["--design", "both"],
                       ["--table", 0], ["--kill", "--members", 1], ["--nonsense"], ["word"]):
             done = self.sst("demo", *words)
@@ -271,7 +271,7 @@ class Watch(Shells):
         code, _, err = self.finish(watch, signal.SIGINT)
         self.assertEqual((code, err), (130, ""))
 
-    def test_bad_words(self):
+    def test_invalid_arguments_are_refused_in_one_line(self):
         for words in ([], [0], ["x"], [7, 8], [7, "--interval", 0], [7, "--count", 0],
                       [7, "--once", "--count", 2], [7, "--nonsense"]):
             done = self.sst("watch", *words)

@@ -120,8 +120,8 @@ class Exact(unittest.TestCase):
             self.assertAlmostEqual(found["server_rate_lower"], found["throughput_lower"], 12)
             self.assertEqual(found["demand_total"] + found["local_traffic"], 16)
 
-    def test_a_ring_by_hand(self):
-        # 0 -> 2 uses both directions, 1 -> 2 shares one of them: 2 / (1 + 1) at the cables of node 2
+    def test_a_ring_has_the_throughput_computed_by_hand(self):
+        # 0 -> 2 uses both directions, 1 -> 2 shares one of them: the two cables of node 2 carry 1 + 1
         with folder() as path:
             file = write(path + "/ring.txt", "0 2\n1 2 1\n")
             found = measure("torus:4", "--throughput", file, "--gap", 0.001, "--verify")
@@ -217,7 +217,7 @@ class Tampering(unittest.TestCase):
         run = check(JELLYFISH, self.flow)
         self.assertEqual((run.code, run.err), (0, ""))
 
-    def test_any_rate_changed_by_a_percent(self):
+    def test_a_rate_changed_by_a_percent_is_refused(self):
         for factor in (1.01, 0.99):
             for demand in range(0, len(self.flow["demands"]), 5):
                 path = demand % len(self.flow["demands"][demand]["paths"])
@@ -236,7 +236,7 @@ class Tampering(unittest.TestCase):
         self.assertEqual(run.code, 1)
         self.assertRegex(run.err, r"flow\.json: link \d+ carries [\d.]+ from \d+ to \d+, but its")
 
-    def test_a_path_that_does_not_exist(self):
+    def test_a_path_that_does_not_exist_is_refused(self):
         long = next(i for i, demand in enumerate(self.flow["demands"])
                     if len(demand["paths"][0]["links"]) > 1)
         path = lambda flow: flow["demands"][long]["paths"][0]
@@ -247,13 +247,13 @@ class Tampering(unittest.TestCase):
         self.refused(lambda flow: path(flow)["links"].append(10**6), "line .*no link 1000000")
         self.refused(lambda flow: path(flow)["links"].clear(), "line .*the path ends at")
 
-    def test_a_path_to_another_node(self):
+    def test_a_path_to_another_node_is_refused(self):
         def change(flow):
             one, other = flow["demands"][0], flow["demands"][1]
             one["paths"], other["paths"] = other["paths"], one["paths"]
         self.refused(change, "line .*(not a path|the path ends at)")
 
-    def test_weights(self):
+    def test_changed_weights_are_refused(self):
         link = lambda flow: flow["links"][7]["weights"]
         def heavier(flow):
             link(flow)[0] = link(flow)[0] * 1.01 + 1e-3 * max(map(max, (
@@ -263,7 +263,7 @@ class Tampering(unittest.TestCase):
         self.refused(lambda flow: link(flow).__setitem__(1, math.nan), "line .*finite number", code=2)
         self.refused(lambda flow: link(flow).append(1), "line .*weights should be an array of two", code=2)
 
-    def test_demands(self):
+    def test_changed_demands_are_refused(self):
         self.refused(lambda flow: flow["demands"].pop(3), r"the file has \d+ demands, but demand_count is")
         def fewer(flow):
             flow["demands"].pop(3)
@@ -277,7 +277,7 @@ class Tampering(unittest.TestCase):
         self.refused(lambda flow: flow.update(seed=5), "line .*demand .* of the traffic")
         self.refused(lambda flow: flow.update(traffic="all-to-all"), "line .*demand .* of the traffic")
 
-    def test_claims(self):
+    def test_changed_claims_are_refused(self):
         for key in ("throughput_lower", "throughput_upper"):
             for factor in (1.001, 0.999):
                 self.refused(lambda flow: flow.update({key: flow[key] * factor}),
@@ -285,7 +285,7 @@ class Tampering(unittest.TestCase):
             self.refused(lambda flow: flow.update({key: math.nan}), "line .*finite number", code=2)
             self.refused(lambda flow: flow.pop(key), f"line 1: .*has no \"{key}\"", code=2)
 
-    def test_other_topologies(self):
+    def test_a_file_for_another_topology_is_refused(self):
         self.refused(lambda flow: None, "(line|it is for)", JELLYFISH.replace("seed=3", "seed=4"))
         self.refused(lambda flow: None, "(line|it is for)", "torus:4x4", code=2)
         self.refused(lambda flow: flow["links"].pop(), "the file is for 20 nodes and")
@@ -293,14 +293,14 @@ class Tampering(unittest.TestCase):
             flow["links"][0]["ends"].reverse()
         self.refused(swapped, "line .*link 0 of the topology joins")
 
-    def test_a_truncated_file(self):
+    def test_a_truncated_file_is_refused(self):
         text = json.dumps(self.flow, indent=1)
         for size in (0, 1, len(text) // 3, len(text) // 2, len(text) - 2):
             run = check(JELLYFISH, text[:size])
             self.assertEqual((run.code, run.out), (2, ""))
             self.assertRegex(run.err, r"^weft: [^\n]*flow\.json: line \d+: [^\n]+\n$")
 
-    def test_another_traffic_than_expected(self):
+    def test_a_file_for_another_traffic_is_refused(self):
         self.refused(lambda flow: None, "line .*demand .* of the traffic",
                      words=("--against", "permutation", "--seed", 5))
         run = check(JELLYFISH, self.flow, "--against", "permutation", "--seed", 4)
@@ -383,7 +383,7 @@ class Routing(unittest.TestCase):
             self.assertLessEqual(ecmp["throughput_lower"], best["throughput_upper"])
             self.assertTrue(ecmp["verified"])
 
-    def test_one_path_per_pair_by_hand(self):
+    def test_one_path_per_pair_has_the_throughput_computed_by_hand(self):
         # each node of a ring of five sends two hops; every channel of one direction is used twice
         with folder() as path:
             file = write(path + "/t", "".join(f"{i} {(i + 2) % 5}\n" for i in range(5)))
@@ -424,7 +424,7 @@ class Bound(unittest.TestCase):
         self.assertRegex(text, r"throughput +at most [\d.]+ of the server line rate")
         self.assertIn("longest-matching; a bound by path lengths", text)
 
-    def test_permutations_by_networkx(self):
+    def test_the_bound_of_a_permutation_equals_that_of_networkx(self):
         flow = certificate(JELLYFISH, "--throughput", "permutation")
         graph = networkx.Graph(link["ends"] for link in flow["links"])
         far = dict(networkx.all_pairs_shortest_path_length(graph))
@@ -433,7 +433,7 @@ class Bound(unittest.TestCase):
         self.assertAlmostEqual(bound["throughput_upper"], 2 * len(flow["links"]) / hops, 12)
 
     def test_the_default_traffic_is_the_longest_matching(self):
-        # antipodes of an even torus: every server sends 2 k / 2 hops
+        # every server of an even torus sends to its antipode, 2 * k / 2 hops away
         found = measure("torus:8x8", "--bound")
         self.assertEqual(found["traffic"], "longest-matching")
         self.assertAlmostEqual(found["throughput_upper"], 4 * 64 / (64 * 8), 12)

@@ -12,7 +12,7 @@
 #include "base/test.h"
 #include "transport/clock.h"
 
-#define SOCKETS 1000 /* that the kernel closes after it has released the locks of a process */
+#define SOCKETS 1000 /* the kernel closes them after it has released the locks of a process */
 
 static char folder[CLUSTER_PATH_SIZE];
 

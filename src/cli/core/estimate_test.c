@@ -7,12 +7,12 @@
 
 #define STEP_S 0.1
 
-/* Shows the estimate of one moment, and checks that nothing grew since the one before. */
+/* Returns the estimate of this moment, and checks that it has not grown since the one before. */
 static double shown_next(struct estimate *estimate, double now, double share, double before)
 {
     double left = estimate_left(estimate, 0, now, share);
     if (left == ESTIMATE_NONE) {
-        assert_true(before == ESTIMATE_NONE); /* a promise is not forgotten */
+        assert_true(before == ESTIMATE_NONE); /* an estimate does not disappear again */
     } else if (left == ESTIMATE_LATE) {
         assert_true(before != ESTIMATE_NONE);
     } else {
@@ -66,8 +66,8 @@ static void work_that_stands_still_is_late(void **state)
     assert_true(left == ESTIMATE_LATE);
 }
 
-/* Some bars begin anew under the same title. */
-static void shares_that_fall_raise_nothing(void **state)
+/* Some progress bars start again under the same title. */
+static void a_falling_share_does_not_raise_the_estimate(void **state)
 {
     struct estimate estimate = {0};
     double left = ESTIMATE_NONE;
@@ -100,7 +100,7 @@ static void no_sequence_of_shares_makes_the_time_grow(void **state)
     }
 }
 
-static void a_beginning_is_too_early_for_an_estimate(void **state)
+static void there_is_no_estimate_at_the_beginning(void **state)
 {
     struct estimate estimate = {0};
     assert_true(estimate_left(&estimate, 5, 5, 0) == ESTIMATE_NONE);
@@ -112,5 +112,6 @@ static void a_beginning_is_too_early_for_an_estimate(void **state)
 TEST_MAIN(TEST(steady_work_is_estimated_well_and_done_in_time),
           TEST(work_that_becomes_slow_is_late_and_stays_so),
           TEST(work_that_becomes_fast_is_due_earlier), TEST(work_that_stands_still_is_late),
-          TEST(shares_that_fall_raise_nothing), TEST(no_sequence_of_shares_makes_the_time_grow),
-          TEST(a_beginning_is_too_early_for_an_estimate))
+          TEST(a_falling_share_does_not_raise_the_estimate),
+          TEST(no_sequence_of_shares_makes_the_time_grow),
+          TEST(there_is_no_estimate_at_the_beginning))

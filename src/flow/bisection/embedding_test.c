@@ -47,8 +47,8 @@ static void small_networks_are_not_bounded_too_high(void **state)
     }
 }
 
-/* Values of the same program from another solver. */
-static void the_program_has_its_known_values(void **state)
+/* The values are those of the same linear program from another solver. */
+static void the_linear_program_has_its_known_values(void **state)
 {
     static const struct {
         const char *spec;
@@ -98,5 +98,6 @@ static void other_networks_get_no_bound(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(small_networks_are_not_bounded_too_high), TEST(the_program_has_its_known_values),
+TEST_MAIN(TEST(small_networks_are_not_bounded_too_high),
+          TEST(the_linear_program_has_its_known_values),
           TEST(the_order_of_the_axes_does_not_matter), TEST(other_networks_get_no_bound))

@@ -40,7 +40,8 @@ static enum full_capacity_verdict verdict_of(const struct full_capacity *found, 
     return FULL_CAPACITY_NO;
 }
 
-/* All thirteen permutations are carried with the result, and one is not with one server more. */
+/* With as many servers as the result, all thirteen permutations are carried; with one server more,
+ * one of them is not. */
 static void the_steps_prove_the_result(void **state)
 {
     uint32_t ended = 0;

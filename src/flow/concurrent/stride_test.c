@@ -29,7 +29,8 @@ static void open_two(struct two *two)
     assert_int_equal(stride_open(&two->stride, &two->spread, NULL), OK);
 }
 
-/* From the state in which the first cable carries `before` to that in which it carries `now`. */
+/* Takes a step from the state in which the first cable carries `before` in the direction of that
+ * in which it carries `now`. */
 static void stride_from(struct two *two, double before, double now)
 {
     two->spread.rates[0] = before;
@@ -51,11 +52,11 @@ static void close_two(struct two *two)
     topology_fini(&two->topology);
 }
 
-static void the_step_ends_where_both_are_even(void **state)
+static void the_step_ends_where_both_cables_carry_the_same(void **state)
 {
     struct two two;
     open_two(&two);
-    stride_from(&two, 3, 2.5); /* twice as far again */
+    stride_from(&two, 3, 2.5); /* it goes on twice as far */
     assert_true(fabs(two.spread.rates[0] - 1.5) < 1e-3);
     assert_true(fabs(two.spread.busiest - 1.5) < 1e-3);
     close_two(&two);
@@ -67,7 +68,7 @@ static void a_bad_direction_is_not_followed(void **state)
     open_two(&two);
     stride_from(&two, 2, 2.5);
     assert_true(two.spread.rates[0] == 2.5);
-    stride_from(&two, 2.5, 2.5); /* and no direction at all */
+    stride_from(&two, 2.5, 2.5); /* there is no direction at all */
     assert_true(two.spread.rates[0] == 2.5);
     close_two(&two);
 }
@@ -76,11 +77,11 @@ static void no_path_gets_a_negative_rate(void **state)
 {
     struct two two;
     open_two(&two);
-    stride_from(&two, 2.999, 2.99); /* the best length is beyond the longest */
+    stride_from(&two, 2.999, 2.99); /* the best step is longer than allowed */
     assert_true(two.spread.rates[0] >= 0 && two.spread.rates[1] >= 0);
     assert_true(two.spread.rates[0] < 2.99);
     close_two(&two);
 }
 
-TEST_MAIN(TEST(the_step_ends_where_both_are_even), TEST(a_bad_direction_is_not_followed),
-          TEST(no_path_gets_a_negative_rate))
+TEST_MAIN(TEST(the_step_ends_where_both_cables_carry_the_same),
+          TEST(a_bad_direction_is_not_followed), TEST(no_path_gets_a_negative_rate))

@@ -13,7 +13,7 @@ static void told(void *context, uint32_t node, const struct hops_set *fresh, uin
     uint32_t(*hops)[NODES] = context, count = 0;
     for (uint32_t i = 0; i < HOPS_BATCH; i++)
         if (bitset_has(fresh->words, i)) {
-            assert_int_equal(hops[i][node], NEVER); /* once */
+            assert_int_equal(hops[i][node], NEVER); /* a node is reached once */
             hops[i][node] = distance;
             count++;
         }

@@ -68,7 +68,7 @@ static struct longest_matching solved(const struct topology *topology, struct lo
 
 struct brute {
     uint32_t count;
-    uint32_t node[8]; /* of each server */
+    uint32_t node[8]; /* the node of each server */
     int64_t hops[8][8];
 };
 

@@ -25,7 +25,7 @@ struct hall {
     uint32_t flight_count;
     env_nsec now;
     uint32_t loss;  /* lost messages per hundred */
-    uint32_t deaf;  /* this vertex receives nothing at port 0; NODE_NONE */
+    uint32_t deaf;  /* this vertex receives nothing at port 0; NODE_NONE: none */
     uint32_t from;  /* the vertex whose step runs */
     env_nsec quiet; /* quiet_nsec of their configuration */
 };

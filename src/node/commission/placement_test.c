@@ -69,7 +69,7 @@ static const char *const specs[] = {
 };
 #define SPEC_COUNT (sizeof specs / sizeof *specs)
 
-static void right_wiring_has_one_answer(void **state)
+static void correct_wiring_has_no_findings(void **state)
 {
     for (size_t i = 0; i < SPEC_COUNT; i++) {
         for (uint64_t seed = 1; seed <= 5; seed++) {
@@ -140,7 +140,7 @@ static void each_mistake_is_reported(void **state)
 }
 
 /* Misplaces each cable of the lowest serial number, which would be the origin, in turn. */
-static void a_mistake_at_the_origin_does_not_lead_astray(void **state)
+static void a_mistake_at_the_origin_is_reported_correctly(void **state)
 {
     static const char *const few[] = {"torus:5x5", "torus:3x3x3", "novacube:4x4",
                                       "jellyfish:n=20,degree=4,seed=1"};
@@ -602,8 +602,8 @@ static void the_best_origins_come_first(void **state)
 
 TEST_MAIN(TEST(the_best_origins_come_first),
           TEST(plans_that_look_the_same_from_every_vertex_are_recognised),
-          TEST(right_wiring_has_one_answer), TEST(each_mistake_is_reported),
-          TEST(a_mistake_at_the_origin_does_not_lead_astray), TEST(a_mirrored_ring_is_reported),
+          TEST(correct_wiring_has_no_findings), TEST(each_mistake_is_reported),
+          TEST(a_mistake_at_the_origin_is_reported_correctly), TEST(a_mirrored_ring_is_reported),
           TEST(several_mistakes_are_reported_as_simply_as_possible),
           TEST(a_network_with_many_mistakes_is_placed), TEST(no_other_placement_fits_better),
           TEST(findings_name_server_and_port), TEST(one_way_cables_and_contradictions_are_reported),

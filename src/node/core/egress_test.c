@@ -190,7 +190,7 @@ static bool crowd_is_fair(uint64_t seed, bool aggregate, uint32_t skips, unsigne
     return crowd.fair;
 }
 
-static void test_shares_match_the_fluid_model(void **state)
+static void shares_match_the_fluid_model(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -199,7 +199,7 @@ static void test_shares_match_the_fluid_model(void **state)
     }
 }
 
-static void test_a_round_that_skips_a_service_is_detected(void **state)
+static void a_round_that_skips_a_service_is_detected(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -248,7 +248,7 @@ static void pair_push(struct pair *pair, unsigned slot, port_set ports, uint32_t
     egress_check(pair->egress);
 }
 
-static void test_a_frame_holds_several_services_in_order(void **state)
+static void a_frame_holds_several_services_in_order(void **state)
 {
     (void)state;
     struct pair pair;
@@ -269,7 +269,7 @@ static void test_a_frame_holds_several_services_in_order(void **state)
     pair_close(&pair);
 }
 
-static void test_a_frame_is_bounded_by_bytes_and_packets(void **state)
+static void a_frame_is_bounded_by_bytes_and_packets(void **state)
 {
     (void)state;
     struct pair pair;
@@ -300,7 +300,7 @@ static void test_a_frame_is_bounded_by_bytes_and_packets(void **state)
     pair_close(&pair);
 }
 
-static void test_a_quantum_used_to_the_last_byte_does_not_end_the_frame(void **state)
+static void a_quantum_used_to_the_last_byte_does_not_end_the_frame(void **state)
 {
     (void)state;
     struct pair pair;
@@ -319,7 +319,7 @@ static void test_a_quantum_used_to_the_last_byte_does_not_end_the_frame(void **s
 }
 
 /* A packet that does not fit ends the frame, and no small packet overtakes it. */
-static void test_a_packet_that_does_not_fit_comes_next(void **state)
+static void a_packet_that_does_not_fit_comes_next(void **state)
 {
     (void)state;
     struct pair pair;
@@ -336,7 +336,7 @@ static void test_a_packet_that_does_not_fit_comes_next(void **state)
 }
 
 /* A service that was idle has saved nothing: its turn is one quantum. */
-static void test_an_idle_service_loses_the_rest_of_its_quantum(void **state)
+static void an_idle_service_loses_the_rest_of_its_quantum(void **state)
 {
     (void)state;
     struct pair pair;
@@ -365,7 +365,7 @@ static void test_an_idle_service_loses_the_rest_of_its_quantum(void **state)
 }
 
 /* A debt is kept, so that a service cannot gain by going idle at the right moment. */
-static void test_an_idle_service_keeps_its_debt(void **state)
+static void an_idle_service_keeps_its_debt(void **state)
 {
     (void)state;
     struct pair pair;
@@ -387,7 +387,7 @@ static void test_an_idle_service_keeps_its_debt(void **state)
 }
 
 /* A packet that leaves by one port is no longer available to the other. */
-static void test_a_packet_leaves_by_the_first_port_that_asks(void **state)
+static void a_packet_leaves_by_the_first_port_that_asks(void **state)
 {
     (void)state;
     struct pair pair;
@@ -420,7 +420,7 @@ static struct packet *sleeper_poll(void *service, unsigned port, uint32_t room)
 }
 
 /* A service with its own queue is polled after egress_wake, until it has nothing. */
-static void test_a_polled_service_sleeps_until_it_is_woken(void **state)
+static void a_polled_service_sleeps_until_it_is_woken(void **state)
 {
     (void)state;
     struct sleeper sleeper = {.waiting = 3};
@@ -464,7 +464,7 @@ static void test_a_polled_service_sleeps_until_it_is_woken(void **state)
 }
 
 /* The same for a polled service: the next packet is that of the other service. */
-static void test_a_polled_quantum_used_to_the_last_byte_ends_the_turn(void **state)
+static void a_polled_quantum_used_to_the_last_byte_ends_the_turn(void **state)
 {
     (void)state;
     struct sleeper sleeper = {.waiting = 3};
@@ -494,14 +494,12 @@ static void test_a_polled_quantum_used_to_the_last_byte_ends_the_turn(void **sta
     free(egress);
 }
 
-TEST_MAIN(TEST(test_a_polled_quantum_used_to_the_last_byte_ends_the_turn),
-          TEST(test_shares_match_the_fluid_model),
-          TEST(test_a_round_that_skips_a_service_is_detected),
-          TEST(test_a_frame_holds_several_services_in_order),
-          TEST(test_a_frame_is_bounded_by_bytes_and_packets),
-          TEST(test_a_quantum_used_to_the_last_byte_does_not_end_the_frame),
-          TEST(test_a_packet_that_does_not_fit_comes_next),
-          TEST(test_an_idle_service_loses_the_rest_of_its_quantum),
-          TEST(test_an_idle_service_keeps_its_debt),
-          TEST(test_a_packet_leaves_by_the_first_port_that_asks),
-          TEST(test_a_polled_service_sleeps_until_it_is_woken))
+TEST_MAIN(TEST(a_polled_quantum_used_to_the_last_byte_ends_the_turn),
+          TEST(shares_match_the_fluid_model), TEST(a_round_that_skips_a_service_is_detected),
+          TEST(a_frame_holds_several_services_in_order),
+          TEST(a_frame_is_bounded_by_bytes_and_packets),
+          TEST(a_quantum_used_to_the_last_byte_does_not_end_the_frame),
+          TEST(a_packet_that_does_not_fit_comes_next),
+          TEST(an_idle_service_loses_the_rest_of_its_quantum), TEST(an_idle_service_keeps_its_debt),
+          TEST(a_packet_leaves_by_the_first_port_that_asks),
+          TEST(a_polled_service_sleeps_until_it_is_woken))

@@ -160,7 +160,7 @@ static void tight_transmit(struct env *env, unsigned port, struct packet **packe
     world_transmit(env, port, packets, count, lazy);
 }
 
-/* It goes out without waking the other end, as long as there is room. */
+/* A hello goes out without waking the other end, as long as there is room. */
 static void a_hello_that_just_fits_goes_out_at_once(void **state)
 {
     struct world *world = stage_open(WORLD_SETTLED);
@@ -276,7 +276,7 @@ static void rows_without_a_link_are_ignored(void **state)
 
 /* Server 4 announces a coming link. We have to send it a "seen", but no packet is free, and it does
  * not ask again before the end of the test. */
-static void a_seen_without_a_free_packet_is_not_sent(void **state)
+static void without_a_free_packet_no_seen_message_is_sent(void **state)
 {
     static struct packet *taken[WORLD_PACKETS + 1]; /* the last entry is NULL */
     struct world *world = stage_open(WORLD_SETTLED);
@@ -339,7 +339,7 @@ static void a_packet_for_a_link_that_goes_down_takes_another_path(void **state)
     world_close(world);
 }
 
-static void a_seen_to_a_neighbour_is_refused(void **state)
+static void a_seen_message_to_a_neighbour_is_refused(void **state)
 {
     struct world *world = stage_open(WORLD_SETTLED);
     uint8_t bytes[HELLO_SEEN_SIZE];
@@ -373,13 +373,13 @@ static void a_link_without_a_carrier_is_down_at_once(void **state)
     world_cut(world, 0, 1, true);
     world->nodes[0].next = world->now;
     world_run(world, WORLD_SETTLED);
-    assert_int_equal(at->frames_out, frames); /* no hello is sent into it */
+    assert_int_equal(at->frames_out, frames); /* no hello is sent over it */
     world_cut(world, 0, 1, false);
     node_carrier(node, port_of(world), true);
     assert_true(carries(world));
     world->nodes[0].next = world->now;
     world_run(world, 1);
-    assert_true(at->frames_out > frames); /* now it is, at once */
+    assert_true(at->frames_out > frames); /* now a hello is sent at once */
     world_run(world, WORLD_SETTLED);
     assert_int_equal(port_snapshot(world).state, PORT_UP);
     world_close(world);
@@ -573,7 +573,7 @@ static void an_unseen_link_is_announced_again(void **state)
     world_close(world);
 }
 
-TEST_MAIN(TEST(a_seen_without_a_free_packet_is_not_sent),
+TEST_MAIN(TEST(without_a_free_packet_no_seen_message_is_sent),
           TEST(a_packet_for_a_link_that_goes_down_takes_another_path),
           TEST(a_link_that_was_not_up_keeps_its_session),
           TEST(a_hello_that_the_neighbour_waits_for_wakes_it),
@@ -588,4 +588,4 @@ TEST_MAIN(TEST(a_seen_without_a_free_packet_is_not_sent),
           TEST(a_cable_where_none_is_planned_is_miswired),
           TEST(a_hello_that_just_fits_goes_out_at_once), TEST(old_hellos_change_nothing),
           TEST(rows_of_another_session_are_ignored), TEST(rows_without_a_link_are_ignored),
-          TEST(a_seen_to_a_neighbour_is_refused))
+          TEST(a_seen_message_to_a_neighbour_is_refused))

@@ -215,7 +215,7 @@ static void assert_dropped(struct world *world, enum drop_reason reason, unsigne
 
 /* ---- passing through ---- */
 
-static void changes_of_a_service_arrive(void **state)
+static void changes_that_a_service_makes_to_a_packet_arrive(void **state)
 {
     struct world *world = stage_open_settled("torus:7");
     const struct letter letter = {.errand = ERRAND_CHANGE, .number = 5, .to = 3};
@@ -237,11 +237,11 @@ static void changes_of_a_service_arrive(void **state)
     world_close(world);
 }
 
-static void a_packet_goes_on_from_its_stop(void **state)
+static void a_packet_goes_to_its_stop_first_and_then_to_its_destination(void **state)
 {
     struct world *world = stage_open_settled("torus:9");
-    post(world, 0, COURIER_ID,
-         &(struct letter){.number = 8, .to = 4, .stop = 8, .by_stop = 1}); /* the other way round */
+    /* The stop is in the other direction. */
+    post(world, 0, COURIER_ID, &(struct letter){.number = 8, .to = 4, .stop = 8, .by_stop = 1});
     world_run(world, MSEC);
     assert_int_equal(seen.stops, 1);
     assert_int_equal(seen.count, 1);
@@ -649,8 +649,9 @@ static void excess_packets_to_a_key_without_a_root_are_counted(void **state)
 TEST_MAIN(TEST(a_waiting_packet_is_delivered_if_its_server_becomes_the_root),
           TEST(a_packet_waits_while_its_root_is_near_but_not_up),
           TEST(the_first_server_beyond_the_plan_is_unreachable),
-          TEST(a_watcher_is_notified_of_all_events), TEST(changes_of_a_service_arrive),
-          TEST(a_packet_goes_on_from_its_stop),
+          TEST(a_watcher_is_notified_of_all_events),
+          TEST(changes_that_a_service_makes_to_a_packet_arrive),
+          TEST(a_packet_goes_to_its_stop_first_and_then_to_its_destination),
           TEST(a_packet_that_waited_for_a_root_is_intercepted_once_per_server),
           TEST(services_are_notified_of_lost_and_returning_servers),
           TEST(built_in_queues_choose_which_packet_leaves_first_and_which_is_dropped),

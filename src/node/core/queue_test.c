@@ -204,7 +204,7 @@ static void try_random(uint64_t seed, const struct queue_limits *limits)
     free(queue);
 }
 
-static void test_every_kind_behaves_like_a_list(void **state)
+static void every_kind_behaves_like_a_list(void **state)
 {
     (void)state;
     static const unsigned ports[] = {1, 4, 6, 7, 20, 32};
@@ -225,7 +225,7 @@ static void test_every_kind_behaves_like_a_list(void **state)
 }
 
 /* More sets than lanes: packets are narrowed, and all still leave, each by one of its ports. */
-static void test_more_sets_than_lanes_lose_no_packet(void **state)
+static void more_sets_than_lanes_lose_no_packet(void **state)
 {
     (void)state;
     struct queue_limits limits = {QUEUE_FIFO, 2000, 1000000, 32};
@@ -258,7 +258,7 @@ static void test_more_sets_than_lanes_lose_no_packet(void **state)
 }
 
 /* Sets keep changing; empty lanes are reused, so no packet is narrowed. */
-static void test_empty_lanes_are_reused(void **state)
+static void empty_lanes_are_reused(void **state)
 {
     (void)state;
     struct queue_limits limits = {QUEUE_FIFO, 100, 1000000, 20};
@@ -279,7 +279,7 @@ static void test_empty_lanes_are_reused(void **state)
 }
 
 /* A new packet that would not fit even without all packets of lower priority displaces none. */
-static void test_no_packet_is_dropped_in_vain(void **state)
+static void no_packet_is_dropped_in_vain(void **state)
 {
     (void)state;
     struct queue_limits limits = {QUEUE_PRIORITY, 10, PACKET_SIZE_MAX, 2};
@@ -298,5 +298,5 @@ static void test_no_packet_is_dropped_in_vain(void **state)
     free(queue);
 }
 
-TEST_MAIN(TEST(test_every_kind_behaves_like_a_list), TEST(test_more_sets_than_lanes_lose_no_packet),
-          TEST(test_empty_lanes_are_reused), TEST(test_no_packet_is_dropped_in_vain))
+TEST_MAIN(TEST(every_kind_behaves_like_a_list), TEST(more_sets_than_lanes_lose_no_packet),
+          TEST(empty_lanes_are_reused), TEST(no_packet_is_dropped_in_vain))

@@ -213,7 +213,8 @@ static void a_node_without_memory_fails_and_frees_what_it_took(void **state)
     assert_true(blocks > 2);
 }
 
-/* Runs out at any point: the size of a service's memory moves all that is allocated after it. */
+/* Memory runs out at any point: the size of a service's memory moves all that is allocated after
+ * it. */
 static void memory_may_run_out_at_any_allocation_of_a_node(void **state)
 {
     struct weft_service sized = probe;

@@ -99,7 +99,7 @@ static void the_newest_row_wins(void **state)
     assert_true(link_state_take(links, &(struct link_report){3, 8, 1, 7, 15}));
     assert_true(link_state_report(links, 3, &report));
     assert_int_equal(report.near, 7);
-    assert_int_equal(report.up, 7); /* never more than near */
+    assert_int_equal(report.up, 7); /* no link is up that is not near */
     /* Ports that the plan does not have. */
     assert_true(link_state_take(links, &(struct link_report){5, 1, 1, UINT32_MAX, UINT32_MAX}));
     assert_true(link_state_report(links, 5, &report));
@@ -190,8 +190,8 @@ static void a_link_is_up_when_all_servers_have_seen_it_near(void **state)
     stage_close(&stage);
 }
 
-/* A restarted server has seen nothing, and an unreachable server need not. */
-static void unreachable_servers_need_not_and_restarted_ones_have_not_seen_it(void **state)
+/* A restarted server has not seen the link yet, and an unreachable server need not see it. */
+static void a_restarted_server_has_not_seen_a_link_and_an_unreachable_one_need_not(void **state)
 {
     struct stage stage;
     stage_open(&stage, "torus:3", 0);
@@ -231,7 +231,7 @@ static uint64_t seen_of(const struct link_state *links, node_id server)
     return row.seen;
 }
 
-static void a_seen_version_never_falls_and_foreign_ones_are_ignored(void **state)
+static void a_seen_version_never_decreases_and_only_other_servers_count(void **state)
 {
     struct stage stage;
     stage_open(&stage, "torus:3", 0);
@@ -378,7 +378,7 @@ static void rows_newer_than_those_of_a_neighbour_are_sent_to_it(void **state)
     stage_close(&stage);
 }
 
-/* In the middle of a batch, rows with coming links, others' and our own, are held back. */
+/* In the middle of a batch, rows with coming links are held back: our own and those of others. */
 static void coming_links_wait_for_the_end_of_a_batch(void **state)
 {
     struct stage stage;
@@ -398,7 +398,7 @@ static void coming_links_wait_for_the_end_of_a_batch(void **state)
     link_state_near(&stage.state, 1, true);
     link_state_put(&stage.state, false);
     assert_false(is_to_be_told(&stage, 1, 0));
-    /* Nor when the message that contained it is sent again. */
+    /* Our row is not sent either when the message that contained it is sent again. */
     assert_true(flood_next(&stage.flood, 1, flood_due(&stage.flood, 1), &rows, reports));
     assert_true(rows.count == 1 && reports[0].server == 5);
     flood_link(&stage.flood, 2); /* a link that comes up meanwhile */
@@ -530,7 +530,7 @@ TEST_MAIN(TEST(each_allocation_may_be_refused),
           TEST(the_newest_row_wins), TEST(rows_newer_than_those_of_a_neighbour_are_sent_to_it),
           TEST(an_unchanged_row_is_put_only_on_request),
           TEST(a_link_is_up_when_all_servers_have_seen_it_near),
-          TEST(unreachable_servers_need_not_and_restarted_ones_have_not_seen_it),
-          TEST(a_seen_version_never_falls_and_foreign_ones_are_ignored),
+          TEST(a_restarted_server_has_not_seen_a_link_and_an_unreachable_one_need_not),
+          TEST(a_seen_version_never_decreases_and_only_other_servers_count),
           TEST(messages_with_unexpected_numbers_change_nothing),
           TEST(messages_are_read_as_they_were_written), TEST(rows_arrive_in_causal_order))

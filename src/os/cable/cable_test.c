@@ -79,8 +79,8 @@ static enum port_news end_step(struct end *end)
     return end->port->ops->poll(end->port);
 }
 
-/* The same at an end to which no process writes meanwhile: waiting() must not miss what poll()
- * finds. */
+/* Like end_step, at an end to which no process writes meanwhile: waiting() must not miss what
+ * poll() finds. */
 static enum port_news end_glance_and_step(struct end *end)
 {
     bool waiting = end->port->ops->waiting(end->port);
@@ -329,8 +329,8 @@ static _Noreturn void echo_run(const struct transport_ops *transport, bool lower
     }
 }
 
-/* Killed while it works, and restarted, in both roles: the carrier shows it, and the link works
- * again. */
+/* The peer, in both roles, is killed while it works and started again: the carrier shows this, and
+ * the link works again. */
 static void kill_and_revive(const struct transport_ops *transport)
 {
     for (unsigned round = 0; round < 6; round++) {
@@ -369,7 +369,7 @@ static void kill_and_revive(const struct transport_ops *transport)
         }
         assert_int_equal(end.changes, 6);
         end_close(&end);
-        /* The next start would remove the files of the killed process: here none follows. */
+        /* The next process would remove the files of the killed one, but here none follows. */
         char path[128];
         snprintf(path, sizeof path, "%s/socket.%016x", folder, lower ? 9 : 4);
         unlink(path);

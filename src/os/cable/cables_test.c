@@ -300,13 +300,13 @@ static void a_second_answer_is_refused(void **state)
     answer.size = (uint16_t)(sizeof answer.body - out.left);
     memcpy(answer.fds, scene.answer.fds, sizeof answer.fds);
     say(&answer);
-    UNTIL(scene.carrier); /* so the stranger's messages are valid */
+    UNTIL(scene.carrier); /* this shows that the stranger's messages are valid */
     say(&answer);
     UNTIL(scene.downs == 1);
     stage_close();
 }
 
-/* Both call at once: the call of the lower server stays if it is connected. */
+/* Both servers call at once: the call of the lower one stays if it is connected. */
 static void the_call_of_the_lower_server_stays(void **state)
 {
     stage_open();

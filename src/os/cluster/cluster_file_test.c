@@ -225,7 +225,7 @@ static void a_lock_names_its_holder_and_ends_with_it(void **state)
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
 
-    /* The wall clock may have been set back since. */
+    /* The last incarnation is far in the future, as if the wall clock had been set back since. */
     cluster_path(path, folder, 5, "lock");
     FILE *file = fopen(path, "w");
     fprintf(file, "1 18000000000000000000\n");
@@ -249,12 +249,12 @@ static void a_lock_is_valid_until_its_file_is_removed_or_replaced(void **state)
     assert_true(cluster_lock_stands(lock, folder, 5));
 
     assert_int_equal(rename(folder, moved), 0);
-    assert_true(cluster_lock_stands(lock, folder, 5)); /* the folder is complete, elsewhere */
+    assert_true(cluster_lock_stands(lock, folder, 5)); /* the folder is complete, but elsewhere */
     assert_int_equal(mkdir(folder, 0700), 0);
     assert_true(cluster_lock_stands(lock, folder, 5));
     int other = cluster_lock_take(folder, 5, &life);
     assert_true(other >= 0);
-    assert_false(cluster_lock_stands(lock, folder, 5)); /* but its name is taken */
+    assert_false(cluster_lock_stands(lock, folder, 5)); /* another lock has its name */
     assert_true(cluster_lock_stands(other, folder, 5));
 
     cluster_path(path, folder, 5, "lock");

@@ -70,8 +70,8 @@ static inline void scene_step(struct scene *scene)
             host_run(scene->hosts[i], &never, clock_after(50 * 1000));
 }
 
-/* Is that server, which is in this host, settled, and does it reach that many servers, itself
- * included? */
+/* Returns whether the server, which is in this host, is settled and reaches that many servers,
+ * including itself. */
 static inline bool scene_reaches(struct scene *scene, unsigned host, node_id server, uint32_t count)
 {
     struct node_snapshot snapshot;

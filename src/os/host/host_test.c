@@ -131,7 +131,8 @@ static pid_t scene_child(struct scene *scene, uint32_t servers)
     _exit(1);
 }
 
-/* Killed while it has work: its servers are gone at once, and come back as new ones. */
+/* A process is killed while it has work: its servers are gone at once, and come back as new
+ * ones. */
 static void killed_servers_are_noticed_and_return(const char *transport)
 {
     struct scene scene;
@@ -500,8 +501,8 @@ static void malformed_requests_disconnect_their_program(void **state)
     scene_close(&scene);
 }
 
-/* Memory that the node cannot use: it reports that, and the socket is used. */
-static void without_memory_the_socket_serves(void **state)
+/* The node cannot use the offered memory: it reports that, and the program uses the socket. */
+static void without_shared_memory_requests_go_through_the_socket(void **state)
 {
     struct scene scene;
     uint8_t ask[ATTACH_ASK_SIZE], bytes[64];
@@ -590,7 +591,7 @@ static void a_shaped_link_is_shared_by_weights(void **state)
     node_snapshot_port(host_node(scene.hosts[0], 0), port, &after);
     uint64_t line = after.bytes_out - before.bytes_out +
                     SHAPER_FRAME_BYTES * (after.frames_out - before.frames_out);
-    /* At least this long, whatever else runs here; one frame may be in flight. */
+    /* Sending takes at least this long, whatever else runs here; one frame may be in flight. */
     nsec least = (nsec)(line - PACKET_SIZE_MAX - SHAPER_FRAME_BYTES) * 80 - SHAPER_DEPTH_NSEC;
     assert_true(spent >= least);
     double total = (double)(flooded[0] + flooded[1] + flooded[2]);
@@ -607,5 +608,6 @@ TEST_MAIN(TEST(servers_of_one_process_reach_each_other), TEST(hosts_connect_agai
           TEST(programs_send_requests_through_memory),
           TEST(a_sleeping_host_is_woken_through_memory), TEST(a_sleeping_host_is_woken_to_stop),
           TEST(a_killed_program_is_noticed), TEST(malformed_data_disconnects_only_its_program),
-          TEST(malformed_requests_disconnect_their_program), TEST(without_memory_the_socket_serves),
+          TEST(malformed_requests_disconnect_their_program),
+          TEST(without_shared_memory_requests_go_through_the_socket),
           TEST(a_shaped_link_is_shared_by_weights))

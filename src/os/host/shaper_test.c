@@ -45,7 +45,7 @@ static void a_late_sender_catches_up_within_a_limit(void **state)
     assert_true(shaper_busy_until(&shaper, now) > now);
 }
 
-static void without_a_rate_it_is_never_busy(void **state)
+static void a_link_without_a_rate_is_never_busy(void **state)
 {
     struct shaper shaper;
     shaper_start(&shaper, 0);
@@ -56,4 +56,4 @@ static void without_a_rate_it_is_never_busy(void **state)
 }
 
 TEST_MAIN(TEST(the_rate_is_exact), TEST(a_late_sender_catches_up_within_a_limit),
-          TEST(without_a_rate_it_is_never_busy))
+          TEST(a_link_without_a_rate_is_never_busy))

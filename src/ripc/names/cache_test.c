@@ -1,4 +1,4 @@
-/* Which of two claims is known afterwards. */
+/* Checks which of two claims the cache knows afterwards. */
 #include "ripc/names/cache.h"
 
 #include "base/rng.h"

@@ -57,7 +57,7 @@ static void claiming_can_skip_the_wait_for_objections(void **state)
     expect(&claiming, CLAIMING_REPEAT, -1);
 }
 
-static void an_objection_that_remains_loses_the_claim(void **state)
+static void a_claim_is_lost_unless_the_objection_is_withdrawn(void **state)
 {
     struct claiming claiming;
     struct claim lower = claim_make(1, 50), own = claim_make(5, 50), higher = claim_make(9, 50);
@@ -135,7 +135,7 @@ static void a_question_is_asked_three_times_or_until_answered(void **state)
 TEST_MAIN(TEST(a_claim_without_objections_is_probed_then_sent_twice),
           TEST(a_group_member_claims_without_probing),
           TEST(claiming_can_skip_the_wait_for_objections),
-          TEST(an_objection_that_remains_loses_the_claim),
+          TEST(a_claim_is_lost_unless_the_objection_is_withdrawn),
           TEST(a_new_binding_yields_at_first_and_wins_later_if_there_is_a_key),
           TEST(repeated_assertions_are_sent_at_growing_intervals),
           TEST(a_question_is_asked_three_times_or_until_answered))

@@ -121,7 +121,7 @@ static void a_group_has_several_members(void **state)
     assert_int_equal(side_count(&sides[2], NOTE_GONE, 80), 3);
     assert_int_equal(names_known(sides[2].names, 80, known, 4), 1);
     assert_int_equal(known[0].member, 2);
-    assert_int_equal(names_ask(sides[2].names, 80), 3); /* they are alive after all */
+    assert_int_equal(names_ask(sides[2].names, 80), 3); /* all three claimants are alive */
     for (int i = 0; i < 3; i++)
         side_close(&sides[i]);
     world_close(&world);
@@ -199,7 +199,8 @@ static void a_restart_between_two_questions_is_reported_as_a_move(void **state)
     pid_t old = claimant_start(&world, "host", 42, 1000, &status);
     assert_int_equal(names_ask(side.names, 42), 1);
     claimant_kill(old);
-    assert_int_equal(names_known(side.names, 42, &known, 1), 0); /* the lock tells at once */
+    /* The lock shows at once that the claimant has ended. */
+    assert_int_equal(names_known(side.names, 42, &known, 1), 0);
     assert_int_equal(side_count(&side, NOTE_GONE, 42), 1);
 
     old = claimant_start(&world, "host", 42, 1001, &status);

@@ -1,5 +1,5 @@
-/* Every algorithm, on small networks, judged again by code that shares nothing with the judge but
- * the algorithm itself: packets one by one, without merging states. */
+/* Judges every algorithm again on small networks, by code that shares only the algorithm itself
+ * with the judge: it follows packets one by one, without merging states. */
 #include "routing/deadlock/deadlock.h"
 
 #include <stdlib.h>

@@ -27,7 +27,7 @@ static struct deadlock find(const struct fixture *fixture, struct lane_rule rule
 
 /* Round the ring in one lane: each channel waits for the next, and the shortest cycle is the whole
  * ring. A packet holds the channel that leaves its source. */
-static void one_lane_is_a_cycle(void **state)
+static void one_lane_round_a_ring_has_a_cycle(void **state)
 {
     struct fixture fixture;
     open_ring(&fixture, 1);
@@ -55,7 +55,7 @@ static void one_lane_is_a_cycle(void **state)
 
 /* Lane 0 from channel 0 to the last but one; lane 1 on the last channel and beyond, up to RING - 1
  * hops in total. */
-static void two_lanes_are_free(void **state)
+static void two_lanes_are_free_of_deadlock(void **state)
 {
     struct fixture fixture;
     open_ring(&fixture, 2);
@@ -77,7 +77,7 @@ static void two_lanes_are_free(void **state)
     topology_fini(&fixture.topology);
 }
 
-static void lanes_by_hops_are_free(void **state)
+static void lanes_by_hops_are_free_of_deadlock(void **state)
 {
     struct fixture fixture;
     open_ring(&fixture, 1);
@@ -115,5 +115,6 @@ static void adaptive_routing_needs_one_alternative_that_drains(void **state)
     topology_fini(&fixture.topology);
 }
 
-TEST_MAIN(TEST(one_lane_is_a_cycle), TEST(two_lanes_are_free), TEST(lanes_by_hops_are_free),
+TEST_MAIN(TEST(one_lane_round_a_ring_has_a_cycle), TEST(two_lanes_are_free_of_deadlock),
+          TEST(lanes_by_hops_are_free_of_deadlock),
           TEST(adaptive_routing_needs_one_alternative_that_drains))

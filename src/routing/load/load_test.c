@@ -139,7 +139,7 @@ static void loads_sum_to_the_hops_of_all_traffic(void **state)
     }
 }
 
-static void no_traffic_has_no_mean_path(void **state)
+static void without_traffic_there_is_no_mean_path(void **state)
 {
     struct route_case *test = route_case_open("torus:3x3", "dor");
     struct traffic none = {0};
@@ -190,5 +190,5 @@ TEST_MAIN(TEST(dimension_order_has_its_closed_form),
           TEST(the_mean_path_of_dimension_order_is_the_mean_distance),
           TEST(one_source_gives_the_loads_of_all),
           TEST(nearly_uniform_traffic_is_not_treated_as_uniform),
-          TEST(loads_sum_to_the_hops_of_all_traffic), TEST(no_traffic_has_no_mean_path),
+          TEST(loads_sum_to_the_hops_of_all_traffic), TEST(without_traffic_there_is_no_mean_path),
           TEST(random_walks_follow_the_loads))

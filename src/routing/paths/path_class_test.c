@@ -43,7 +43,7 @@ static void all_paths_of_each_length_are_listed(void **state)
     }
 }
 
-static void a_limit_is_kept_and_has_no_later_effect(void **state)
+static void a_limit_is_kept_and_does_not_affect_later_lists(void **state)
 {
     struct topology torus;
     struct walk_table table;
@@ -120,7 +120,7 @@ static void draws_are_uniform(void **state)
     drawn_equally_often("degree-diameter:10,3,2", 0, 7, 3, 2);
 }
 
-static void too_few_paths_make_a_draw_give_up(void **state)
+static void a_draw_gives_up_if_there_are_too_few_paths(void **state)
 {
     struct topology ring;
     struct walk_table table;
@@ -148,5 +148,6 @@ static void too_few_paths_make_a_draw_give_up(void **state)
     topology_fini(&ring);
 }
 
-TEST_MAIN(TEST(all_paths_of_each_length_are_listed), TEST(a_limit_is_kept_and_has_no_later_effect),
-          TEST(draws_are_uniform), TEST(too_few_paths_make_a_draw_give_up))
+TEST_MAIN(TEST(all_paths_of_each_length_are_listed),
+          TEST(a_limit_is_kept_and_does_not_affect_later_lists), TEST(draws_are_uniform),
+          TEST(a_draw_gives_up_if_there_are_too_few_paths))

@@ -202,8 +202,8 @@ static void constant_labels_are_few(void **state)
     topology_fini(&topology);
 }
 
-/* Five switches, all joined with each other: 16 paths per pair, and paths through the same switch
- * diverge there; more than 64 labels in K7. */
+/* Seven switches, all joined with each other, have 326 paths per pair. Paths through the same
+ * switch diverge there, so more than 64 labels are needed. */
 static void labels_may_be_many(void **state)
 {
     struct rules_order order = {.ways = 400, .seed = 1};

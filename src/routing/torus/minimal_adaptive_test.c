@@ -6,7 +6,7 @@
 #include "topology/measure/closed_form.h"
 #include "topology/measure/shortest_paths.h"
 
-static void every_way_is_a_shortest_one(void **state)
+static void every_way_is_a_shortest_path(void **state)
 {
     static const struct {
         const char *spec;
@@ -45,7 +45,7 @@ static double count_ways(const struct router *router, uint32_t at, uint32_t to)
     return ways;
 }
 
-static void it_may_take_every_shortest_path(void **state)
+static void a_packet_may_take_every_shortest_path(void **state)
 {
     static const char *const specs[] = {"torus:4x5", "novacube:6x4", "novacube:5x3", "novacube:2"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
@@ -97,5 +97,5 @@ static void a_table_that_would_be_too_large_is_refused(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(every_way_is_a_shortest_one), TEST(it_may_take_every_shortest_path),
+TEST_MAIN(TEST(every_way_is_a_shortest_path), TEST(a_packet_may_take_every_shortest_path),
           TEST(there_is_always_an_escape), TEST(a_table_that_would_be_too_large_is_refused))

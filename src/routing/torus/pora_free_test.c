@@ -83,7 +83,7 @@ static void paths_are_nearly_shortest_on_odd_axes(void **state)
 }
 
 /* The proof is for all sizes; this checks many of them. */
-static void two_lanes_are_free(void **state)
+static void two_lanes_are_free_of_deadlock(void **state)
 {
     static const char *const specs[] = {
         "novacube:4x4", "novacube:5x5",   "novacube:6x6",   "novacube:7x7",   "novacube:8x8",
@@ -146,4 +146,4 @@ static void steps_before_a_jump_use_separate_channels(void **state)
 }
 
 TEST_MAIN(TEST(paths_are_shortest_on_even_axes), TEST(paths_are_nearly_shortest_on_odd_axes),
-          TEST(two_lanes_are_free), TEST(steps_before_a_jump_use_separate_channels))
+          TEST(two_lanes_are_free_of_deadlock), TEST(steps_before_a_jump_use_separate_channels))

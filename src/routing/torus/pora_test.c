@@ -170,8 +170,8 @@ static void the_variants_never_turn_round(void **state)
     assert_true(jumps_late > 0);
 }
 
-/* Up and right is near: the neighbours up x, up y, down x and down y get the quadrants I to IV,
- * counter-clockwise; the same from the opposite corner. */
+/* The destination is up both axes: the neighbours up x, up y, down x and down y get the quadrants I
+ * to IV, counter-clockwise. From the destination back it is the same in the opposite directions. */
 static void each_neighbour_has_one_quadrant(void **state)
 {
     static const uint32_t ports[] = {0, 2, 1, 3};

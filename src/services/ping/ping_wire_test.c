@@ -177,8 +177,8 @@ static void malformed_packets_are_refused(void **state)
         {0, PING_VERSION + 1},
         {1, 0},
         {1, PING_THERE + PING_BACK},
-        {3, 2 /* turned after two servers, of one */},
-        {10, 3 /* servers, with room for two */},
+        {3, 2 /* turned after two servers, but only one has signed */},
+        {10, 3 /* servers have signed, but there is room for two */},
     };
     for (unsigned i = 0; i < COUNT(wrong); i++) {
         uint8_t good = payload[wrong[i].at];

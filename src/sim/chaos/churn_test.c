@@ -69,7 +69,7 @@ static void every_packet_is_accounted_for(void **state)
 
 /* If neighbours notice a failure at once, packets go to the failed server only until the news has
  * spread. */
-static void a_carrier_is_noticed_sooner_than_silence(void **state)
+static void a_lost_carrier_is_noticed_sooner_than_silence(void **state)
 {
     struct fixture fixture;
     fixture_open(&fixture, "torus:3x3x3");
@@ -164,6 +164,7 @@ static void a_server_that_answers_for_its_keys_too_early_is_detected(void **stat
 }
 
 TEST_MAIN(TEST(every_packet_is_accounted_for), TEST(times_are_exponentially_distributed),
-          TEST(a_carrier_is_noticed_sooner_than_silence), TEST(nothing_is_lost_without_failures),
-          TEST(all_returning_servers_settle), TEST(a_seed_determines_the_run),
+          TEST(a_lost_carrier_is_noticed_sooner_than_silence),
+          TEST(nothing_is_lost_without_failures), TEST(all_returning_servers_settle),
+          TEST(a_seed_determines_the_run),
           TEST(a_server_that_answers_for_its_keys_too_early_is_detected))

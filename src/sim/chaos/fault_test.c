@@ -56,7 +56,8 @@ static void every_fault_has_an_end_and_a_valid_place(void **state)
     }
 }
 
-/* Every seed has a fault, and none of a cable, unless only those are allowed. */
+/* If all kinds are allowed, every seed has a fault, and none is of a cable. If only faults of
+ * cables are allowed, no seed has a fault. */
 static void a_lone_server_has_only_the_faults_of_servers(void **state)
 {
     struct test_plan test;

@@ -17,7 +17,7 @@ struct stage {
     struct plan plan;
     enum port_state ports[SERVERS][PORTS];
     bool settled[SERVERS];
-    bool unknown[SERVERS][SERVERS]; /* the first server does not count on the other */
+    bool unknown[SERVERS][SERVERS]; /* the first server leaves no keys to the other */
     uint64_t live;
     struct checkers checkers;
 };
@@ -152,7 +152,7 @@ static void the_home_may_deliver(void **state)
     found_by_no_checker(stage);
 }
 
-static void no_other_server_may_while_the_home_is_reachable(void **state)
+static void no_other_server_may_deliver_while_the_home_is_reachable(void **state)
 {
     for (unsigned i = 1; i < SERVERS; i++) {
         struct stage *stage = stage_open();
@@ -163,7 +163,7 @@ static void no_other_server_may_while_the_home_is_reachable(void **state)
     }
 }
 
-static void the_next_may_when_the_home_has_not_settled(void **state)
+static void the_next_server_may_deliver_when_the_home_has_not_settled(void **state)
 {
     struct stage *stage = stage_open();
     node_id list[SERVERS];
@@ -178,7 +178,7 @@ static void the_next_may_when_the_home_has_not_settled(void **state)
     found_by(stage, "roots");
 }
 
-static void the_next_may_when_the_home_is_cut_off(void **state)
+static void the_next_server_may_deliver_when_the_home_is_cut_off(void **state)
 {
     for (unsigned one_way = 0; one_way < 2; one_way++) {
         struct stage *stage = stage_open();
@@ -380,7 +380,7 @@ static const struct checker_press press = {
     .weights = {2, 4, 1},
 };
 
-/* Rounds of which one service misses every `period`-th; 0: none. */
+/* Sends packets of all services in rounds; one service misses every `period`-th round (0: none). */
 static void send_rounds(struct stage *stage, unsigned rounds, unsigned period)
 {
     for (unsigned round = 1; round <= rounds; round++)
@@ -421,14 +421,15 @@ static void a_link_that_carries_nothing_is_an_error(void **state)
     found_by(stage, "fair");
 }
 
-TEST_MAIN(TEST(the_home_may_deliver), TEST(no_other_server_may_while_the_home_is_reachable),
-          TEST(the_next_may_when_the_home_has_not_settled),
-          TEST(the_next_may_when_the_home_is_cut_off), TEST(a_detour_counts_as_a_connection),
-          TEST(returning_links_count_at_once), TEST(a_connected_but_unknown_server_is_found),
-          TEST(the_ledger_balances), TEST(an_intercepted_packet_may_be_sent_again),
-          TEST(a_packet_delivered_twice_is_found), TEST(a_packet_that_was_never_sent_is_found),
-          TEST(a_packet_that_disappeared_is_found), TEST(a_drop_in_the_calm_is_found),
-          TEST(rows_may_only_get_newer), TEST(nothing_leaves_by_a_dead_port),
-          TEST(a_server_that_does_not_come_back_is_named), TEST(a_packet_that_is_left_is_found),
-          TEST(shares_by_weight_are_fair), TEST(a_service_that_loses_its_turn_is_found),
+TEST_MAIN(TEST(the_home_may_deliver), TEST(no_other_server_may_deliver_while_the_home_is_reachable),
+          TEST(the_next_server_may_deliver_when_the_home_has_not_settled),
+          TEST(the_next_server_may_deliver_when_the_home_is_cut_off),
+          TEST(a_detour_counts_as_a_connection), TEST(returning_links_count_at_once),
+          TEST(a_connected_but_unknown_server_is_found), TEST(the_ledger_balances),
+          TEST(an_intercepted_packet_may_be_sent_again), TEST(a_packet_delivered_twice_is_found),
+          TEST(a_packet_that_was_never_sent_is_found), TEST(a_packet_that_disappeared_is_found),
+          TEST(a_drop_in_the_calm_is_found), TEST(rows_may_only_get_newer),
+          TEST(nothing_leaves_by_a_dead_port), TEST(a_server_that_does_not_come_back_is_named),
+          TEST(a_packet_that_is_left_is_found), TEST(shares_by_weight_are_fair),
+          TEST(a_service_that_loses_its_turn_is_found),
           TEST(a_link_that_carries_nothing_is_an_error))

@@ -10,7 +10,7 @@
 
 #define SIZE   (64 * DISK_SECTOR)
 #define BLOCKS 64
-#define EACH   1000000u /* chance: always */
+#define EACH   1000000u /* a chance in millionths: always */
 
 struct result {
     struct disk_operation operation;

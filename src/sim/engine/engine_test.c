@@ -117,7 +117,7 @@ static void equal_moments_come_by_channel_in_any_order_of_setting(void **state)
     }
 }
 
-static void nothing_is_due_at_until_itself(void **state)
+static void an_event_exactly_at_the_limit_is_not_due(void **state)
 {
     struct engine *engine;
     uint32_t channel = 9;
@@ -125,7 +125,7 @@ static void nothing_is_due_at_until_itself(void **state)
     engine_set(engine, 1, 1000);
     assert_false(engine_next(engine, 1000, &channel));
     assert_true(engine_now(engine) == 1000);
-    engine_set(engine, 0, 1000); /* now itself is allowed */
+    engine_set(engine, 0, 1000); /* the current moment is allowed */
     assert_true(engine_next(engine, 1001, &channel));
     assert_int_equal(channel, 0);
     engine_set(engine, 0, 1000); /* again, at the same moment */
@@ -155,4 +155,5 @@ static void a_channel_set_after_an_empty_call_is_not_lost(void **state)
 
 TEST_MAIN(TEST(random_schedules_match_the_model),
           TEST(equal_moments_come_by_channel_in_any_order_of_setting),
-          TEST(nothing_is_due_at_until_itself), TEST(a_channel_set_after_an_empty_call_is_not_lost))
+          TEST(an_event_exactly_at_the_limit_is_not_due),
+          TEST(a_channel_set_after_an_empty_call_is_not_lost))

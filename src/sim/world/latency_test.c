@@ -1,4 +1,5 @@
-/* Compares shares with the added times, to within a part of a bucket. */
+/* Compares the time that a share of the added times does not exceed with the exact time; they agree
+ * to within a part of a bucket. */
 #include "sim/world/latency.h"
 
 #include "base/rng.h"

@@ -1,4 +1,4 @@
-/* The messages of a leader: which, to whom, and when. */
+/* Checks which messages a leader sends, to which processes, and when. */
 #include "sst/council/council_scene.h"
 
 /* A process that asks again under the same id while its first request is proposed is not taken
@@ -47,7 +47,7 @@ static void only_the_leader_answers_a_ready(void **state)
     assert_int_equal(post_count, 1); /* the third missed the view */
 }
 
-/* There is no view without members: the leader sends the others a LEFT. */
+/* There is no view without members, so the leader sends the others a LEFT instead. */
 static void the_last_two_members_leave_together(void **state)
 {
     begin(3);
@@ -65,7 +65,7 @@ static void the_last_two_members_leave_together(void **state)
     assert_int_equal(parties[2].view.epoch, 3); /* there was no later view */
 }
 
-/* They end when they receive it, and by then the others must expect that. */
+/* A leaving member ends when it receives the COMMIT, and by then the others must expect its end. */
 static void leaving_members_receive_the_commit_last(void **state)
 {
     begin(3);

@@ -15,7 +15,7 @@ enum { TABLE = 7, SEATS_MAX = 8 };
 
 /* Records the calls of the meetings; represents the table of one member. */
 struct sst {
-    pthread_mutex_t lock; /* over everything; the member's thread writes, the test reads */
+    pthread_mutex_t lock; /* protects all fields: the member's thread writes, the test reads */
     struct view view;
     unsigned installs, expelled, parts;
     bool offered[SST_ROWS_MAX];

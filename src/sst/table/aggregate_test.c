@@ -407,7 +407,7 @@ static void numbers_of_different_types_compare_by_value(void **state)
     fixture_close(&fixture);
 }
 
-static void nan_is_at_least_nothing(void **state)
+static void nan_is_not_at_least_any_number(void **state)
 {
     struct fixture fixture;
     const struct table *table = &fixture.table;
@@ -472,5 +472,5 @@ static void cells_convert_to_the_nearest_value(void **state)
 
 TEST_MAIN(TEST(random_tables_agree_with_brute_force), TEST(aggregates_of_no_live_row_are_neutral),
           TEST(a_frozen_row_is_ignored), TEST(numbers_of_different_types_compare_by_value),
-          TEST(nan_is_at_least_nothing), TEST(sums_do_not_overflow),
+          TEST(nan_is_not_at_least_any_number), TEST(sums_do_not_overflow),
           TEST(cells_convert_to_the_nearest_value))

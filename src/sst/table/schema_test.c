@@ -130,7 +130,7 @@ static void a_column_of_48_bytes_needs_no_line_of_its_own(void **state)
     }
 }
 
-static void a_single_number_is_lone(void **state)
+static void a_schema_of_one_number_is_lone(void **state)
 {
     struct schema schema;
     struct sst_column column = {"step", SST_I16, 1, 0, 0};
@@ -404,7 +404,7 @@ static void integer_columns_accept_exactly_their_range(void **state)
     check_range(SST_I64, INT64_MIN, INT64_MAX);
 }
 
-static void float_columns_take_the_nearest_value(void **state)
+static void float_columns_store_the_nearest_value(void **state)
 {
     struct schema_column wide = column_of(SST_F64), narrow = column_of(SST_F32);
     uint64_t cell = 0;
@@ -431,7 +431,7 @@ static bool falls(enum sst_type type, uint64_t from, uint64_t to)
     return schema_falls(&column, from, to);
 }
 
-static void falling_follows_the_order_of_the_type(void **state)
+static void values_fall_by_the_order_of_their_type(void **state)
 {
     assert_false(falls(SST_U64, 1, 1));
     assert_false(falls(SST_U64, 1, UINT64_MAX));
@@ -489,10 +489,10 @@ static void the_largest_description_fits(void **state)
 
 TEST_MAIN(TEST(a_type_has_the_size_of_its_field), TEST(a_column_describes_its_field),
           TEST(columns_are_at_their_documented_offsets),
-          TEST(a_column_of_48_bytes_needs_no_line_of_its_own), TEST(a_single_number_is_lone),
+          TEST(a_column_of_48_bytes_needs_no_line_of_its_own), TEST(a_schema_of_one_number_is_lone),
           TEST(columns_never_overlap_and_descriptions_survive_reading),
           TEST(invalid_columns_are_refused_with_a_reason), TEST(conflicting_columns_are_refused),
           TEST(hashes_differ_exactly_if_layouts_do), TEST(fields_are_widened_and_narrowed),
           TEST(integer_columns_accept_exactly_their_range),
-          TEST(float_columns_take_the_nearest_value), TEST(falling_follows_the_order_of_the_type),
+          TEST(float_columns_store_the_nearest_value), TEST(values_fall_by_the_order_of_their_type),
           TEST(malformed_descriptions_are_rejected), TEST(the_largest_description_fits))

@@ -19,7 +19,7 @@ static void refused(const char *data, const char *reason)
     assert_string_equal(why.text, reason);
 }
 
-static void defaults_are_the_papers(void **state)
+static void defaults_are_those_of_the_paper(void **state)
 {
     struct cable_cost cost;
     assert_int_equal(read_text(&cost, "", NULL), OK);
@@ -102,6 +102,6 @@ static void a_written_model_reads_back(void **state)
     }
 }
 
-TEST_MAIN(TEST(defaults_are_the_papers), TEST(values_replace_defaults),
+TEST_MAIN(TEST(defaults_are_those_of_the_paper), TEST(values_replace_defaults),
           TEST(every_error_names_its_line), TEST(contradictory_values_are_refused),
           TEST(a_zero_byte_does_not_end_the_file), TEST(a_written_model_reads_back))

@@ -56,7 +56,7 @@ static void jellyfish_saves_cables(void **state)
     }
 }
 
-static void too_few_ports_are_never_enough(void **state)
+static void switches_with_too_few_ports_build_no_jellyfish(void **state)
 {
     struct cable_count jelly;
     assert_false(cable_count_jellyfish(1, 100, &jelly));
@@ -102,7 +102,7 @@ static void tallies_agree_with_counting(void **state)
 /* Section 6.3: 100,000 servers in 40 containers, if every link port can lead anywhere: about 800
  * bundles, each of fewer than 200 cables. The graph here pairs ports at random; parallel links do
  * not affect the count. */
-static void a_hundred_thousand_servers_in_forty_containers(void **state)
+static void forty_containers_need_about_800_bundles(void **state)
 {
     struct cable_count jelly;
     assert_true(cable_count_jellyfish(64, 100000, &jelly));
@@ -136,5 +136,5 @@ static void a_hundred_thousand_servers_in_forty_containers(void **state)
 }
 
 TEST_MAIN(TEST(a_fat_tree_is_counted), TEST(the_smallest_jellyfish_is_found),
-          TEST(jellyfish_saves_cables), TEST(too_few_ports_are_never_enough),
-          TEST(tallies_agree_with_counting), TEST(a_hundred_thousand_servers_in_forty_containers))
+          TEST(jellyfish_saves_cables), TEST(switches_with_too_few_ports_build_no_jellyfish),
+          TEST(tallies_agree_with_counting), TEST(forty_containers_need_about_800_bundles))

@@ -64,7 +64,7 @@ static void servers_get_ports_that_the_switch_has(void **state)
     topology_fini(&topology);
 }
 
-static void two_switches_by_hand(void **state)
+static void two_switches_have_the_cabling_computed_by_hand(void **state)
 {
     static const struct link pair[] = {{0, 1, PORT_ANY, PORT_ANY}};
     struct cable_cost cost = cable_cost_default();
@@ -179,7 +179,7 @@ static void a_fat_tree_keeps_its_pods_local(void **state)
 }
 
 /* Section 6.2: if the switches stand together, a small cluster needs no fibre between them. */
-static void a_small_cluster_links_in_copper(void **state)
+static void the_links_of_a_small_cluster_are_copper(void **state)
 {
     struct cable_cost cost = cable_cost_default();
     struct topology tree;
@@ -193,7 +193,7 @@ static void a_small_cluster_links_in_copper(void **state)
     topology_fini(&tree);
 }
 
-static void the_same_switches_build_a_fat_tree(void **state)
+static void the_largest_fat_tree_of_the_same_switches_is_found(void **state)
 {
     struct topology tree;
     uint32_t k;
@@ -280,8 +280,10 @@ static void too_many_cables_are_refused(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(servers_get_ports_that_the_switch_has), TEST(two_switches_by_hand),
+TEST_MAIN(TEST(servers_get_ports_that_the_switch_has),
+          TEST(two_switches_have_the_cabling_computed_by_hand),
           TEST(totals_are_sums_over_the_cables), TEST(a_fat_tree_keeps_its_pods_local),
-          TEST(a_small_cluster_links_in_copper), TEST(the_same_switches_build_a_fat_tree),
+          TEST(the_links_of_a_small_cluster_are_copper),
+          TEST(the_largest_fat_tree_of_the_same_switches_is_found),
           TEST(names_are_quoted_in_the_cable_list), TEST(an_empty_network_needs_no_cables),
           TEST(too_many_cables_are_refused))

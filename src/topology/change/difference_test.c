@@ -144,7 +144,7 @@ static void regular_make(struct topology *topology, uint32_t nodes, uint32_t deg
     graph_fini(&graph);
 }
 
-static void plans_between_random_regular_networks(void **state)
+static void plans_between_random_regular_networks_can_be_carried_out(void **state)
 {
     struct rng rng = rng_make(SEED, 1);
     for (uint32_t degree = 2; degree <= 6; degree++) {
@@ -179,7 +179,7 @@ static void tree_make(struct topology *topology, uint32_t nodes, bool path, stru
     direct_make(topology, nodes, links, nodes - 1);
 }
 
-static void plans_between_trees_and_between_paths(void **state)
+static void plans_between_trees_and_between_paths_can_be_carried_out(void **state)
 {
     struct rng rng = rng_make(SEED, 2);
     for (int path = 0; path < 2; path++) {
@@ -209,7 +209,7 @@ static void ring_make(struct topology *topology, uint32_t nodes, struct rng *rng
     direct_make(topology, nodes, links, nodes);
 }
 
-static void plans_between_rings(void **state)
+static void plans_between_rings_can_be_carried_out(void **state)
 {
     struct rng rng = rng_make(SEED, 3);
     struct cost cost = {0};
@@ -244,7 +244,7 @@ static void twisted_make(struct topology *topology, uint32_t size)
     free(links);
 }
 
-static void plans_from_a_torus_to_a_twisted_one_and_back(void **state)
+static void plans_from_a_torus_to_a_twisted_one_and_back_can_be_carried_out(void **state)
 {
     struct cost cost = {0};
     for (uint32_t size = 3; size <= 12; size++) {
@@ -322,7 +322,7 @@ static void random_make(struct topology *topology, uint32_t nodes, struct rng *r
     direct_make(topology, nodes, links, count);
 }
 
-static void plans_between_any_two_networks(void **state)
+static void plans_between_any_two_networks_can_be_carried_out(void **state)
 {
     struct rng rng = rng_make(SEED, 5);
     struct cost cost = {0};
@@ -419,8 +419,10 @@ static void free_ports_are_used_first(void **state)
     }
 }
 
-TEST_MAIN(TEST(plans_between_random_regular_networks), TEST(plans_between_trees_and_between_paths),
-          TEST(plans_between_rings), TEST(plans_from_a_torus_to_a_twisted_one_and_back),
+TEST_MAIN(TEST(plans_between_random_regular_networks_can_be_carried_out),
+          TEST(plans_between_trees_and_between_paths_can_be_carried_out),
+          TEST(plans_between_rings_can_be_carried_out),
+          TEST(plans_from_a_torus_to_a_twisted_one_and_back_can_be_carried_out),
           TEST(a_torus_of_two_has_gaps_in_its_ports), TEST(a_network_grows_and_shrinks_back),
-          TEST(plans_between_any_two_networks), TEST(nodes_are_matched_by_name),
+          TEST(plans_between_any_two_networks_can_be_carried_out), TEST(nodes_are_matched_by_name),
           TEST(free_ports_are_used_first))

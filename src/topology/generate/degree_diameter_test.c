@@ -103,7 +103,7 @@ static void unknown_graphs_are_refused(void **state)
     assert_non_null(strstr(why.text, " 50,7,2")); /* the graphs of that degree */
 }
 
-static void servers_make_it_switched(void **state)
+static void a_graph_with_servers_is_switched(void **state)
 {
     struct topology topology = reach_build("degree-diameter:50,7,2,servers=3");
     assert_false(topology.direct);
@@ -115,4 +115,4 @@ static void servers_make_it_switched(void **state)
 TEST_MAIN(TEST(every_listed_graph_has_its_degree_and_diameter),
           TEST(no_graph_passes_the_moore_bound_and_two_meet_it), TEST(the_list_is_in_order),
           TEST(complete_graphs_and_odd_cycles_are_built), TEST(unknown_graphs_are_refused),
-          TEST(servers_make_it_switched))
+          TEST(a_graph_with_servers_is_switched))

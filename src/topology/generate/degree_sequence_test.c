@@ -16,8 +16,8 @@ static uint32_t code_of(const uint32_t degree[SMALL])
     return code;
 }
 
-/* Compared with all 32,768 graphs of six vertices; with an odd sum, any one degree is one
- * smaller. */
+/* Compares the criterion with all 32,768 graphs of six vertices. If the sum of the degrees is odd,
+ * any one of them may be smaller by one. */
 static void the_criterion_is_right_for_six_vertices(void **state)
 {
     static bool exists[CODES];

@@ -2,7 +2,7 @@
 
 #include "topology/generate/reach_test.h"
 
-static void counts_are_the_papers(void **state)
+static void counts_are_those_of_the_paper(void **state)
 {
     for (uint32_t k = 2; k <= 16; k += 2) {
         char spec[32];
@@ -69,5 +69,5 @@ static void paths_are_as_many_as_core_switches(void **state)
     topology_fini(&tree);
 }
 
-TEST_MAIN(TEST(counts_are_the_papers), TEST(levels_and_pods_are_kept),
+TEST_MAIN(TEST(counts_are_those_of_the_paper), TEST(levels_and_pods_are_kept),
           TEST(paths_are_as_many_as_core_switches))

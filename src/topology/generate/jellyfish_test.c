@@ -163,7 +163,8 @@ static void mixed_sizes_share_the_servers_evenly(void **state)
             assert_int_equal(site->ports, u < small ? ports : more);
             assert_true(u < nodes - bare || site->servers == 0);
             assert_true(site->servers < site->ports);
-            for (uint32_t v = 0; v < nodes - bare; v++) /* none has two more than one with room */
+            /* No switch has two servers more than another that has room. */
+            for (uint32_t v = 0; v < nodes - bare; v++)
                 assert_true(site->servers <= topology.sites[v].servers + 1 ||
                             topology.sites[v].servers == topology.sites[v].ports - 1);
         }
@@ -194,7 +195,8 @@ static void verify_shares(const struct topology *topology, uint32_t containers, 
         local[site->group] += at_home;
         all_ports += links;
         all_local += at_home;
-        /* Within one port of its part, which is within one pair of the container's part. */
+        /* The local links of a switch are within one port of its part of the container's local
+         * links, which are within one pair of ports of the exact share. */
         assert_true(difference(100ull * at_home, (uint64_t)percent * links) <= 300);
     }
     assert_true(difference(100 * all_local, percent * all_ports) <= 100);

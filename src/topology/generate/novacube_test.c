@@ -74,7 +74,7 @@ static uint32_t power(uint32_t base, uint32_t exponent)
 
 /* The paper's counts: k^n / 2 jumps for even k, (k-1)^n / 2 for odd k; the degree is 2n + 1 at a
  * node with a jump. Jumps join antipodes. */
-static void every_k_has_the_papers_jumps(void **state)
+static void every_k_has_the_jumps_of_the_paper(void **state)
 {
     for (uint32_t k = 2; k <= 9; k++) {
         for (uint32_t n = 1; n <= 3; n++) {
@@ -124,6 +124,7 @@ static void the_smallest_novacubes_follow_the_rule(void **state)
 }
 
 TEST_MAIN(TEST(the_4_ary_2_novacube_is_the_clebsch_graph),
-          TEST(the_4_ary_n_novacube_is_the_folded_2n_cube), TEST(every_k_has_the_papers_jumps),
+          TEST(the_4_ary_n_novacube_is_the_folded_2n_cube),
+          TEST(every_k_has_the_jumps_of_the_paper),
           TEST(a_jump_is_its_own_inverse_and_goes_half_way_round_every_axis),
           TEST(the_smallest_novacubes_follow_the_rule))

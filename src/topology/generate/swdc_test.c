@@ -139,7 +139,7 @@ static void near_nodes_are_preferred(void **state)
     topology_fini(&topology);
 }
 
-static void servers_make_it_switched(void **state)
+static void a_network_with_servers_is_switched(void **state)
 {
     struct topology topology = reach_build("swdc-ring:484,servers=2");
     assert_false(topology.direct);
@@ -151,4 +151,4 @@ static void servers_make_it_switched(void **state)
 
 TEST_MAIN(TEST(every_node_has_six_neighbours), TEST(a_seed_determines_the_network),
           TEST(the_network_of_a_seed_never_changes), TEST(the_hex_lattice_is_a_honeycomb),
-          TEST(near_nodes_are_preferred), TEST(servers_make_it_switched))
+          TEST(near_nodes_are_preferred), TEST(a_network_with_servers_is_switched))

@@ -44,7 +44,7 @@ static void an_axis_of_two_has_one_cable(void **state)
     topology_fini(&cube);
 }
 
-static void an_axis_of_one_has_none(void **state)
+static void an_axis_of_one_has_no_cable(void **state)
 {
     struct topology one = reach_build("torus:1"), two = reach_build("torus:2"),
                     ring = reach_build("torus:1x5");
@@ -91,5 +91,5 @@ static void too_many_links_are_refused_before_memory_is_allocated(void **state)
 }
 
 TEST_MAIN(TEST(ports_lead_up_and_down_every_axis), TEST(an_axis_of_two_has_one_cable),
-          TEST(an_axis_of_one_has_none), TEST(every_small_torus_has_its_degrees),
+          TEST(an_axis_of_one_has_no_cable), TEST(every_small_torus_has_its_degrees),
           TEST(too_many_links_are_refused_before_memory_is_allocated))

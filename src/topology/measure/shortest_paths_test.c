@@ -12,7 +12,7 @@ static struct shortest_paths count(const struct graph *graph, uint32_t from, uin
 }
 
 /* Offsets (3,4,5): every order of 3 + 4 + 5 steps, 12! / (3! 4! 5!). */
-static void a_torus_has_the_multinomial(void **state)
+static void the_paths_of_a_torus_are_counted_by_a_multinomial(void **state)
 {
     struct topology torus;
     assert_int_equal(topology_build(&torus, "torus:9x9x11", NULL), OK);
@@ -24,7 +24,7 @@ static void a_torus_has_the_multinomial(void **state)
     topology_fini(&torus);
 }
 
-static void half_way_round_a_ring_both_ways_count(void **state)
+static void half_way_round_a_ring_there_are_two_paths(void **state)
 {
     struct topology ring;
     assert_int_equal(topology_build(&ring, "torus:8", NULL), OK);
@@ -101,6 +101,7 @@ static void disconnected_nodes_have_no_path(void **state)
     graph_fini(&graph);
 }
 
-TEST_MAIN(TEST(a_torus_has_the_multinomial), TEST(half_way_round_a_ring_both_ways_count),
+TEST_MAIN(TEST(the_paths_of_a_torus_are_counted_by_a_multinomial),
+          TEST(half_way_round_a_ring_there_are_two_paths),
           TEST(counts_are_exact_until_they_are_saturated), TEST(counts_agree_with_enumeration),
           TEST(disconnected_nodes_have_no_path))

@@ -200,7 +200,7 @@ static void more_frames_than_the_window_break_the_link(void **state)
     bench_close(&bench);
 }
 
-static void a_return_that_gives_too_much_breaks_the_link(void **state)
+static void a_return_of_more_than_was_sent_breaks_the_link(void **state)
 {
     struct frame_head head = {0};
     for (unsigned i = 0; i < 4; i++) {
@@ -762,7 +762,7 @@ static void a_missing_provider_is_named(void **state)
 TEST_MAIN(TEST(only_exact_messages_are_read), TEST(invalid_messages_are_counted_and_change_nothing),
           TEST(a_gap_in_the_sequence_breaks_the_link),
           TEST(more_frames_than_the_window_break_the_link),
-          TEST(a_return_that_gives_too_much_breaks_the_link),
+          TEST(a_return_of_more_than_was_sent_breaks_the_link),
           TEST(credit_rings_only_for_a_refused_sender),
           TEST(a_frame_counts_as_owed_until_it_has_left), TEST(a_lost_peer_breaks_the_link),
           TEST(a_link_closed_during_a_poll_is_freed_after_it),

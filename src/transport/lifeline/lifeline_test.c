@@ -509,7 +509,7 @@ static void closed_lines_leave_no_memory(void **state)
         absent.context++;
         connect_both(one, other, false);
         assert_int_equal(lifeline_connect(one->lines, &other->address, &line), 0);
-        assert_int_equal(lifeline_connect(one->lines, &absent, &line), 0); /* doomed */
+        assert_int_equal(lifeline_connect(one->lines, &absent, &line), 0); /* will fail */
         if (i % 2)
             step_until(one, NULL, &one->downs, 1);
         hub_close(one);
