@@ -369,8 +369,8 @@ static enum err daemon_services(struct daemon *daemon, struct why *why)
     return OK;
 }
 
-/* Replaces the host's reason, which names only the refused call, if the most likely cause is found:
- * that has advice. */
+/* If shared memory is missing, the most likely cause, replaces the host's reason, which names only
+ * the refused call, by one with advice. */
 static enum err failure_explain(enum err err, struct why *why)
 {
     struct why cause = {0};
@@ -455,7 +455,8 @@ static void daemon_run(struct daemon *daemon)
     sigaction(SIGINT, &action, NULL);
 }
 
-/* Locks are released when the process ends: a process that finds one free may rely on our end. */
+/* Does not release the locks: the end of the process does, so a process that finds a lock free
+ * knows that we have ended. */
 static void daemon_close(struct daemon *daemon)
 {
     host_close(daemon->host);

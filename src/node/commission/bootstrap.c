@@ -2,8 +2,8 @@
  *
  * Invariants: the first row is ours; each serial number has one row, and `order` lists the rows by
  * serial number; a row's version never falls, and its content never changes without its version.
- * Once `stale` is false, `joined` is set in those rows that a chain of pairs, each of which receive
- * each other's hellos, connects to us. */
+ * While `stale` is false, `joined` is set in the rows of exactly those servers that a chain of
+ * servers connects to us, in which neighbours receive each other's hellos. */
 #include "node/commission/bootstrap.h"
 
 #include <stdlib.h>
@@ -16,7 +16,8 @@
 #include "node/commission/bootstrap_wire.h"
 
 #define STRANGER_MAX 64 /* rows beyond the plan that are kept, to be reported */
-/* How often our row may come back changed: once is an earlier incarnation. */
+/* How often a row with our serial number may differ from ours; once means an earlier
+ * incarnation. */
 #define CLASH_MAX 8
 #define BURST     512 /* messages per step */
 
@@ -43,7 +44,7 @@ struct bootstrap {
     env_nsec hello_at; /* the next one */
     env_nsec changed;  /* when a report last changed */
     bool started;
-    bool untold; /* our row is not what we receive now */
+    bool untold; /* our row differs from `own` */
     bool stale;  /* the content of a row changed: all below except rows_digest is outdated */
     uint64_t rows_digest;    /* of all rows and versions */
     uint64_t reports_digest; /* of the reports of the servers that are connected to us */
@@ -222,7 +223,8 @@ static void hello_take(struct bootstrap *bootstrap, unsigned port, const uint8_t
     struct ear *ear = &bootstrap->ears[port];
     ear->heard = now;
     own_hears(bootstrap, port, (struct placement_end){hello.serial, hello.port});
-    /* While rows are in flight digests differ, too, so rows are not resent each time. */
+    /* Digests also differ while rows are in flight, so not every difference makes us resend all
+     * rows. */
     bool often = ear->ever && now - ear->resent < 3 * bootstrap->config.hello_nsec;
     if (hello.digest == bootstrap->rows_digest || often)
         return;
@@ -332,7 +334,8 @@ static bool joined_find(struct bootstrap *bootstrap)
     return true;
 }
 
-/* Has every planned cable been found, wherever it leads? Then there is nothing to wait for. */
+/* Are all planned servers connected to us, with as many cables as planned, wherever these lead?
+ * Then there is nothing to wait for. */
 static bool all_heard(const struct bootstrap *bootstrap)
 {
     uint32_t joined = 0, ends = 0, other;
@@ -358,8 +361,8 @@ static bool all_agree(const struct bootstrap *bootstrap)
     return true;
 }
 
-/* All servers have the same reports, and so compute the same places. Without memory the next step
- * retries. */
+/* All servers have the same reports, and so compute the same places. If memory is short, a later
+ * step retries. */
 static void place_all(struct bootstrap *bootstrap)
 {
     uint32_t count = 0;

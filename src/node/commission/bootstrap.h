@@ -11,7 +11,8 @@
  * servers that are connected to it show the same digest, all have the same reports, and placement.h
  * gives all of them the same answer. A server whose hellos no longer arrive is left out.
  *
- * It continues afterwards: when a cable is moved, it is no longer done, and soon is done again.
+ * The pass continues afterwards: when a cable is moved, bootstrap_done returns false until all
+ * servers agree again.
  *
  * How a server uses it, before it runs a node (one thread, no clock of its own):
  *

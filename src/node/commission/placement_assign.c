@@ -170,7 +170,8 @@ static void vertex_set(struct try *try, uint32_t rank, node_id vertex)
         try->taken[vertex] = rank;
 }
 
-/* Agreeing ends of both servers. A cable between the two counts twice, before and after. */
+/* Agreeing ends of both servers. A cable between the two counts twice, both before and after an
+ * exchange. */
 static uint32_t agree_both(const struct try *try, uint32_t one, uint32_t other)
 {
     uint32_t agree = tally_at(try, one, try->vertex_of[one]).agree;

@@ -13,8 +13,8 @@
  * of the round, so a frame may hold packets of several services. A packet that does not fit ends
  * the frame, so no packet overtakes another.
  *
- * A source is the queue in which the packets that a service sends or forwards wait. A service with
- * a queue of its own is polled as well, when the first queue has nothing for the port. No source is
+ * A source is the queue in which the packets that a service sends or forwards wait. A service that
+ * also keeps a queue of its own is polled when its source has nothing for the port. No source is
  * asked for a port without room. */
 
 #include "node/core/queue.h"

@@ -28,8 +28,8 @@ static void frame_send(struct node *node, unsigned port, struct packet **frame, 
     node->env->ops->transmit(node->env, port, frame, count, false);
 }
 
-/* Bytes that the next frame may have: one whole packet, or 0, and then the port is blocked until
- * node_room. */
+/* Returns how many bytes the next frame may have: PACKET_SIZE_MAX or 0. With 0 the port is blocked
+ * until node_room. */
 static uint32_t frame_room(struct node *node, unsigned port)
 {
     if (node->env->ops->room(node->env, port) >= PACKET_SIZE_MAX)
@@ -82,7 +82,7 @@ static void open_frame_add(struct node *node, unsigned port, struct packet *pack
 
 bool frames_join(struct node *node, struct packet *packet)
 {
-    /* Within a step routes may lag behind the ports. */
+    /* Within a step packet->ports may still name a port that went down. */
     port_set ports = packet->ports & node->state.own_near & node->carriers & ~node->blocked &
                      ~egress_ports(node->egress);
     for (; ports; ports &= ports - 1) {

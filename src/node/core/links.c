@@ -90,8 +90,8 @@ static void queue_recall(struct node *node, unsigned port, unsigned type)
     }
 }
 
-/* Where there is no room, a new message to a neighbour replaces the waiting one: otherwise the
- * messages to a hung server would fill the queue that all ports share.
+/* A hello that is queued replaces the one that still waits for this port: otherwise the messages to
+ * a hung server would fill the queue that all ports share.
  *
  * A hello that the neighbour does not wait for (`lazy`) goes out at once and need not wake the
  * neighbour. */
@@ -136,7 +136,7 @@ static void rows_send(struct node *node, unsigned port)
     rows.self_session = node->ports[port].session;
     rows.peer_session = node->ports[port].peer.session;
     hello_rows_write(&rows, reports, packet_payload(packet));
-    if (rows.sequence) /* it has all rows of the unacknowledged ones */
+    if (rows.sequence) /* a message that still waits was given up: its rows are sent again */
         queue_recall(node, port, HELLO_ROWS);
     push(node, packet);
 }
@@ -181,7 +181,7 @@ static void port_down(struct node *node, unsigned port, enum port_state state)
 
 /* ---- receiving ---- */
 
-/* False: it is outdated, from an earlier incarnation or session than the known one. */
+/* Is `said` a later incarnation or session than `known`? If not, the hello is outdated. */
 static bool end_is_new(const struct hello_end *known, const struct hello_end *said)
 {
     return said->incarnation > known->incarnation ||

@@ -282,7 +282,8 @@ env_nsec node_step(struct node *node)
         dispatch_loop(node);
     if (node->links_due || now >= node->links_at)
         links_step(node);
-    /* A packet that waits for several ports leaves all their queues once one port has taken it. */
+    /* egress_ports is called again after each port: a packet that waits for several ports is gone
+     * once one of them has taken it. */
     port_set open = node->carriers & ~node->blocked, wanted;
     while ((wanted = egress_ports(node->egress) & open)) {
         open &= ~(wanted & -wanted);
@@ -329,7 +330,8 @@ void node_approach(const struct node *node, unsigned port)
 void node_expect(const struct node *node, unsigned port, const struct packet *packet)
 {
     unsigned slot = node_slot(node, packet->service);
-    if (packet->kind != PACKET_TO_NEIGHBOUR) { /* for a key, its root as the last hop knew it */
+    /* In a packet to a key, `server` is the root as the last hop knew it. */
+    if (packet->kind != PACKET_TO_NEIGHBOUR) {
         node_id server = packet->server < node->plan->server_count ? packet->server : 0;
         __builtin_prefetch(&node->state.routes.near_set[bitset_word(server)]);
         __builtin_prefetch(&node->state.routes.up_set[bitset_word(server)]);

@@ -87,12 +87,12 @@ struct node {
     struct open_frame open_frames[PORT_MAX];
     struct link_state state;
     struct flood flood;
-    env_nsec hello_at; /* the next hello on all ports */
-    env_nsec put_at;   /* when the own row is put, if links came near; ENV_NEVER */
-    env_nsec seen_at; /* when the row is put again if not all servers have seen it; ENV_NEVER ... */
-    env_nsec seen_wait; /* ... after this long */
-    bool links_due;     /* links_step has work, before ... */
-    env_nsec links_at;  /* ... this moment */
+    env_nsec hello_at;  /* the next hello on all ports */
+    env_nsec put_at;    /* when the own row is put, if links came near; ENV_NEVER */
+    env_nsec seen_at;   /* when the row is put again if not all servers have seen it; ENV_NEVER */
+    env_nsec seen_wait; /* how long after the last put that is */
+    bool links_due;     /* links_step has work now */
+    env_nsec links_at;  /* when links_step has work in any case */
     bool again;         /* routes changed: dispatch waiting packets again */
     uint64_t *noticed;  /* servers that services were told are up */
     struct timers timers;

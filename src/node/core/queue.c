@@ -1,13 +1,14 @@
 /* queue: lanes of packets, and for each port the lanes it is in.
  *
- * Every kind orders packets by one number, the *rank*, smallest first: the moment of arrival, its
- * complement (newest first), or the priority above it. A lane is a list by rank. The next packet of
- * a port is the smallest of its lanes' heads, and the packet to drop is the largest of all lanes'
- * tails, for every kind.
+ * Every kind orders packets by one number, the *rank*, smallest first: the number of the arrival,
+ * its complement (newest first), or the inverted priority in the bits above that number. A lane is
+ * a list by rank. The next packet of a port is the smallest of its lanes' heads, and the packet to
+ * drop is the largest of all lanes' tails, for every kind.
  *
  * Lane n < port_count belongs to port n alone. The other lanes are assigned to sets of ports as
  * they occur; when all are assigned, an empty one gets a new set. `hints` gives the lane that last
- * had a set: exact for up to seven ports, otherwise a guess that is checked.
+ * had a set. Sets of ports 0 to 6 have an entry each; other sets share these entries, so a hint is
+ * a guess that is checked.
  *
  * Invariants: bit n of busy is set iff lane n holds packets; bit n of members[p] is set iff lane
  * n's set has p; ports is the union of the sets of busy lanes. */
@@ -18,7 +19,8 @@
 
 #include "node/core/queue_impl.h"
 
-/* At most the number of sets, and of packets, each of which could have another set. */
+/* At most one lane for each set of ports; and at most one for each port and one for each packet,
+ * because each packet may have a different set. */
 static unsigned lanes_needed(const struct queue_limits *limits)
 {
     uint64_t sets = (1ull << limits->port_count) - 1;
@@ -84,7 +86,7 @@ static uint64_t rank_of(const struct queue *queue, const struct packet *packet)
 
 /* ---- lanes ---- */
 
-/* The set itself if it has at most seven ports. */
+/* The set itself if it has only ports 0 to 6, otherwise a hash of it. */
 static unsigned hint_of(port_set ports)
 {
     if (ports < HINTS)

@@ -33,7 +33,7 @@ static bool is_coming(const struct flood *flood, node_id server)
     return link_state_report(flood->state, server, &report) && report.near != report.up;
 }
 
-/* Our own row is not sent over any port, though it was about to be. */
+/* Removes our own row from the rows to send on all ports. */
 static void own_withhold(struct flood *flood)
 {
     for (unsigned port = 0; port < flood->state->plan->port_count; port++)
@@ -151,7 +151,7 @@ static void row_take(struct flood *flood, unsigned port, const struct link_repor
     bool news = link_state_take(flood->state, report);
 #endif
     if (!news) {
-        /* The neighbour has this very version: it need not be sent there. */
+        /* The neighbour has the same version as we: we need not send it there. */
         struct link_report known;
         if (report->server < flood->state->plan->server_count &&
             link_state_report(flood->state, report->server, &known) &&

@@ -23,7 +23,7 @@
 #include "node/links/hello.h"
 #include "sst/table/spread.h"
 
-#define FLOOD_RESEND_NSEC (20 * 1000 * 1000LL) /* doubles with every attempt, up to 8 times */
+#define FLOOD_RESEND_NSEC (20 * 1000 * 1000LL) /* doubles with every attempt, up to 160 ms */
 
 struct flood_port {
     uint64_t *pending; /* rows to send */

@@ -356,10 +356,11 @@ static uint64_t seen_by(const struct link_state *state, node_id server)
     return known ? cell_get(state, server, SEEN) : 0;
 }
 
-/* The lowest version of our row that all reachable servers have seen, or some version lower than
- * `wanted`. Here one end's report suffices for reachability: a reached server names its neighbours,
- * even if we do not know yet that they report the same link. Otherwise, if two links came up at the
- * same time, each could be admitted without the servers behind the other. */
+/* The latest version of our row that all reachable servers have seen; if that is lower than
+ * `wanted`, the search stops early and the result may be any version lower than `wanted`. Here one
+ * end's report suffices for reachability: a reached server names its neighbours, even if we do not
+ * know yet that they report the same link. Otherwise, if two links came up at the same time, each
+ * could be admitted without the servers behind the other. */
 static uint64_t seen_by_all(struct link_state *state, uint64_t wanted)
 {
     uint64_t least = cell_get(state, state->self, VERSION);
@@ -388,8 +389,9 @@ static uint64_t seen_by_all(struct link_state *state, uint64_t wanted)
     return least;
 }
 
-/* Which of these links wait only for all servers to see that version of our row. The servers behind
- * a link are among those checked only once we can reach them over it. */
+/* Returns those of the links that wait only until all servers have seen that version of our row.
+ * Leaves out links that the other end does not report yet: the servers behind a link are among
+ * those checked only once we can reach them over it. */
 static port_set waiting_for(const struct link_state *state, port_set coming, uint64_t version)
 {
     port_set waiting = 0;

@@ -20,8 +20,9 @@
  * The link is up at our end when all servers that are reachable over near links (here one end's
  * report suffices for a link) have seen the row that announced it as near. Two links may come up at
  * the same time. Therefore a "seen" also names the version of its sender's own row and counts only
- * once we have that version: then the servers behind a link that the sender announced before it saw
- * our row must confirm, too. Rows also travel in causal order (flood.h).
+ * once we have that version. If the sender announced a link before it saw our row, we then know of
+ * that link, and the servers behind it must confirm, too. Rows also travel in causal order
+ * (flood.h).
  *
  * A predicate on the table, as in the routing example of the SST paper, decides when routes must be
  * recomputed: a link on one of our shortest paths became worse, or a link off them became better.
@@ -90,7 +91,7 @@ void link_state_row(const struct link_state *state, node_id server, struct link_
 bool link_state_report(const struct link_state *state, node_id server, struct link_report *report);
 
 /* Takes a received report of a server if it is newer than the known row. A report about this server
- * from an earlier incarnation with a higher number makes us choose a higher one still. */
+ * with a higher incarnation than ours, from an earlier run, makes us choose a still higher one. */
 bool link_state_take(struct link_state *state, const struct link_report *report);
 /* The planted bug: takes the report even if it is stale; in test builds only. */
 bool link_state_take_stale(struct link_state *state, const struct link_report *report);

@@ -30,7 +30,7 @@ struct cable_home {
 struct cables {
     struct cables_config config;
     struct transport *transport;
-    uint8_t description[160]; /* of our transport, for the card in the hello of a lifeline */
+    uint8_t description[160]; /* of our transport; sent in the greeting of a lifeline and in OPEN */
     size_t description_size;
     struct list homes;
     struct list all; /* struct cable_port.node */

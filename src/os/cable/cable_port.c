@@ -32,7 +32,8 @@ static bool cable_pull(struct cable_port *cable)
     return count > 0;
 }
 
-/* Lazy frames may stay staged for long; frames after them may not. */
+/* Must the staged frames be received now? Lazy frames alone may stay staged, unless there is no
+ * room for more. */
 static bool cable_is_pressing(const struct cable_port *cable)
 {
     bool empty = cable->staged_next == cable->staged_count;

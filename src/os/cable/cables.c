@@ -106,7 +106,7 @@ static void cable_rise(struct cable_port *cable)
 static void cable_call(struct cable_port *cable)
 {
     struct context_address address = {.context = context_of(cable->plan.peer_server)};
-    if (cable->line || cable->ending) /* not before the packets that had arrived are received */
+    if (cable->line || cable->ending) /* ending: packets that arrived are received first */
         return;
     context_address_host(address.host);
     int result = lifeline_connect(cable->home->lines, &address, &cable->line);

@@ -88,7 +88,7 @@ int cluster_hear(int handle, void *bytes, size_t size, int64_t deadline)
 
 /* ---- many requests at once ---- */
 
-/* Connects and sends the request; then polls has the descriptor, or the result has the error. */
+/* Connects and sends the request. After that *poll has the descriptor, or ask->result the error. */
 static void ask_begin(const char *folder, struct cluster_ask *ask, struct pollfd *poll)
 {
     int handle = cluster_connect(folder, ask->server);

@@ -27,12 +27,12 @@ struct cluster_ask {
     int result; /* size of the answer, or a negative errno as above */
 };
 
-/* Sends all requests at once, and waits for the answers. */
+/* Sends the requests, many at once, and waits for the answers. */
 void cluster_ask(const char *folder, struct cluster_ask *asks, uint32_t count, int64_t deadline);
 
 /* Sends a request to control; `in` is then at the rest of the answer, to be read by its kind.
- * Returns a negative errno; -EPROTO: the server has another version. The buffer is the caller's, of
- * CONTROL_ANSWER_MAX bytes. */
+ * Returns 0 or a negative errno; -EPROTO: the server has another version. `bytes` is the caller's
+ * buffer of CONTROL_ANSWER_MAX bytes. */
 MUST_CHECK int cluster_control(const char *folder, node_id server,
                                const struct control_request *request, uint8_t *bytes,
                                struct reader *in, int64_t deadline);

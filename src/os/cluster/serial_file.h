@@ -14,7 +14,7 @@
 #include "os/host/host.h"
 
 #define CLUSTER_WIRING_NAME "wiring.json"
-/* Of a machine in a cluster on this host; 0 is none. */
+/* The largest serial number of a machine in a cluster on this host; 0 means none. */
 #define SERIAL_MAX (UINT32_MAX - 2)
 
 struct topology;

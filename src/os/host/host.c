@@ -200,8 +200,8 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
     return result ? err_of(result) : OK;
 }
 
-/* The place is found. If the callback rejects it, no node is opened, and the callback's owner
- * closes the host. */
+/* Reports the place, or new findings, to the callback. Opens the node the first time that the
+ * callback accepts the place. */
 void host_placed(struct host *host, struct host_node *node, node_id vertex,
                  const struct placement *placement)
 {

@@ -55,7 +55,8 @@ static void pass_timers(struct host *host)
     host->due = next;
 }
 
-/* Runs the commissioning of a machine; where its node reads the ports, beside the node. */
+/* Runs the commissioning of a machine. It reads only ports that no node reads; from the other ports
+ * it gets its packets by commission_filter. */
 static nsec pass_commission(struct host *host, struct host_node *node)
 {
     node_id vertex;

@@ -47,11 +47,11 @@ static void host_sleep(struct host *host, nsec until)
 
 /* How host_run waits: it polls, yields, sleeps. */
 struct patience {
-    bool waiting; /* before it sleeps */
-    bool polls;   /* still polling */
+    bool waiting; /* it polls or yields before it sleeps */
+    bool polls;   /* it polls; after that it yields */
     struct wait poll;
-    nsec yields_from; /* 0: not yet */
-    nsec yields_for;  /* negative: not at all */
+    nsec yields_from; /* when it began to yield; 0: not yet */
+    nsec yields_for;  /* how long it yields; negative: not at all */
     unsigned vain;    /* consecutive yields that no process used */
 };
 
@@ -117,7 +117,7 @@ static bool patience_ends(struct patience *patience, struct host *host)
     return !patience->waiting;
 }
 
-/* For callers outside the loop, which inlines it. */
+/* Also called outside this file; the loop below inlines it. */
 bool host_pass(struct host *host)
 {
     if (host->cables)
@@ -125,7 +125,7 @@ bool host_pass(struct host *host)
     return host_poll(host);
 }
 
-/* A host that always has work neither yields nor sleeps otherwise. */
+/* Lets other processes run: a host that always has work would never yield or sleep without this. */
 static void turn_end(const struct host *host, bool happened, nsec *began)
 {
     if (!happened) {

@@ -193,7 +193,7 @@ static void bench_deliver(struct weft_self *self, struct weft_packet *packet)
     } else {
         count_add(&bench->received, size);
         bench->received_hops += weft_hops(packet);
-        if (port < BENCH_PORTS_MAX) /* otherwise it was sent here: a key of this server */
+        if (port < BENCH_PORTS_MAX) /* otherwise this server sent it, to a key of its own */
             count_add(&bench->ports[port].in, size);
     }
     weft_done(packet);
@@ -265,7 +265,7 @@ static int run_start(struct weft_self *self, uint64_t client, const struct bench
     int64_t now = weft_now(self);
     bench->run++;
     if (weft_timer(self, now, bench->run) < 0)
-        return -EBUSY; /* timers of stopped runs are still set */
+        return -EBUSY; /* too many timers of stopped runs are still set */
     bench->request = *request;
     bench->mode = request->mode;
     bench->client = client;

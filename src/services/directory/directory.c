@@ -37,12 +37,12 @@ enum {
 #define MSEC       (1000 * 1000LL)
 #define TICK_NSEC  (100 * MSEC)  /* interval of the checks for due work */
 #define AGAIN_NSEC (1000 * MSEC) /* between two claims of the same name, or two questions */
-#define RETRY_NSEC (200 * MSEC)  /* after a missing answer, or one that says: later */
+#define RETRY_NSEC (200 * MSEC)  /* after a missing answer, or an answer of -EAGAIN */
 #define LIFE_NSEC  (3500 * MSEC) /* of a claim that is not repeated, while we run */
 #define FRESH_NSEC (1500 * MSEC) /* of a claim with which a server on the way may answer */
-/* A new server receives all claims within this of joining ... */
+/* A new server has received all claims this long after it joined ... */
 #define YOUNG_NSEC  (1500 * MSEC)
-#define GROWN_NSEC  (5000 * MSEC)  /* ... and in any case within this of its start */
+#define GROWN_NSEC  (5000 * MSEC)  /* ... and in any case this long after its start */
 #define WANTED_NSEC (30000 * MSEC) /* how long a question is repeated */
 
 struct name {
@@ -78,7 +78,7 @@ struct directory {
     struct held *held;
     uint32_t mine_count, want_count, held_count; /* entries in use, from the first on */
     int64_t started;
-    int64_t joined; /* when another server was first reachable, or a question came; 0: not yet */
+    int64_t joined; /* when another server was reachable, or a claim or question came; 0: not yet */
     bool ticking;
     int64_t ticked; /* when the pending tick was set */
     int64_t aged;   /* nanoseconds for which claims were held while we ran */
@@ -140,7 +140,8 @@ static void message_add(struct directory_message *message, const struct director
     message->claims[message->count++] = *claim;
 }
 
-/* Sends a message about one claim, or none. Repetition makes up for losses. */
+/* Sends a message to the root of the name, with one claim or none. Repetition makes up for
+ * losses. */
 static void key_tell(struct weft_self *self, enum directory_operation operation,
                      const struct name *name, const struct directory_claim *claim)
 {
@@ -233,8 +234,8 @@ static bool held_put(struct weft_self *self, const struct name *name,
     return true;
 }
 
-/* The holder wins, unless the claimant is its own newer incarnation or the holder is unreachable.
- */
+/* Different members of one group do not conflict. Otherwise the holder wins, unless the claimant is
+ * its own newer incarnation or the holder is unreachable. */
 static bool claim_conflicts(const struct weft_self *self, const struct directory_claim *has,
                             const struct directory_claim *wants)
 {

@@ -90,8 +90,8 @@ static void run_tell(struct weft_self *self, struct ping_run *run, struct ping_a
     run_arm(self, run, weft_now(self) + AGAIN_NSEC);
 }
 
-/* A program's run is over when the program has the end; a listener may start its next run in the
- * same slot. */
+/* A program's run stays active until the program has read the end. A listener's run is over before
+ * the listener is told, so that it can start its next run in the same slot. */
 static void run_end(struct weft_self *self, struct ping_run *run)
 {
     bool is_programs = !run->listener.told;

@@ -68,7 +68,7 @@ struct ping_answer {
     weft_server server; /* the server that answered */
     uint8_t hops_there;
     uint8_t hops_back;
-    uint16_t touches; /* servers that handled it, there and back, without its source at the start */
+    uint16_t touches;   /* servers that handled it, there and back, without its source */
     uint8_t path_turn;  /* index in the path of the server that answered; path_count: there was
                          * no room */
     uint8_t path_count; /* servers that signed, there and back, as many as there was room for */

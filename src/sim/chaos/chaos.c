@@ -20,10 +20,10 @@ enum {
 
 #define STORM_MSEC    600
 #define POLL_MSEC     5   /* between two checks whether all servers are back */
-#define GRACE_MSEC    100 /* for packets that were in flight before that */
+#define GRACE_MSEC    100 /* for packets that were in flight before all servers were back */
 #define STEADY_MSEC   60
 #define PRESS_MSEC    20
-#define PRESS_FROM    2 /* until all three services send */
+#define PRESS_FROM    2 /* milliseconds until all three services send */
 #define PRESS_TO      19
 #define QUIET_MSEC    200
 #define LOAD_INTERVAL 5000000 /* nanoseconds */

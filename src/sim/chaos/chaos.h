@@ -25,8 +25,8 @@ struct chaos_settings {
 
 /* A caller's additions: services to run beside the load, and checkers of what they promise. The
  * lists end with NULL; a NULL list is empty. Each service gets the same request as the load, a
- * struct chaos_load_order (chaos_load.h): at the start, after each restart, and with 0 before the
- * quiet phase, in which a service that still sends leaks packets. */
+ * struct chaos_load_order (chaos_load.h): at the start, after each restart, and with interval 0
+ * before the quiet phase. A service that still sends in the quiet phase leaks packets. */
 struct chaos_guests {
     const struct weft_service *const *services; /* at most CHAOS_GUESTS_MAX; not weft's own */
     const struct checker_ops *const *checkers;  /* CHECKER_MAX in all, with the built-in ones */

@@ -16,7 +16,7 @@ const char *const fault_texts[FAULT_COUNT] = {FAULT_LIST(FAULT_TEXT)};
 
 #define STREAM_KINDS 0xfa0175ull /* which kinds; each kind draws from its own stream */
 
-#define WORD_SHOWN 80 /* characters of an unknown name: the known ones must fit after it */
+#define WORD_SHOWN 80 /* shown characters of an unknown name: the known names must fit, too */
 
 /* State while one schedule is made. */
 struct maker {

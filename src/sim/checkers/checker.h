@@ -29,7 +29,7 @@ struct checker_view {
     struct node *(*node)(void *context, node_id server); /* NULL: it is down */
     enum port_state (*port)(void *context, node_id server, unsigned port);
     bool (*settled)(void *context, node_id server); /* and running */
-    /* Does `server` leave to `other` the keys that `other` comes first for? See node_counts_on. */
+    /* Does `server` leave the keys of `other` to `other`? See node_counts_on. */
     bool (*counts_on)(void *context, node_id server, node_id other);
     uint64_t (*live)(void *context); /* packets not yet released */
     void *context;

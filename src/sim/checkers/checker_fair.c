@@ -3,9 +3,9 @@
  *
  * For any two such services, the bytes sent divided by the weights differ by at most one round's
  * quantum and what each of the two may have overdrawn (deficit round robin). This is three times
- * the largest packet, wherever the counting begins and ends. When ten times as
- * much per weight has been sent, a service that sometimes loses its turn has fallen behind
- * further. */
+ * the largest packet, wherever the counting begins and ends. Each service must send at least ten
+ * times the largest packet per unit of weight: by then a service that sometimes loses its turn has
+ * fallen behind further than that. */
 
 #include "sim/checkers/checker.h"
 

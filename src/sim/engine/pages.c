@@ -53,8 +53,8 @@ static size_t rounded(size_t size, size_t step)
     return (size + step - 1) / step * step;
 }
 
-/* The rest of the region before stays unused. Each region is at least an eighth of all before it,
- * so little is wasted. */
+/* The rest of the previous region stays unused. Each region is at least an eighth of all previous
+ * ones together, so little is wasted. */
 static bool region_add(struct pages *pages, size_t size)
 {
     size_t share = pages->memory / 8;

@@ -130,7 +130,7 @@ static void corrupt(struct sim_link *link, struct packet *packet)
 {
     packet_seal_hops(packet);
     for (uint64_t bits = 1 + rng_below(&link->rng, 4); bits > 0; bits--) {
-        /* Half of them in the header, however long the packet is. */
+        /* Half of the bits are in the header, however long the packet is. */
         uint32_t span = rng_below(&link->rng, 2) ? PACKET_HEADER_SIZE : packet->stored;
         uint64_t bit = rng_below(&link->rng, 8 * (uint64_t)span);
         packet->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -139,7 +139,8 @@ static void corrupt(struct sim_link *link, struct packet *packet)
     link->corrupted++;
 }
 
-/* Not before the packets in flight, of which the list's last arrives last. */
+/* Postpones the arrival until the packets in flight have arrived; the last in the list arrives
+ * last. */
 static inline psec in_order(const struct sim_link *link, psec arrival)
 {
     return link->first && link->last->order > arrival ? link->last->order : arrival;
@@ -213,7 +214,8 @@ void sim_link_send(struct sim_link *link, psec now, struct packet *const *packet
     if (__builtin_expect(link->odd, 0)) {
         send_odd(link, packets, count, arrival);
     } else if (!overruns(link, packets, count)) {
-        append(link, packets[0], arrival); /* the last packet may not be in the cache */
+        /* This writes to the last packet in flight, which may not be in the cache. */
+        append(link, packets[0], arrival);
         for (unsigned i = 1; i < count; i++)
             append(link, packets[i], arrival);
     }

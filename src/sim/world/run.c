@@ -19,7 +19,7 @@
 #define ASKED_SLOTS       65536 /* requests that may wait for an answer */
 #define PING_SIZE         64
 #define TIMEOUT_MAX       INT64_C(1000000000)
-#define TIMEOUT_INTERVALS 30 /* pings that may be in flight at once: no more than ping can have */
+#define TIMEOUT_INTERVALS 30 /* timeout of a ping: ping can have so many in flight at once */
 
 struct run {
     const struct run_settings *settings;

@@ -263,7 +263,7 @@ static unsigned env_receive(struct env *env, unsigned port, struct packet **out,
     for (unsigned i = 0; i < count; i++)
         hash_add(world, out[i]->trail << 16 ^ out[i]->size);
     world->counts.hops += count;
-    if (world->links[link].first) /* a channel that left the engine stays unset */
+    if (world->links[link].first) /* otherwise the channel stays unset: engine_next removed it */
         arm(world, link);
     return count;
 }

@@ -20,8 +20,8 @@
  * same in every build, on every machine and beside any other threads. A world belongs to one
  * thread; many may exist at once.
  *
- * A hop without congestion is one event, the arrival. An event for room happens only if a node had
- * found no room. */
+ * A hop without congestion is one event, the arrival. A second event, for room, happens only if a
+ * node found no room before. */
 
 #include "node/node.h"
 #include "sim/engine/disk.h"

@@ -14,10 +14,10 @@
 #include "sst/core/sst_impl.h"
 #include "transport/wake/wait.h"
 
-#define ASLEEP_NSEC (2 * 1000 * 1000LL) /* how long the others may take to receive it */
-/* A hung member may not know that we sleep and so does not wake us: then we check this often. */
+#define ASLEEP_NSEC (2 * 1000 * 1000LL) /* how long the others may take to receive `asleep` */
+/* The longest sleep while some member has not received `asleep`: it would not wake us. */
 #define UNTOLD_NAP_NSEC (100 * 1000 * 1000LL)
-#define MANUAL_NAP_NSEC (5 * 1000 * 1000LL) /* limit for messages without a keeper thread */
+#define MANUAL_NAP_NSEC (5 * 1000 * 1000LL) /* longest sleep of a step: messages may wait */
 #define MEMBERS_TURNS   16                  /* busy steps between two checks for messages */
 
 void detector_enter(struct sst *sst)
@@ -81,7 +81,7 @@ static bool asleep_say(struct sst *sst, bool asleep)
     own_set_head(&sst->share.own, ROW_ASLEEP, asleep);
     lock_drop(&sst->share.put_lock);
     if (!asleep)
-        return true; /* a member that does not know yet wakes us needlessly */
+        return true; /* no wait: a member that does not know yet only wakes us needlessly */
     while (!share_flush(&sst->share)) {
         if (clock_is_past(deadline))
             return false;
@@ -132,7 +132,7 @@ void *detector_run(void *argument)
     lock_take(&sst->share.put_lock);
     lock_favour(&sst->share.put_lock);
     lock_drop(&sst->share.put_lock);
-    bool waits = false; /* begins when a pass finds nothing: busy passes must be fast */
+    bool waits = false; /* `wait` runs; only idle passes start it, so that busy ones are fast */
     while (!atomic_load_explicit(&sst->stopping, memory_order_relaxed)) {
         if (detector_pass(sst)) {
             waits = false;

@@ -14,8 +14,8 @@
 /* ---- meetings ---- */
 
 /* Waits until the detector has handled all events. Until then the memory of the row (its seat) may
- * still be shown by the table, as the row of an earlier member. -EBUSY: a trigger keeps the
- * detector too long. */
+ * still be shown by the table, as the row of an earlier member. -EBUSY: a trigger blocks the
+ * detector for too long. */
 static int events_wait_for(struct sst *sst)
 {
     nsec deadline = clock_after(EVENTS_NSEC);

@@ -103,7 +103,8 @@ static uint8_t *row_memory(struct sst *sst, const struct view *view, uint32_t ro
     return sst->share.seats[row].row;
 }
 
-/* Does, and reports, what must happen while the previous view is still complete. */
+/* If the row gets another member or none: reports the failure of the previous member, unless it
+ * left, and closes the connections to it. Called while the table still shows the previous view. */
 static void row_clear(struct sst *sst, const struct membership_event *event, uint32_t row)
 {
     const struct view_member *before = &sst->view.rows[row];

@@ -45,8 +45,8 @@ static int words_read(const struct sst *sst, uint32_t row, uint32_t watch, uint3
     return -EAGAIN;
 }
 
-/* Reads the first of several elements, or a number of a fetched row: such a row must be complete
- * before a thread reads it. */
+/* Reads the first of several elements, or a number with SST_READS. A thread outside a pass reads
+ * the number under the sequence of the row, because a fetch may be changing the row. */
 static uint64_t number_slow(const struct sst *sst, uint32_t row, const struct schema_column *of)
 {
     uint64_t cell = 0;
@@ -158,9 +158,9 @@ static int rows_copy(const struct sst *sst, struct sst_snapshot *snapshot, uint8
     return 0;
 }
 
-/* Is every row unchanged since it was copied? A number is stored before the sequence of its put, so
- * an equal sequence alone does not prove it; but under one sequence a number changes only once, so
- * a second copy does. */
+/* Is every row unchanged since it was copied? Equal sequences do not prove it, because a number is
+ * stored before the sequence of its put. An equal second copy does: under one sequence a number
+ * changes only once. */
 static bool rows_rested(const struct sst *sst, const struct sst_snapshot *snapshot, uint8_t *words,
                         uint8_t *again, const uint64_t *sequences, uint32_t row_count)
 {

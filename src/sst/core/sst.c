@@ -58,7 +58,7 @@ static void config_fill(struct sst_config *config)
     config->reason = NULL;
 }
 
-/* The whole table may be needed: it is better to fail now than when the last member joins. */
+/* Is there memory for all rows? It is better to fail now than when the last member joins. */
 static int size_check(const struct sst *sst, struct why *why)
 {
     size_t need = (size_t)sst->config.rows_max * sst->table.schema.row_size;
@@ -130,7 +130,8 @@ static int table_begin(struct sst *sst, const struct schema *schema, struct why 
     }
     if (result)
         return result;
-    uint32_t none = PREDICATE_BARRIER; /* every change of the membership evaluates all predicates */
+    /* No column is needed: every change of the membership evaluates all predicates. */
+    uint32_t none = PREDICATE_BARRIER;
     result = sst_wait(sst, enough_are_here, NULL, &none, 1, sst->config.deadline);
     if (result == -ETIMEDOUT || result == -EAGAIN)
         result = why_fail(why, -ETIMEDOUT, "only %u of %u members joined before the deadline",
@@ -367,7 +368,8 @@ static struct scan scan_begin(const struct sst *sst)
     return (struct scan){.taking = taking_now(sst)};
 }
 
-/* Did the scan overlap with a fetch? Then it must be repeated, unless it was repeated too often. */
+/* Did the scan overlap with a fetch, so that it must be repeated? False also after too many
+ * tries. */
 static bool scan_again(const struct sst *sst, struct scan *scan)
 {
     row_fence_load();

@@ -269,7 +269,7 @@ static void on_cancel(struct council *council, ripc_id from, const struct counci
         council_void(council);
     else
         council_say_state(council,
-                          from); /* the view that we prepared was installed, and we missed that */
+                          from); /* we missed that the view that we prepared was installed */
 }
 
 static void on_ask(struct council *council, ripc_id from, const struct council_message *message)
@@ -315,8 +315,8 @@ static void on_refused(struct council *council, const struct council_message *me
     council->ops->refused(council->argument, message->status, message->text);
 }
 
-/* A process that is not a member, any more or yet, sends a member's message: tells it the current
- * state. */
+/* Answers a message that only members send, from a process that is no longer or not yet a member:
+ * tells it the current state. */
 static void on_outsider(struct council *council, ripc_id from,
                         const struct council_message *message)
 {
@@ -354,8 +354,8 @@ static const struct view_member *sender_find(const struct council *council,
     return NULL;
 }
 
-/* The sender repeats this to the leader. We note it in case we lead next: then it is not a
- * death. */
+/* The sender repeats this message to the leader. We note it in case we lead next, so that we do not
+ * take the end of the sender for a failure. */
 static void on_leave(struct council *council, const struct council_message *message)
 {
     uint32_t row = view_row_of(&council->installed, message->sender);
@@ -479,8 +479,8 @@ static bool council_is_busy(const struct council *council)
             (council->prepared_is || council->lead == LEAD_ASKS || council->lead == LEAD_PROPOSES));
 }
 
-/* A newcomer that we cannot meet is refused, but only once it is clear that neither died: after a
- * death there is another proposal anyway. */
+/* Reports newcomers that we cannot meet, so that the leader refuses them. Waits a few ticks first:
+ * if one side died, there is another proposal anyway. */
 static void council_tick_meetings(struct council *council)
 {
     for (uint32_t row = 0; row < SST_ROWS_MAX && council->prepared_is; row++) {

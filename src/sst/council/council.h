@@ -13,10 +13,9 @@
  * council_tick repeats those without an answer. A live member that is wrongly taken for dead finds
  * that the next view does not include it: it is expelled.
  *
- * Guarantees: a table has one view for each epoch, counting also views that only dead processes
- * installed; all members of an installed view have met each other; a member keeps its row; a row
- * has no member for at least one view before it gets another member; epochs grow, not always by
- * one. */
+ * Guarantees: an epoch of a table has at most one view, even if all processes that installed it are
+ * dead; all members of an installed view have met each other; a member keeps its row; a row has no
+ * member for at least one view before it gets another member; epochs grow, not always by one. */
 
 #include <stdbool.h>
 #include <stddef.h>

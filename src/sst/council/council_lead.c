@@ -5,9 +5,10 @@
  *
  * Why views never differ: before any process installs a view, all live members of the previous view
  * have prepared it. The next leader is one of them, so it knows the prepared newcomers and asks
- * them, too. If any process has installed the view, the leader has all others install it. If none
- * reports so, a process that died may still have installed it: the leader skips its epoch, and
- * since all have promised not to follow the dead leader any more, no other process installs it.
+ * them, too. If any process has installed the view, the leader has all others install it. If no
+ * live process has, a process that died may still have installed it: then the leader skips the
+ * epoch of this view. No other process installs the view, because all have promised not to follow
+ * the dead leader any more.
  *
  * The participants of a proposal are the live members of the installed view and the newcomers. A
  * row is empty for one view before it gets another member, so each row has at most one
@@ -197,7 +198,7 @@ void lead_join(struct council *council, ripc_id from, const struct council_messa
     bool is_proposed = council->lead == LEAD_PROPOSES && at < council->joiner_count &&
                        view_row_of(&council->proposal, council->joiners[at].nonce) != ROW_NONE;
     if (is_proposed)
-        return; /* this process, or an earlier one with its id: the proposal decides */
+        return; /* the proposal includes this process, or an earlier one with its id */
     if (lead_count(council, from) >= council->config.rows_max) {
         joiner_refuse(council, from, message->sender, -ENOSPC, "all %u rows are taken",
                       council->config.rows_max);
@@ -352,9 +353,9 @@ static void lead_say_view(struct council *council, const struct view *view, bool
     }
 }
 
-/* All participants are ready. Members that leave receive the COMMIT last: they end when they
- * receive it, and by then the others expect that. Members that were taken for dead receive it, too,
- * in case they are alive. */
+/* All participants are ready. Members that leave receive the COMMIT last, because they end when
+ * they receive it: by then the others expect their end. Members that were taken for dead receive
+ * it, too, in case they are alive. */
 static void lead_commit(struct council *council)
 {
     struct view view = council->proposal;

@@ -33,8 +33,9 @@ enum council_kind {
     COUNCIL_KIND_END,
 };
 
-/* The number of a proposal: who proposes, and how often it did. A leader takes over only after the
- * previous one died, so the ballot of the younger leader counts more. */
+/* Identifies a proposal: the leader that makes it, and how many ballots this leader has begun. A
+ * leader takes over only after the previous one died, so the ballot of the younger leader counts
+ * more. */
 struct ballot {
     uint64_t since; /* the epoch in which the leader became a member */
     uint32_t row;

@@ -287,7 +287,8 @@ static int members_found(struct members *members, int64_t deadline)
     return result;
 }
 
-/* We hold the id, so its previous holder is dead, and the others will notice that soon. */
+/* Asks again if we were refused because a member has our id. We hold the id, so that member is
+ * dead, and the others will notice its death soon. */
 static bool members_may_ask_again(struct members *members, int64_t began, int64_t deadline)
 {
     int64_t now = ripc_now();

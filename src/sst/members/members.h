@@ -3,8 +3,8 @@
  * ripc, holds the meetings (meeting.h), watches for deaths, and hands the questions of observers
  * (observer.h) on.
  *
- * members_step does all of its work. A thread of its own calls it or, without that thread,
- * sst_step; one call at a time. */
+ * All work is done in members_step, one call at a time. A separate thread calls it or, without that
+ * thread, sst_step. */
 
 #include "sst/members/meeting.h"
 #include "sst/table/schema.h"

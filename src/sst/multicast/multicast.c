@@ -14,7 +14,7 @@
  * a frozen row stops counting in that minimum, and its slots become free, only with the next epoch,
  * which the failure causes. When the epoch changes, all survivors stop receiving and agree by
  * ballot (ballot.h) on the cut: the first number that one of them has not received. No member has
- * delivered anything from the cut on, since that one had not received it. All have everything
+ * delivered anything from the cut on, because one member had not received it. All have everything
  * before the cut in their own memory, even if its sender is gone. So each delivers up to the cut
  * and nothing beyond, and all have delivered the same. Messages of a dead member that not all have
  * received are lost for all. Messages of the others are still in their slots, because those become
@@ -46,8 +46,8 @@ static void news_take(struct sst *table, const struct sst_news *news, void *argu
 {
     struct sst_multicast *multicast = argument;
     bool ready = atomic_load_explicit(&multicast->ready, memory_order_relaxed);
-    /* sst_multicast_open adds the view predicate before it sets `ready`: it finds what was missed
-     * here. */
+    /* An epoch that comes before `ready` is not lost: the view predicate, which sst_multicast_open
+     * adds before it sets `ready`, finds it. */
     if (ready && news->kind == SST_EPOCH)
         multicast_view_fire(table, multicast);
     if (news->kind == SST_EXPELLED)

@@ -7,8 +7,8 @@
  *   multicast.c           opening, closing, the calls of the program
  *
  * Two kinds of threads use this: the detector, which runs triggers, and threads that send. Of the
- * fields that the lock protects, senders write only the slots and their counters; so the detector,
- * which writes all others, reads those without the lock. */
+ * fields that the lock protects, senders write only the slots and their counters; the detector is
+ * the only writer of the others, so it reads these others without the lock. */
 
 #include <stdatomic.h>
 
@@ -48,10 +48,10 @@ struct sst_multicast {
     uint32_t slot_size, slot_count, stride;
     uint32_t members_wanted;
     bool manual;
-    /* `table` is set for passes. The opener sets this, relaxed, after it has added a predicate. A
-     * pass that sees it began after that, and the lock of passes makes `table` visible. */
+    /* Passes may use `table`. The opener sets this flag, relaxed, after it has added a predicate. A
+     * pass that sees the flag began after that, and the lock of passes makes `table` visible. */
     _Atomic bool ready;
-    _Atomic uintptr_t calling; /* the thread in a callback, or 0; only compared with oneself */
+    _Atomic uintptr_t calling; /* the thread in a callback, or 0; a thread compares its own id */
     struct counters counters;
 
     struct monitor lock; /* woken when slots become free or the phase changes */

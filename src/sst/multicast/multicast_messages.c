@@ -101,8 +101,8 @@ int slots_send(struct sst_multicast *multicast, const struct iovec *messages,
     return (int)slots;
 }
 
-/* Passes turns until `needed` turns are filled. If there is no room, there are messages of ours
- * that the others wait for first. Returns whether it passed any. */
+/* Passes turns until `needed` turns are filled. Passes none if no slot is free: then the others
+ * must first receive messages of ours. Returns whether it passed any. */
 static bool turns_pass(struct sst_multicast *multicast, uint64_t needed)
 {
     bool passed = false;
@@ -148,7 +148,7 @@ static uint64_t sender_sent(const struct sst_multicast *multicast, uint32_t inde
 {
     uint64_t sent = sst_get_u64(multicast->table, multicast->rows[index], SENT);
     uint64_t seen = multicast->order.senders[index].sent;
-    /* Less than before: the row has no member any more. */
+    /* A smaller number than before means that the row has no member any more. */
     return sent < multicast->starts[index] + seen ? seen : sent - multicast->starts[index];
 }
 

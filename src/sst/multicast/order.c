@@ -39,8 +39,8 @@ static const uint8_t *slot_at(const struct order *order, const struct order_send
     return sender->slots + sender->slot % order->slot_count * slot_stride(order->slot_size);
 }
 
-/* Skips passed turns up to the next message. A malformed slot is the same at every member: bounded
- * to harmless values, it still gives every member the same order. */
+/* Skips passed turns up to the next message. The values of a malformed slot are bounded. All
+ * members read the same slot, so they still compute the same order. */
 static void sender_advance(const struct order *order, struct order_sender *sender)
 {
     while (!sender->waiting && sender->round < sender->sent) {

@@ -74,8 +74,8 @@ uint64_t order_receive(struct order *order, bool *full);
  * others have filled can be taken. */
 uint64_t order_needed(const struct order *order, uint32_t index);
 
-/* Returns the number of next messages below that number, which are contiguous in memory; order_pop
- * removes them. */
+/* Returns how many of the next messages have a number less than `below` and are contiguous in
+ * memory, at most `max`; order_pop removes them. */
 unsigned order_ready(const struct order *order, uint64_t below, unsigned max,
                      const struct sst_multicast_message **messages);
 void order_pop(struct order *order, unsigned count);

@@ -21,7 +21,7 @@ struct observer_row {
     ripc_id member;       /* 0: the row has no member */
     bool live;            /* false: the member died, and the cells are as read last */
     bool known;           /* the row was read at least once; otherwise the cells are zeroes */
-    bool torn;            /* reads met only puts (it may have died in one): the cells are older */
+    bool torn;            /* every read overlapped a put (it may have died in one): older cells */
     uint64_t changes;     /* how often it was seen to change */
     uint64_t sequence;    /* of the row: grows by 2 with every put */
     const uint8_t *cells; /* row_size bytes as one put left them; valid until the next refresh */

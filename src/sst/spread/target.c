@@ -5,7 +5,7 @@
 #include "transport/wake/wait.h"
 
 #define NOT_FETCHED      UINT64_MAX            /* no row has this sequence */
-#define FIRST_FETCH_NSEC (100 * 1000 * 1000LL) /* for its owner to pause between two puts */
+#define FIRST_FETCH_NSEC (100 * 1000 * 1000LL) /* to catch a moment between two puts */
 
 /* Maps the page of its bell, if possible; otherwise its handle is used. */
 static int bell_way_open(struct share *share, struct row_target *target,
@@ -57,8 +57,8 @@ static void way_begin(struct share *share, struct row_target *target)
         courier_send_all(target->courier);
 }
 
-/* A courier must have delivered the row, and a fetch must have succeeded once. With the put
- * lock. */
+/* Has our row arrived (SST_WRITES), or has the row of the member been fetched once (SST_READS)? A
+ * mapped row also counts as ready when `patience` is over. With the put lock. */
 static bool way_is_ready(struct share *share, struct row_target *target, nsec patience)
 {
     if (target->courier) {

@@ -12,7 +12,7 @@
 
 #include "sst/table/table.h"
 
-/* A predicate may name this besides columns. */
+/* A predicate may name this like a column: it stands for the barrier in the head of the rows. */
 #define PREDICATE_BARRIER SST_COLUMNS_MAX
 #define PREDICATE_WORDS   (SST_COLUMNS_MAX / 64 + 1)
 
