@@ -77,7 +77,7 @@ enum err facets_init(struct keyspace *keyspace, struct why *why)
         while ((UINT32_C(1) << bits) < keyspace->axis_size[axis])
             bits++;
         assert((UINT64_C(1) << bits) <
-               2 * (uint64_t)keyspace->axis_size[axis]); /* no bit too many */
+               2 * (uint64_t)keyspace->axis_size[axis]); /* no fewer bits would be enough */
         keyspace->place_shift[axis] = shift;
         keyspace->place_mask[axis] = (UINT32_C(1) << bits) - 1;
         shift += bits;

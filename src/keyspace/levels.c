@@ -7,10 +7,10 @@
  * servers that double in size.
  *
  * After the home the list goes breadth first over the cables as planned. A level is the set of all
- * servers at the same distance from home. It is put in order of the ids and then shuffled. The
- * sequences take turns at which server comes first, so that the keys of a failed home spread evenly
- * over its neighbours; the order of the other servers is random. Servers that no path of cables
- * joins to the home form one more level, the last. */
+ * servers at the same distance from home. It is put in order of the ids and then shuffled. Each
+ * sequence puts another server first, in turn, so that the keys of a failed home spread evenly over
+ * its neighbours; the order of the other servers is random. Servers that no path of cables joins to
+ * the home form one more level, the last. */
 #include <string.h>
 
 #include "base/bitset.h"
@@ -21,7 +21,7 @@
 
 #define DRAW_MAX 64 /* each draw finds an existing server in more than half of the cases */
 
-/* Returns the number `which` of a series of independent numbers that a key gives. */
+/* Returns number `which` of the series of independent random numbers of a key. */
 static inline uint64_t draw(uint64_t route, uint64_t which)
 {
     return hash_mix(route + which * 0x9e3779b97f4a7c15u); /* the 64-bit golden ratio */
@@ -49,8 +49,8 @@ node_id levels_home(uint32_t server_count, uint64_t route)
 {
     assert(server_count > 0 && server_count <= GRAPH_NODE_MAX);
     uint64_t coins = draw(route, 0);
-    /* The last half, which may be incomplete. One server counts as two here; the draws below never
-     * leave server 0 then. */
+    /* The last half, which may be incomplete. A single server counts as two here; the draws below
+     * then always end at server 0. */
     uint32_t half = 31 - (uint32_t)__builtin_clz((server_count - 1) | 1);
     uint32_t base = UINT32_C(1) << half;
     /* Draws uniformly among 2 * base servers until the server exists. The draws do not depend on

@@ -23,8 +23,9 @@ double clos_bisection(const struct clos_order *order, uint32_t first, uint32_t a
     double first_limit = most / first_servers;
     double added_limit = group_most(order, added, order->servers_added) / added_servers;
     double even = fmin(uplinks / all, fmin(first_limit, added_limit));
+    /* The worst half has first servers only, so more uplinks of added servers do not help. */
     if (added_limit >= first_limit)
-        return even; /* more uplinks of added servers do not help a half of first servers */
+        return even;
     double rest = (uplinks - even * added_servers) / first_servers;
     rest = fmax(even, fmin(rest, first_limit));
     /* The worst half consists of all added servers and some of the first. */
@@ -122,7 +123,7 @@ static bool plan_greedy(struct clos_plan *plan, const struct clos_order *order)
     double best = -1;
     for (uint32_t edges = 1; edges <= order->switches_first; edges++)
         if (stage_first(&network, order, edges) && network.bisection >= best) {
-            best = network.bisection; /* among equals, the one with more free ports */
+            best = network.bisection; /* a tie goes to more edge switches: they have more ports */
             first = edges;
         }
     if (!first || !stage_first(&plan->stage[0], order, first))

@@ -126,8 +126,8 @@ struct worst_case {
     double valiant; /* ... and of Valiant's algorithm on the torus cables */
 };
 
-/* Lowers the upper bound: no routing has a better worst case than the best has under this traffic.
- */
+/* Lowers the upper bound: in its worst case no routing does better than the best routing does under
+ * this traffic. */
 static enum err limit_by(struct worst_case *found, const struct topology *topology,
                          const struct traffic *traffic, struct why *why)
 {

@@ -70,8 +70,8 @@ struct route_algorithm {
     void (*close)(struct router *router); /* NULL: nothing to free */
 
     /* The states in which a packet may start, from 0, and the probability of each; these sum to 1.
-     * From a node to itself there is one state, which has arrived, unless the algorithm sends such
-     * packets through the network as well. */
+     * A packet from a node to itself has one starting state, in which it has arrived, unless the
+     * algorithm sends such packets through the network as well. */
     uint32_t (*start_count)(const struct router *router, uint32_t from, uint32_t to);
     double (*start)(const struct router *router, uint32_t from, uint32_t to, uint32_t index,
                     struct route_state *state);

@@ -23,9 +23,9 @@ struct cluster {
     struct cluster_file file;
     struct topology topology;
     struct plan plan;
-    /* The serial numbers of the machines of a commissioned cluster, by place (0: no machine). While
-     * `up` starts the processes, their places are not known: then by process. NULL for a cluster
-     * that is not commissioned. Owned. */
+    /* The serial numbers of the machines of a commissioned cluster; NULL for any other cluster. By
+     * place (0: no machine), but by process while `up` starts the processes and their places are
+     * not known. Owned. */
     uint32_t *serials;
 };
 

@@ -14,7 +14,7 @@
 #define FOLDER_FILES 16u
 #define SERVER_FILES 8u /* with the place and the findings of a commissioned machine */
 
-#define FULL_BYTES (16u << 10) /* less than this may be reserved and unusable */
+#define FULL_BYTES (16u << 10) /* if less is free, it may be reserved and unusable */
 #define FULL_FILES 4u
 
 struct room {

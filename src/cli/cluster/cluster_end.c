@@ -30,7 +30,8 @@ static int holder_signal(const char *folder, node_id server, int signal, int *ha
     *handle = (int)syscall(SYS_pidfd_open, pid, 0);
     if (*handle < 0)
         return -errno;
-    /* After the first check the pid may belong to another process, but the handle does not. */
+    /* The process may have ended, and its pid may belong to another one, before the handle was
+     * opened. So the lock is checked again. */
     int result = pid;
     if (cluster_lock_holder(folder, server) != pid)
         result = -ESRCH;

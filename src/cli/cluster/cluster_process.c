@@ -84,8 +84,8 @@ static void log_path(const struct cluster *cluster, uint32_t process, char path[
 }
 
 /* Returns the processor that a process is bound to; -1: any. Processes that host several servers
- * get one each if there are enough. Other processes are bound only if the user asked for it, in
- * turn, so that neighbours in the plan mostly do not share a processor. */
+ * get a processor each if there are enough. Otherwise processes are bound only if the user asked
+ * for it, in turn, so that neighbours in the plan mostly do not share a processor. */
 static int processor_choose(const struct cluster *cluster, uint32_t process)
 {
     const struct cluster_file *file = &cluster->file;

@@ -97,7 +97,8 @@ static const char *log_end(const struct cluster_start *start, node_id server, ch
     return text;
 }
 
-/* Tells whether a full disk ended the server; its last line in the log may then be cut off. */
+/* Tells whether a full disk ended the server: the last line of its log says so or, if the log is
+ * empty, the disk is full now. */
 static bool disk_ends(const struct cluster_start *start, node_id server)
 {
     char line[LINE_SIZE];

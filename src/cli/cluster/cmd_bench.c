@@ -79,7 +79,7 @@ static enum err bench_parse(struct bench *bench, struct why *why)
         .links = mode ? 0 : (uint8_t)links,
         .size = (uint16_t)size,
         .rate_milli = mode ? rate * 1000 : 0,
-        /* A little longer than the measurement, which stops it. */
+        /* A little longer than the measurement, at whose end the command stops the senders. */
         .duration_nsec = (int64_t)((bench->seconds + 2) * 1e9),
     };
     return err;

@@ -69,7 +69,8 @@ MUST_CHECK enum err call_out_ending(const struct call *call, const char *name,
                                     const char *const *endings, const char *advice,
                                     struct why *why);
 
-/* Read values with a type and a range; `*value` keeps its default if the option is not given. */
+/* These functions read a value of a type within a range; `*value` keeps its default if the option
+ * is not given. */
 MUST_CHECK enum err call_uint(const struct call *call, const char *name, uint64_t low,
                               uint64_t high, uint64_t *value, struct why *why);
 MUST_CHECK enum err call_real(const struct call *call, const char *name, double low, double high,

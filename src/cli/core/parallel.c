@@ -111,8 +111,8 @@ enum err parallel_distances(struct distance_tally *tally, const struct topology 
 {
     struct distances all = {.topology = topology};
     uint32_t sources = distance_sources(topology);
-    /* Short enough for a smooth progress bar and an even finish, long enough that
-     * allocating the arrays of a step does not matter. */
+    /* A step is short enough for a smooth progress bar and an even finish, and long enough that
+     * allocating its arrays does not matter. */
     uint32_t batches = sources / DISTANCE_BATCH / (16 * threads);
     const struct parallel_job job = {
         .title = title,

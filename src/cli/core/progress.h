@@ -3,9 +3,9 @@
  *
  * A thread of its own draws it, so that a command that reads, builds or writes something large
  * without counting its steps is not silent either: after a second the line says how long the
- * command has been working. Where steps are counted the line is a bar with the time left, after
- * half a second; estimate.h says why that time never grows. Nothing is drawn when standard error is
- * not a terminal, or when the command runs in the background there. */
+ * command has been working. If steps are counted, the line is a bar with the time left, and appears
+ * after half a second; estimate.h says why that time never grows. Nothing is drawn when standard
+ * error is not a terminal, or when the command runs in the background there. */
 
 #include <stdint.h>
 

@@ -64,7 +64,8 @@ void result_object(struct result *result, const char *key);
 void result_array(struct result *result, const char *key);
 void result_end(struct result *result);
 
-/* Make the next value visible for the page only; print the next object or array on one line. */
+/* result_hide makes the next value visible for the page only; result_flat makes JSON write the next
+ * object or array on one line. */
 struct result *result_hide(struct result *result);
 struct result *result_flat(struct result *result);
 

@@ -8,8 +8,9 @@
 
 #include "cli/core/stop.h"
 
-/* The terminal, opened once more: a lock belongs to an open file, and the shell shares the one
- * behind our handles with all commands that it starts. The lock ends with the process. */
+/* The terminal, opened once more for the lock: a lock belongs to an open file, and all commands
+ * that the shell starts share the open file of their inherited handles. The lock ends with the
+ * process. */
 static int own = -1;
 
 static int own_open(int handle)

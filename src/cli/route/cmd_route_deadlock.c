@@ -16,7 +16,7 @@ struct examination {
     const char *lanes; /* the value of --lanes, or "own" */
     struct lane_rule rule;
     bool layered;            /* --lanes layers */
-    uint32_t layers;         /* that make it free; 0: not searched for, or not possible */
+    uint32_t layers;         /* how many make it free; 0: not searched for, or impossible */
     struct dependency graph; /* filled in if has_graph */
     struct deadlock found;   /* filled in if has_found */
     bool has_graph, has_found;

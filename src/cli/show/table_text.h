@@ -63,6 +63,7 @@ void table_text_blocks(struct text *out, const struct table_text *table,
  * left out. The lines are not wider than the terminal and end in a newline. */
 uint32_t table_text_redraw(struct text *out, const char *lines, uint32_t drawn, uint32_t height);
 
-/* Return the width of the text in columns, and how many of its bytes fit into `width` columns. */
+/* The first function returns the width of the text in columns, the second how many of its bytes fit
+ * into `width` columns. */
 uint32_t table_text_width(const char *text);
 size_t table_text_fitting(const char *text, uint32_t width);

@@ -172,7 +172,8 @@ static void revival_tell(struct demo *demo)
               atomic_load_explicit(&report->epoch, memory_order_relaxed));
 }
 
-/* Does what is due now: the first third of the time has all members, the second no leader. */
+/* Does what is due now: kills the leader after a third of the time, and lets the spare join after
+ * two thirds. */
 static void demo_direct(struct demo *demo)
 {
     double share = demo_seconds(demo) / demo->seconds;
@@ -232,7 +233,8 @@ static enum err frame_show(struct demo *demo, struct why *why)
     return err;
 }
 
-/* Waits for announced events, for which a busy machine may take longer. */
+/* The demo lasts longer if the spare has not joined yet, because a busy machine may need more
+ * time. */
 static bool demo_is_over(const struct demo *demo, int64_t deadline)
 {
     bool owes = demo->kill && !demo->back;

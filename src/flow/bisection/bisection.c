@@ -46,7 +46,8 @@ void bisection_fini(struct bisection *bisection)
     *bisection = (struct bisection){0};
 }
 
-/* The bound holds for halves of the nodes of a random regular graph. */
+/* Bollobas' bound; NaN if the graph is not random and regular, or if its halves are not halves of
+ * the nodes. */
 static double almost_surely(const struct topology *topology, const struct halving *halving)
 {
     const struct graph *graph = &topology->graph;
@@ -107,7 +108,8 @@ static enum err spectral_both(struct bisection *bisection, struct search *search
     double *vector = array_new(graph->node_count, sizeof *vector);
     if (!vector)
         return why_memory(why);
-    bool found, provable = !(cayley->holds && halving->uniform); /* else it is already known */
+    /* In a Cayley graph with equal weights the eigenvalue is known already. */
+    bool found, provable = !(cayley->holds && halving->uniform);
     bool hurried = !provable || graph->node_count > SPECTRAL_NODE_MAX;
     double sigma, bound;
     observer_tell(&search->progress, "bisection, spectral cut", 0, 0);

@@ -7,8 +7,8 @@
  * If x < -1 then |T(x)| = cosh(m acosh|x|), and so |x| <= cosh(acosh(F) / m).
  *
  * Rounding: each step leaves an error D and propagates it: u' times the result is T(x) u' + sum of
- * U(x) u'D, with U Chebyshev's polynomials of the second kind of degree below m, for which
- * U(x)| <= m |T(x)|. Hence |T(x)| (1 - m sum |D|) <= F. Errors along the vector of ones do not
+ * U(x) u'D, with U Chebyshev's polynomials of the second kind of degree below m, for which m |T(x)|
+ * is at least |U(x)|. Hence |T(x)| (1 - m sum |D|) <= F. Errors along the vector of ones do not
  * count, because u is orthogonal to it; so the mean of a column may be subtracted at every step,
  * which keeps that direction, where T is huge, from dominating F. */
 #include "flow/bisection/chebyshev.h"

@@ -36,7 +36,7 @@ static uint32_t neighbours_count(const struct topology *topology, uint32_t node,
     return count;
 }
 
-/* Finds the aggregation switch that a core reaches in each pod, into reach[pod]; false unless there
+/* Writes the aggregation switch that a core reaches in each pod to reach[pod]; false unless there
  * is exactly one per pod. */
 static bool core_reach(const struct topology *topology, uint32_t core, uint32_t pods,
                        uint32_t *reach)
@@ -55,7 +55,8 @@ static bool core_reach(const struct topology *topology, uint32_t core, uint32_t 
     return true;
 }
 
-/* Do the cores above an aggregation switch all lead to the same switches, and are there enough? */
+/* Do the cores above an aggregation switch all lead to the same switches, and are there at least as
+ * many cores as edge switches in a pod? */
 static bool cores_agree(const struct topology *topology, uint32_t node, uint32_t pods,
                         uint32_t edges, uint32_t *first_reach, uint32_t *reach)
 {
@@ -134,7 +135,8 @@ enum err clos_check(const struct topology *topology, bool *whole, struct why *wh
     for (uint32_t v = 0; v < nodes; v++)
         work[2 * (size_t)pods + v] = NODE_NONE;
     *whole = nodes_count(topology, pods, count);
-    for (uint32_t pod = 1; pod < pods && *whole; pod++) /* colours mean the same in all pods */
+    /* All pods must be equal, because a colour selects a switch in each. */
+    for (uint32_t pod = 1; pod < pods && *whole; pod++)
         *whole = count[2 * pod] == count[0] && count[2 * pod + 1] == count[1];
     for (uint32_t v = 0; v < nodes && *whole; v++)
         *whole = node_fits(topology, v, pods, count, work);

@@ -1,8 +1,9 @@
 /* congestion: routes all pairs, source by source, and evens out the loads.
  *
- * From a source, every node passes what it and the nodes behind it receive back to its neighbours
- * on shortest paths, in proportion to their numbers of paths (Brandes). In a Cayley graph one
- * source represents all: by symmetry a class of cables shares its load evenly.
+ * The loads of a source are computed backwards, farthest node first. The amount that a node and the
+ * nodes behind it receive is divided among its neighbours on shortest paths from the source, in
+ * proportion to their numbers of paths (Brandes). In a Cayley graph one source represents all: by
+ * symmetry a class of cables shares its load evenly.
  *
  * Evening out: with lengths that grow with the load of a cable, shortest paths avoid the crowded
  * cables. A mixture of two routings is a routing, so the loads are mixed in the share that lowers
@@ -115,8 +116,9 @@ static uint32_t search_lengths(struct routing *routing, uint32_t source)
     return done;
 }
 
-/* Does a shortest path to v come over this slot of v? Ties should count as ties in spite of
- * rounding; for any answer, the order makes it a path. */
+/* Does a shortest path to v come over this slot of v? A small tolerance keeps ties equal in spite
+ * of rounding. A wrong answer would still give valid paths, because they always lead to nodes
+ * earlier in the order. */
 static bool slot_leads_back(const struct routing *routing, uint32_t v, uint32_t slot)
 {
     uint32_t other = routing->graph->to[slot];
@@ -182,8 +184,8 @@ static bool source_route(struct routing *routing, uint32_t source)
     return true;
 }
 
-/* Loads of all links under the current lengths: of ordered pairs, halved, so that each direction
- * between two servers counts half. */
+/* Computes the loads of all links under the current lengths. Ordered pairs are routed and the loads
+ * are halved, so that a pair of servers counts as one unit. */
 static bool all_route(struct routing *routing, const struct cayley *cayley)
 {
     const struct graph *graph = routing->graph;
@@ -296,7 +298,8 @@ enum err congestion_lower(const struct graph *graph, const struct halving *halvi
         err = loads_even(&routing, cayley, rounds < ROUNDS_MAX ? (uint32_t)rounds : ROUNDS_MAX,
                          &highest, why);
         double pairs = (double)halving->light * (double)(halving->total - halving->light);
-        /* No sum has more terms, and no path more nodes, than the graph has nodes and links. */
+        /* The number of nodes and links together limits the terms of each sum and the nodes of each
+         * path. */
         double error = 1e-9 + 1e-15 * ((double)graph->node_count + graph->link_count);
         *bound = pairs / highest * (1 - error);
     }

@@ -131,7 +131,8 @@ static enum err orbits_make(struct embedding *embedding, bool *few, struct why *
 }
 
 /* The mean of the product of cosines over all ways to assign a group's axes of one orbit to those
- * of the other: sums over sets of axes that are used. */
+ * of the other. sum[used] is the mean for the first axes of the character and the set `used` of the
+ * orbit's axes. */
 static double group_mean(const struct embedding *embedding, uint32_t group,
                          const struct orbit *character, const struct orbit *orbit)
 {

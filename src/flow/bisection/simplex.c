@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/check.h"
 
-#define LIMIT_STEP 1e-10 /* between the limits of two rows */
+#define LIMIT_STEP 1e-10 /* by how much more each row's limit is changed than the one before */
 #define LEAST      1e-9  /* smaller pivots and gains count as 0 */
 
 enum err simplex_init(struct simplex *simplex, uint32_t rows, uint32_t columns, struct why *why)

@@ -49,10 +49,10 @@ static double *matrix_make(const struct graph *graph, const struct halving *halv
  * no eigenvalue below -g trace(A) / (1 - g).
  *
  * Here A is M minus `shift` on the diagonal, so M has no eigenvalue below shift - g trace / (1 -
- * g). Computing the entries of A costs at most four roundings of numbers whose absolute values sum,
- * on the diagonal, to `trace`, and off the diagonal form a matrix of rank one of no greater norm:
- * together at most 8 u trace. A shift of 4 (n + 4) u trace covers all of that, about four times
- * over. */
+ * g). Computing an entry of A takes at most four roundings. On the diagonal, the absolute values of
+ * the rounded numbers sum to `trace`; off the diagonal, they form a matrix of rank one whose norm
+ * is no greater. Together the errors are at most 8 u trace. A shift of 4 (n + 4) u trace covers all
+ * of that, about four times over. */
 enum err spectral_prove(const struct graph *graph, const struct halving *halving, double sigma,
                         double tau, bool *proved, struct why *why)
 {
@@ -200,7 +200,8 @@ static void negative_multiply(const void *context, const double *in, double *out
         out[v] = -out[v];
 }
 
-/* The same polynomial for all graphs of a degree, but in integers. */
+/* For larger graphs: the polynomial of walks.h, which depends on the degree only and is computed in
+ * integers. */
 static enum err lower_by_walks(const struct graph *graph, const struct halving *halving,
                                double *bound, struct why *why)
 {

@@ -6,8 +6,8 @@
 #include "base/array.h"
 #include "base/check.h"
 
-/* The smallest weight of a channel, relative to the busiest, which is 1: so a path over idle
- * channels has a length, and the shorter of two such paths is known. */
+/* The smallest weight of a channel, relative to the busiest, which is 1: so even paths over idle
+ * channels have lengths that can be compared. */
 static const double weight_min = 1e-12;
 
 enum err balance_open(struct balance *balance, struct flow_spread *spread, struct why *why)
@@ -93,8 +93,8 @@ static struct refuge refuge_make(struct balance *balance, size_t path, double le
     return refuge;
 }
 
-/* Balances another path with it, as the header says. Returns the possible gain: traffic times
- * difference. */
+/* Shifts traffic from a path to the refuge, by the best amount (balance.h). Returns the possible
+ * gain: traffic times difference in length. */
 static double shift(struct balance *balance, size_t path, struct refuge *refuge)
 {
     double *rates = balance->spread->rates;

@@ -15,8 +15,8 @@
 #include "flow/concurrent/spread.h"
 #include "flow/concurrent/stride.h"
 
-/* One channel while traffic moves. Marks show which of two paths use it: they hold the number of
- * the last path that was marked. */
+/* One channel while traffic moves. The marks show whether the empty and the crowded path of the
+ * current shift use it: each holds the number of the last such path over this channel. */
 struct balance_channel {
     double weight; /* proportional to exp(sharpness * load) */
     uint32_t on_empty, on_crowded;
@@ -37,7 +37,8 @@ void balance_close(struct balance *balance);
 
 /* Sweeps over all demands up to sweep_max times, until the possible gain is below `tolerance` of
  * the whole. Leaves the spread settled. Leaves as weights the mean of the weights after each sweep
- * of the later half: single ones fluctuate, and their mean proves a better bound. */
+ * of the later half: the weights of single sweeps fluctuate, and the mean proves a better bound. If
+ * it ends early, the weights are those after the last sweep. */
 MUST_CHECK enum err balance_run(struct balance *balance, uint32_t sweep_max, double tolerance,
                                 struct why *why);
 

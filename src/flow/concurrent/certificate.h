@@ -40,7 +40,8 @@ enum certificate_routing {
     CERTIFICATE_ROUTING_COUNT,
 };
 
-/* The names of both, as in the file and on the command line; NULL after the last. */
+/* The names of traffics and routings, as in the file and on the command line; NULL after the
+ * last. */
 extern const char *const certificate_traffic_names[];
 extern const char *const certificate_routing_names[];
 

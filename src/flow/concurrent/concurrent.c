@@ -143,7 +143,7 @@ static enum err bound(struct solver *solver, double *total, struct why *why)
     return OK;
 }
 
-/* Raises the sharpness if the weights are too smooth for their balance. */
+/* Raises the sharpness if smoothness is the larger of the two factors of the gap. */
 static void sharpen(struct solver *solver, double total)
 {
     const struct flow_spread *spread = &solver->spread;

@@ -18,7 +18,7 @@ struct search {
     struct jellyfish_words words;
     struct topology topology;  /* for topology_servers servers ... */
     uint32_t topology_servers; /* ... or not built if this is 0 */
-    uint32_t servers_given;    /* in the spec; there is a network with these */
+    uint32_t servers_given;    /* the number in the spec; a network with it exists */
     struct why *why;
 };
 
@@ -190,9 +190,9 @@ static uint64_t servers_max(const struct jellyfish_words *words)
     return sum < UINT32_MAX - 1 ? sum : UINT32_MAX - 1;
 }
 
-/* There is no network with this many servers. If the spec has fewer servers, they take too many
- * ports; if it has more, there are more link ports than switches to join, and the search goes
- * up. */
+/* Is there no network because the servers are too few? If the spec has more servers, for which a
+ * network exists, then this many leave more link ports than there are switches to join, and the
+ * search goes up. If the spec has fewer, this many take too many ports. */
 static bool servers_too_few(const struct search *search, uint32_t servers)
 {
     const struct full_capacity_step *step = step_known(search, servers, 0);

@@ -30,8 +30,8 @@ static uint32_t side_grow(struct bfs *side, const struct bfs *other, const struc
     return best;
 }
 
-/* The side with fewer nodes to expand grows, until they meet. At that moment all paths shorter than
- * the levels of both sides together were excluded before. */
+/* The side with fewer nodes to expand grows, until the sides meet. They had not met one level
+ * earlier, so no path is shorter than the sum of both depths. */
 static uint32_t hops_between(struct bfs sides[2], const struct graph *graph, uint32_t from,
                              uint32_t to)
 {

@@ -84,7 +84,8 @@ static size_t trace(struct price *price, uint32_t from, uint32_t to)
     return hops;
 }
 
-/* Writes the paths of one demand to price->next: those worth keeping, and the one just found. */
+/* Writes the paths of one demand to price->next: those worth keeping, and the one just found if it
+ * is shorter than all of them. */
 static enum err renew(struct price *price, const struct flow_spread *spread, size_t demand,
                       const double *weight, struct why *why)
 {

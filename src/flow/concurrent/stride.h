@@ -25,6 +25,6 @@ void stride_close(struct stride *stride);
 MUST_CHECK enum err stride_begin(struct stride *stride, const struct flow_spread *spread,
                                  struct why *why);
 
-/* Takes the step from the settled spread, if there is one, and leaves the spread settled. The
- * spread must have the same paths as at stride_begin. */
+/* Takes the step from the settled spread if that decreases the sum, and leaves the spread settled.
+ * The spread must have the same paths as at stride_begin. */
 void stride_take(struct stride *stride, struct flow_spread *spread, double sharpness);

@@ -18,9 +18,11 @@ struct hops_set {
 /* Working memory; the graph is borrowed. */
 struct hops {
     const struct graph *graph;
-    struct hops_set *seen, *now, *next; /* per node: the sources that have reached it ... */
-    uint32_t *active, *touched;         /* lists of nodes */
-    uint8_t *marked;                    /* is a node in `touched`? */
+    /* Per node: the sources that have reached it, those of them that are new at this level, and
+     * those that its neighbours have passed to it. */
+    struct hops_set *seen, *now, *next;
+    uint32_t *active, *touched; /* lists of nodes */
+    uint8_t *marked;            /* is a node in `touched`? */
 };
 
 MUST_CHECK enum err hops_init(struct hops *hops, const struct graph *graph, struct why *why);

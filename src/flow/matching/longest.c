@@ -6,10 +6,11 @@
  *
  * In a network that looks the same from every node, every node sends to the node at the same
  * difference as from node 0 to a farthest node. Up to some thousand units are assigned exactly.
- * More are dealt at random and then improved: groups of units return their receivers, and get them
- * back by an exact assignment. In a group of 512 of a random network nearly all rows find a column
- * at the greatest distance; later rounds are for the few that did not. No row can do better than
- * its farthest node, which often proves the result exact.
+ * More units begin with themselves as receivers and are dealt into random groups in every round:
+ * the units of a group give up their receivers, and an exact assignment distributes these among the
+ * group again. In a group of 512 of a random network nearly all rows find a column at the greatest
+ * distance; later rounds are for the few that did not. No row can do better than its farthest node,
+ * which often proves the result exact.
  *
  * Nodes without a path between them are never paired: a permutation without such pairs exists, each
  * unit to itself. */
@@ -222,8 +223,8 @@ static enum err assign_whole(struct matching *matching, struct why *why)
     return assign(matching, why);
 }
 
-/* Sorts units: those that could still be farther from their receiver come first, each kind in the
- * given order. Returns the number of these. */
+/* Sorts units: those that could still be farther from their receiver come first, and both kinds
+ * keep the given order. Returns how many come first. */
 static uint32_t keen_first(const struct matching *matching, const uint32_t *order, uint32_t *sorted)
 {
     uint32_t keen = 0, units = matching->unit_count;

@@ -33,9 +33,9 @@ static const double sharpness_start = 5, sharpness_step = 1.2;
 /* A round's balance ends when less than this share of the gap can be gained. */
 static const double balance_tolerance = 0.05;
 
-/* Prices do not replace a path that is longer than the shortest by rounding only. With all weights
- * raised by more than that, no distance is below the length of the shortest known path under the
- * original weights. */
+/* Prices keep a known path if the shortest path is shorter by rounding only. If all weights are
+ * raised by more than that, no distance under them is below the length of the shortest known path
+ * under the original weights. */
 static const double rounding = 1e-8;
 
 static const double weight_min = 1e-12;
@@ -150,7 +150,8 @@ static void settle(struct solver *solver)
 }
 
 /* Sweeps over all demands until there is little to gain, relative to the gap; leaves as weights the
- * mean of those after each sweep of the later half, which proves more than any single one. */
+ * mean of those after each sweep of the later half, which proves more than a single one, or those
+ * after the last sweep if it ends early. */
 static void balance_all(struct solver *solver)
 {
     struct balance *balance = &solver->balance;

@@ -4,8 +4,8 @@
  * bounds.
  *
  * flow/concurrent finds the share that all demands get at once, so the worst-placed demand decides;
- * here the mean over all demands counts. If a failure disconnects a pair, the first is 0, and the
- * second hardly less than before.
+ * here the mean over all demands counts. If a failure disconnects a pair, the share of all is 0,
+ * and the mean is hardly less than before.
  *
  * Links have rate 1 in each direction. `lower` is the total of a flow that was found. `upper` comes
  * from weights w on channels, by duality: carrying one unit gains 1 and costs the distance under w,

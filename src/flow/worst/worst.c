@@ -1,8 +1,8 @@
-/* worst: one channel after the other; the channels with the highest limit come first and are solved
- * or skipped.
+/* worst: solves one class of channels after the other, the class with the highest limit first.
  *
- * A channel is skipped if even the sum of the largest entries of its rows (or columns) does not
- * exceed the worst load found so far. */
+ * The limit of a class is the sum of the largest entries of its rows, or of its columns if that is
+ * less: no permutation loads the channel more. A class is skipped if its limit does not exceed the
+ * worst load found so far. */
 #include "flow/worst/worst.h"
 
 #include <math.h>
@@ -49,7 +49,8 @@ enum err worst_traffic(const struct worst *worst, const struct topology *topolog
     return OK;
 }
 
-/* Checks the path from every server's node to the next one's: if these exist, all exist. */
+/* Checks that there is a path from each node with servers to the next such node. Then all of them
+ * reach each other. */
 static enum err check_reach(const struct topology *topology, struct why *why)
 {
     uint32_t nodes = topology->graph.node_count, first = NODE_NONE, last = NODE_NONE;
@@ -109,7 +110,7 @@ static enum err search_class(struct search *search, struct ranked ranked, struct
     uint32_t nodes = search->router->topology->graph.node_count;
     struct heaviest heaviest;
     if (ranked.limit <= worst->load)
-        return OK; /* and skip all that follow */
+        return OK; /* all that follow are skipped in the same way */
     enum err err =
         pair_list_heaviest(&search->lists.lists[ranked.class], nodes, search->to, &heaviest, why);
     if (err)
@@ -146,8 +147,9 @@ static enum err search_lists(struct search *search, struct why *why)
     return err;
 }
 
-/* Nodes that do not matter send to themselves if no node sends there, else to a node that has no
- * sender yet. Nodes without servers send to themselves. */
+/* Gives a receiver to every node that the heaviest permutation left without one: the node itself if
+ * no other node sends to it, else a node that has no sender yet. Nodes without servers send to
+ * themselves. */
 static enum err complete(struct worst *worst, const struct topology *topology, struct why *why)
 {
     uint32_t nodes = topology->graph.node_count, next = 0;

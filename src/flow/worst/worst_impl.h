@@ -56,7 +56,8 @@ struct heaviest {
     double bound; /* by duality; equal to load except for rounding */
 };
 
-/* The heaviest permutation of a list; to[row] for the rows that matter, else NODE_NONE. */
+/* The heaviest permutation of a list; to[row] is the receiver of a row that adds load, NODE_NONE
+ * for all other rows. */
 MUST_CHECK enum err pair_list_heaviest(const struct pair_list *list, uint32_t node_count,
                                        uint32_t *to, struct heaviest *heaviest, struct why *why);
 

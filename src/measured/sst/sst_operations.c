@@ -1,8 +1,8 @@
 /* sst_operations: figures 1 and 3 of "Distributed State Sharing and Predicate Detection over
  * RDMA": the times of one-sided reads and writes, alone by size, and several at once.
  *
- * In the paper an InfiniBand adapter does the work. Here the processor does it: by its caches
- * over mapped memory, by sockets over libfabric's tcp. */
+ * In the paper an InfiniBand adapter does the work. Here the processor does it: through its caches
+ * with mapped memory, through sockets with libfabric's tcp. */
 #include <math.h>
 #include <string.h>
 

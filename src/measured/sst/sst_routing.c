@@ -47,10 +47,11 @@ struct router_log {
 /* Shared by the crowd. */
 struct stage {
     struct router_log routers[CROWD_MAX];
-    double first[ROUND_MAX], last[ROUND_MAX]; /* router to be ready: us after the change */
-    double length[ROUND_MAX];                 /* us to compute; the median of the routers */
-    uint64_t right, tables;                   /* correct tables, and all tables */
-    uint64_t needless; /* tables that all nodes together computed without need */
+    /* us from the change until the first and until the last router is ready */
+    double first[ROUND_MAX], last[ROUND_MAX];
+    double length[ROUND_MAX]; /* us to compute; the median of the routers */
+    uint64_t right, tables;   /* correct tables, and all tables */
+    uint64_t needless;        /* tables that all nodes together computed without need */
 };
 
 struct play {

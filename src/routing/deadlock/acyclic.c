@@ -89,7 +89,8 @@ static void sort_by_position(const struct acyclic *acyclic, uint32_t *list, uint
     }
 }
 
-/* Gives the vertices before the edge the lower ones of the positions of both sets. */
+/* Distributes the positions of both sets again: the lower ones to the vertices before the edge, the
+ * higher ones to those behind it. Each set keeps its order. */
 static void reorder(struct acyclic *acyclic, uint32_t *before, uint32_t before_count,
                     uint32_t *behind, uint32_t behind_count, uint32_t *positions)
 {

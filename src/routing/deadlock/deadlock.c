@@ -54,8 +54,8 @@ static bool waits_at_once(const struct dependency *dependency, uint32_t wait)
     return single && dependency->examples[wait].hops == 1;
 }
 
-/* The edges of all waits; or only of those that do not drain; and, on request, only of waits that
- * can all happen at the same time. */
+/* Finds the edges of all waits or, with `drain`, of those that do not drain. With `at_once`, only
+ * of waits that can all happen at the same time. */
 static enum err edges_find(struct edges *edges, const struct dependency *dependency,
                            const struct drain *drain, bool at_once, struct why *why)
 {

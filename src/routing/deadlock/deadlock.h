@@ -25,11 +25,11 @@ struct deadlock_step {
 
 struct deadlock {
     bool free;
-    bool wormhole;         /* free, also for packets that occupy several channels; see deadlock.c */
-    uint32_t lanes;        /* different lanes that packets use on some channel */
-    uint32_t channels;     /* virtual channels that packets hold */
-    uint32_t stuck;        /* how many of these do not drain; 0 if it is free */
-    uint64_t states;       /* states of packets in flight, counted with their destination */
+    bool wormhole;     /* free also if packets occupy several channels at once; see deadlock.c */
+    uint32_t lanes;    /* different lanes that packets use on some channel */
+    uint32_t channels; /* virtual channels that packets hold */
+    uint32_t stuck;    /* how many of these do not drain; 0 if it is free */
+    uint64_t states;   /* states of packets in flight, counted with their destination */
     uint64_t dependencies; /* edges of the graph */
     struct drain drain;    /* the certificate, indexed as the channels of the dependency graph */
 

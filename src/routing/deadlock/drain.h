@@ -9,8 +9,8 @@
  * routing, all channels drain exactly if the dependency graph has no cycle (Dally and Seitz 1987).
  *
  * The argument requires that a packet fits into the channel that it moves to, as with
- * store-and-forward and virtual cut-through; deadlock.h says when it holds for wormhole routing as
- * well. */
+ * store-and-forward and virtual cut-through; `wormhole` in deadlock.h says whether it holds for
+ * wormhole routing as well. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -37,8 +37,8 @@ static enum err unit_find(struct unit *unit, struct explore *explore, uint32_t f
     return err;
 }
 
-/* A layer's dependencies only grow, so a pair that closes a cycle among them always will: it is
- * remembered and not searched for again. */
+/* A layer's dependencies only grow, so a pair that once closed a cycle among them always closes
+ * one: it is remembered and not searched for again. */
 struct layer {
     struct acyclic graph;
     struct intern refused; /* of uint32_t[2] */
@@ -58,8 +58,8 @@ static enum err layer_init(struct layer *layer, uint32_t channels, struct why *w
     return acyclic_init(&layer->graph, channels, why);
 }
 
-/* Removes a unit again. Remembers the pair that closed a cycle, if it does so without the unit's
- * other pairs. */
+/* Removes a unit again. Remembers the pair that closed a cycle if it also closes one without the
+ * other pairs of the unit. */
 static enum err layer_undo(struct layer *layer, uint32_t before, const uint32_t *pair,
                            struct why *why)
 {

@@ -3,8 +3,8 @@
  * (route_algorithm.roams), explored once for all destinations.
  *
  * A packet that can be in a state of the leg can be there on its way to any destination, including
- * its own source. So one packet represents all, also at the end of the leg: the exploration of each
- * destination continues from there. */
+ * its own source. So one packet represents all destinations, and the exploration of each
+ * destination continues from the end of the leg. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -215,7 +215,7 @@ static enum err sends_alike(const struct topology *topology, const struct traffi
         return why_memory(why);
     for (*count = 0; *count < traffic->count && traffic->demands[*count].from == 0; ++*count)
         amounts[traffic->demands[*count].to] = traffic->demands[*count].amount;
-    /* no pair occurs twice, so each node has the same number of demands */
+    /* no pair occurs twice, so no node has more demands like those of node 0 */
     *alike = traffic->count == *count * nodes;
     for (uint32_t v = 1; *alike && traffic->to_self && v < nodes; v++)
         *alike = traffic->to_self[v] == traffic->to_self[0];

@@ -22,8 +22,8 @@
 #include "routing/paths/yen.h"
 #include "topology/topology.h"
 
-/* Listing visits all walks, drawing only those that it draws. With at least this many walks per
- * wanted path, drawing is faster. */
+/* Listing visits all walks; drawing visits only the walks that are drawn. With at least this many
+ * walks per wanted path, drawing is faster. */
 #define DRAW_FROM 3
 /* Draws that may all fail before listing is tried: if walks are seldom paths, there may be few
  * paths or none, as on a long ring, and listing finds out soon. */
@@ -87,7 +87,7 @@ static enum err class_find(struct k_shortest *search, uint32_t from, uint32_t sl
     uint64_t work = LIST_WORK * (wanted + (uint64_t)1) * (2 * (uint64_t)search->graph->link_count);
     uint64_t tries = walks > (double)room ? 4 * room : 16 + 3 * (uint64_t)wanted;
     uint32_t path_max = room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
-    bool longer = false; /* only the first few draws have failed */
+    bool longer = false; /* the first few draws all failed; more draws may succeed */
     enum err err = OK;
     *complete = false;
     if (walks > DRAW_FROM * (double)wanted) {
@@ -97,7 +97,7 @@ static enum err class_find(struct k_shortest *search, uint32_t from, uint32_t sl
     }
     if (!err && !*complete)
         err = path_class_list(class, table, from, slack, path_max, work + 16 * room, complete, why);
-    if (!err && !*complete && longer) /* there are many after all */
+    if (!err && !*complete && longer) /* listing gave up: there are many paths or walks */
         err = path_class_draw(class, table, from, slack, wanted, tries, tries, rng, complete, why);
     return err;
 }
@@ -124,7 +124,7 @@ static enum err class_take(struct k_shortest *search, uint32_t wanted, struct rn
     return OK;
 }
 
-/* Removes what the pair has been given and starts it again with Yen's algorithm. */
+/* Removes the paths that the pair has so far, and finds its paths with Yen's algorithm instead. */
 static enum err turn_to_yen(struct k_shortest *search, uint32_t from, uint32_t to, uint32_t k,
                             enum k_shortest_rule rule, uint64_t seed, struct path_set *set,
                             struct why *why)

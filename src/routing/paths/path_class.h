@@ -39,8 +39,8 @@ MUST_CHECK enum err path_class_list(struct path_class *class, const struct walk_
                                     uint64_t work_max, bool *complete, struct why *why);
 
 /* `count` different paths; every set of that size is equally likely (up to the rounding of the
- * table's counts). Gives up if try_max draws do not yield them, or first_max draws not a single
- * one. A draw that is not loopless, or is known already, does not count. */
+ * table's counts). Gives up if try_max draws do not yield `count` paths, or if first_max draws
+ * yield no path at all. A draw that is not loopless, or is known already, does not count. */
 MUST_CHECK enum err path_class_draw(struct path_class *class, const struct walk_table *table,
                                     uint32_t from, uint32_t slack, size_t count, uint64_t first_max,
                                     uint64_t try_max, struct rng *rng, bool *complete,

@@ -39,7 +39,8 @@ static enum err refuse_size(const struct router *router, struct why *why)
                     router->algorithm->name, router->topology->graph.node_count);
 }
 
-/* Cables lead both ways, so a pair without a path is named from its first node. */
+/* Cables lead both ways, so the error about a pair without a path may name `to`, the lower node,
+ * first. */
 static enum err find_to(struct k_shortest *search, const struct router *router, uint32_t to,
                         enum k_shortest_rule rule, struct path_set *paths, struct why *why)
 {

@@ -58,7 +58,7 @@ static enum err way_add(struct ways *ways, const uint32_t *channels, uint32_t ho
     return path_set_path(&ways->paths, channels, hops, why);
 }
 
-/* Equal for sums of the same shares in different orders. */
+/* Rounds a share, so that sums of the same shares in different orders are equal. */
 static int64_t share_key(double share)
 {
     return (int64_t)(share * 1e9 + 0.5);

@@ -250,7 +250,7 @@ static enum err label_set(struct rules_maker *maker, uint32_t to, uint32_t leaf,
         if (rest->label == NONE)
             rest->label = label;
         if (bitset_has(labels, label))
-            break; /* and so do all that follow */
+            break; /* the rest of the chain has the label already */
         bitset_add(labels, label);
         bitset_add(bits_row(&maker->bits, graph_channel_count(graph) + at), label);
         enum err err = hop_add(rules, (struct rules_hop){at, to, label, label, rest->channel}, why);

@@ -1,5 +1,5 @@
-/* minimal_adaptive: any cable that leads nearer, including jump cables on a NovaCube, where nearer
- * is by the distances of the whole network.
+/* minimal_adaptive: a packet takes any cable that leads nearer to its destination. On a NovaCube
+ * these include jump cables, and distances are those of the network with its jumps.
  *
  * Which of these cables a packet takes depends on their load, which is not known here, so each gets
  * an equal share.

@@ -150,10 +150,10 @@ bool pora_contains(const struct compass *compass, const struct pora_box *box, ui
         bool down = box->downwards >> axis & 1;
         if (box->rule == PORA_NEAR) {
             enum compass_way way = compass_short_way(compass, axis, box->corner, to);
-            if (way == COMPASS_TIE) /* the packet may have chosen a side already ... */
+            if (way == COMPASS_TIE) /* the packet may have chosen a side since then ... */
                 way = compass_short_way(compass, axis, at, to);
             if (way == COMPASS_TIE)
-                continue; /* ... or not yet: the two sides are the whole ring */
+                continue; /* ... or not yet: both sides together are the whole ring */
             down = way == COMPASS_DOWN;
         }
         if (compass_ahead(compass, axis, node, to, down) >

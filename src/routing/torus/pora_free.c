@@ -7,12 +7,13 @@
  * of an odd axis has no jump cable: a packet from there may first step off that coordinate, up or
  * down, one axis after the other, and then jump.
  *
- * Deadlock: dimension order with a dateline is free with two lanes (compass_lane). On the way up
- * from the last coordinate of an axis it uses only lane 0, because it still has to pass the end of
- * the ring; on the way down only lane 1, because it does not pass the end. The steps before a jump
- * use the other lane of exactly these channels, each by packets that hold nothing or such a step on
- * an earlier axis. So packets wait for channels in this order only: steps before a jump, by axis;
- * jumps; dimension order. This holds for every size of every axis.
+ * Deadlock: dimension order with a dateline is free of deadlock with two lanes (compass_lane). On
+ * the way up from the last coordinate of an axis it uses only lane 0, because it still has to pass
+ * the end of the ring; on the way down only lane 1, because it does not pass the end. The steps
+ * before a jump use the other lane of exactly these channels, and a packet that takes one holds
+ * nothing, or the channel of such a step on an earlier axis. So packets wait for channels in this
+ * order only: steps before a jump, by axis; jumps; dimension order. This holds for every size of
+ * every axis.
  *
  * Length: with all axes even, a jump is the same translation at every node, and two jumps cancel.
  * Therefore any shortest path can be taken with its jump, if it has one, at the front: no path is

@@ -4,7 +4,7 @@
  * algorithm has a better one.
  *
  * The middle node may be the source or the destination. A packet from a node to itself travels too:
- * only then is every traffic twice uniform traffic. */
+ * only then does every traffic load the network like twice the uniform traffic. */
 #include "routing/algorithms.h"
 #include "routing/torus/compass.h"
 #include "routing/torus/two_phase.h"

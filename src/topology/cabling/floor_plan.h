@@ -19,7 +19,7 @@
 enum floor_layout {
     FLOOR_RACKS,      /* a switch is at the top of its servers' rack; direct: servers in racks */
     FLOOR_CLUSTER,    /* all switches in racks at the centre, servers around them */
-    FLOOR_CONTAINERS, /* the groups of the topology in boxes, each box a small cluster */
+    FLOOR_CONTAINERS, /* each group of the topology in a container, laid out as a cluster */
 };
 
 struct rack {

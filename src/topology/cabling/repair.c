@@ -23,7 +23,7 @@ struct planner {
     const struct inspection *inspection;
     const struct graph *plan;
     struct repair *repair;
-    struct repair_action *moves; /* one per end that moves, and later per new cable */
+    struct repair_action *moves; /* one per end that moves */
     uint32_t move_count;
     struct plug_claim *claims;
     uint32_t claim_count;

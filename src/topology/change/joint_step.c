@@ -1,11 +1,12 @@
 /* joint_step: steps of several actions, for the case that no single action keeps the network
  * connected.
  *
- * Three attempts, from the smallest step up. (1) One cable out, one in: the new cable closes the
- * gap that the old one leaves. (2) A search of increasing depth, up to a few new cables, within a
- * budget. (3) Greedy: start with some want and close gaps until none is left; try several starts,
- * and the shortest step wins. If the wanted network is connected, (3) always ends: two parts of the
- * network are finally joined by cables that stay or are wanted. */
+ * A want is a cable to be plugged, a going cable is one to be unplugged. There are three attempts,
+ * from the smallest step up. (1) One cable out, one in: the new cable closes the gap that the old
+ * one leaves. (2) A search of increasing depth, up to a few new cables, within a budget. (3)
+ * Greedy: start with some want and close gaps until none is left; try several starts, and the
+ * shortest step wins. If the wanted network is connected, (3) always ends: two parts of the network
+ * are finally joined by cables that stay or are wanted. */
 #include "topology/change/joint_step.h"
 
 #include <stdlib.h>

@@ -88,7 +88,7 @@ MUST_CHECK enum err rewire_unplug(struct rewire *rewire, uint32_t cable, struct 
 MUST_CHECK enum err rewire_unplug_safely(struct rewire *rewire, uint32_t cable, bool *done,
                                          struct why *why);
 
-/* Would a cable between the two nodes be attached to the rest of the network? */
+/* Would a cable between the two nodes join the network, instead of being a separate part? */
 bool rewire_joins(const struct rewire *rewire, uint32_t a, uint32_t b);
 
 /* Makes one step of all actions since the last commit. */

@@ -1,10 +1,11 @@
 /* transition: the single steps.
  *
- * Plugging never does harm (unless it makes a separate part), so every want with room at both ends
- * is plugged at once. Otherwise some want lacks room at a node. That node has a cable to lose: its
- * limit allows all its wanted cables, so a full node holds a cable that is going. The first few
- * candidates are tried one by one, which finds one at once in a well-connected network; after that
- * all bridges are found in one search, so that trees stay cheap. */
+ * A want is a cable to be plugged. Plugging never does harm (unless it makes a separate part), so
+ * every want with room at both ends is plugged at once. Otherwise some want lacks room at a node.
+ * That node has a cable to lose: its limit allows all its wanted cables, so a full node holds a
+ * cable that is going. The network must stay connected without it: the first few candidates are
+ * tried one by one, which is enough in a well-connected network; after that all bridges are found
+ * in one search, so that trees stay cheap. */
 #include "topology/change/transition.h"
 
 #include "base/check.h"
@@ -37,7 +38,7 @@ static enum err step_plug(struct transition *transition, bool *done, struct why 
     return OK;
 }
 
-/* Unplugs a cable of this node whose removal does not disconnect the network. */
+/* Unplugs a going cable of this node whose removal does not disconnect the network. */
 static enum err node_relieve(struct transition *transition, uint32_t node, bool *done,
                              struct why *why)
 {
@@ -98,7 +99,7 @@ static enum err step_unplug_quick(struct transition *transition, bool *done, str
     return OK;
 }
 
-/* Is it not a bridge, or is it the last cable of a leaving node? */
+/* May the cable be unplugged, because it is no bridge or is the last cable of a leaving node? */
 static bool cable_spare(const struct transition *transition, uint32_t cable)
 {
     const struct rewire *rewire = transition->rewire;
@@ -164,9 +165,9 @@ static enum err step_unplug_slow(struct transition *transition, bool *done, stru
     return OK;
 }
 
-/* Nothing is left to plug, so the remaining going cables are unplugged, leaving nodes from the
- * outside in. The last cable of a leaving node is unplugged next, so that a chain of leaving nodes
- * is removed in one pass. */
+/* Nothing is left to plug, so the remaining going cables are unplugged. If a leaving node then has
+ * only one cable left, that cable is next, so that a chain of leaving nodes is removed from its end
+ * in one pass. */
 static enum err step_drain(struct transition *transition, bool *done, struct why *why)
 {
     const struct wiring *wiring = &transition->rewire->wiring;

@@ -242,7 +242,7 @@ static enum err chain_read(struct dot_input *input, const struct draft_site *def
     if (input->chain_count == bottom + 1) {
         if (subgraph) {
             input->chain_count = bottom;
-            return OK; /* a list after it is an error: it cannot start a statement */
+            return OK; /* a list of attributes is an error here: no statement begins with one */
         }
         uint32_t node = input->members[input->chain[bottom].from];
         target = (struct dot_target){.site = &input->draft->nodes[node].site};

@@ -54,8 +54,8 @@ static bool field_plausible(const char *key, size_t key_size, const char *value,
     return true;
 }
 
-/* The size of a Jellyfish follows from its spec, so the spec is parsed. A Jellyfish leaves no port
- * free except the odd ones, in each container and between containers. */
+/* The size of a Jellyfish follows from its spec, so the spec is parsed. Few ports of a Jellyfish
+ * are free: at most one in each container, and one between containers. */
 static bool jellyfish_plausible(const struct topology *topology, const char *spec)
 {
     struct jellyfish_words words;

@@ -162,7 +162,7 @@ static bool node_attach(struct parts *parts, uint32_t node)
         const struct link *link = &wiring->cables[e];
         if (parts->group &&
             (!between(parts->group, link->a, link->b) || !between(parts->group, link->a, node)))
-            continue; /* the port that stays free is always one between groups */
+            continue; /* the free port is always one for cables between groups */
         wiring_move(wiring, e, link->b, node);
         parts->stock[at] = parts->stock[--parts->stock_count];
         return true;

@@ -58,8 +58,8 @@ enum err degree_sequence_possible(const uint32_t *degree, uint32_t count, bool *
     struct want *wants = wants_make(degree, count);
     if (!wants)
         return why_memory(why);
-    /* The first k vertices can have k(k-1)/2 edges among themselves; each other vertex takes at
-     * most k of the rest. */
+    /* Edges among the first k vertices account for at most k(k-1) of their degrees; each other
+     * vertex accounts for at most k, and at most its own degree. */
     uint64_t head = 0, tail = 0; /* sums of the first k degrees, and of the degrees below k */
     uint32_t many = count;       /* how many vertices have degree k or more */
     *possible = true;
@@ -68,7 +68,7 @@ enum err degree_sequence_possible(const uint32_t *degree, uint32_t count, bool *
         while (many > 0 && wants[many - 1].left < k)
             tail += wants[--many].left;
         if (many < k)
-            break; /* from here on the right side grows faster */
+            break; /* from here on the right side grows at least as fast as the left */
         *possible = head <= (uint64_t)k * (k - 1) + (uint64_t)k * (many - k) + tail;
     }
     free(wants);

@@ -112,8 +112,8 @@ static void servers_spread(const struct jellyfish_words *words, struct equipment
     }
 }
 
-/* Refuses numbers that are impossible without further search; wiring finds out whether parallel
- * links can be avoided. */
+/* Refuses numbers that are clearly impossible. Whether parallel links can be avoided is found out
+ * when the cables are made. */
 static enum err links_validate(const struct jellyfish_words *words,
                                const struct equipment *equipment, struct why *why)
 {

@@ -18,8 +18,8 @@
  * server more than others are spread among them. All other ports are link ports. If their number is
  * odd, the switched form leaves one port free, and the direct form refuses the spec.
  *
- * Containers: topology/generate/two_layer.h; site.group is the container. In the direct form,
- * "switch" means vertex there.
+ * topology/generate/two_layer.h describes containers (in the direct form, its switches are the
+ * vertices); site.group is the container.
  *
  * The graph has no parallel links and is connected: random_graph.h makes it and, if it is
  * disconnected, connect.h joins its parts. Numbers of ports for which no such graph exists are

@@ -5,8 +5,9 @@
  * and draws from this list, so the choice stays uniform over the possible pairs to the end.
  * *Repair*: the paper's repair, for a node with two ports left or two nodes with one each; if no
  * single cable can be broken for any of them, it breaks two. If that fails too, the next attempt
- * uses another stream. Degrees that hardly any graph has may fail every time; then, if there are no
- * groups, Havel and Hakimi's graph is *shuffled* by random crossings, which keep all degrees.
+ * uses another stream. With degrees that hardly any graph has, every attempt may fail; then, if
+ * there are no groups, Havel and Hakimi's graph is *shuffled* by random crossings, which keep all
+ * degrees.
  *
  * Invariants: cables of this call have indexes from `base` on; open[] holds the nodes with left >
  * 0; total is the sum of left over them. */
@@ -265,7 +266,8 @@ static bool repair_by_two(struct attempt *attempt, uint32_t p, uint32_t q)
         uint32_t x = left.a == u ? left.b : left.a, y = right.a == w ? right.b : right.a;
         if (!can_join(attempt, x, y))
             continue;
-        wiring_unplug(wiring, one > other ? one : other); /* the higher first: it may be last */
+        /* The higher index first: the last cable takes the index of an unplugged one. */
+        wiring_unplug(wiring, one > other ? one : other);
         wiring_unplug(wiring, one > other ? other : one);
         attempt->left[u]++, attempt->left[x]++, attempt->left[w]++, attempt->left[y]++;
         attempt->total += 4;

@@ -141,8 +141,8 @@ static uint32_t lattice_parity(const struct lattice *lattice, uint32_t node)
     return node % lattice->axis_size[0] % lattice->parities;
 }
 
-/* Translates `node` by the offset from `by` to the first position of its parity or, backwards, from
- * that first position to `by`. */
+/* Translates `node` by the offset that leads from `by` to the first position of the same parity or,
+ * backwards, from that position to `by`. */
 static uint32_t lattice_shift(const struct lattice *lattice, uint32_t node, uint32_t by,
                               bool backwards)
 {

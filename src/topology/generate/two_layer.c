@@ -16,7 +16,8 @@ void two_layer_fini(struct two_layer *plan)
     *plan = (struct two_layer){0};
 }
 
-/* The number of cards that container c gets when `count` cards are dealt. */
+/* The number of nodes that container c gets when `count` nodes are dealt to all containers in
+ * turn. */
 static uint32_t dealt(uint32_t count, uint32_t c, uint32_t containers)
 {
     return (uint32_t)(((uint64_t)count + containers - 1 - c) / containers);
@@ -58,8 +59,8 @@ static uint64_t share_pairs(uint64_t ports, uint32_t share)
 }
 
 /* Rounds the running sums, not each container's own share: this keeps the total error below one
- * cable. An even number for each container leaves none of its ports free. In the same way a switch
- * gets the difference of two running sums. */
+ * cable. A container gets an even number of local ports, so that none of them stays free. A switch
+ * gets the difference of two running sums in the same way. */
 static void shares_split(struct two_layer *plan, const uint32_t *ports, uint32_t share)
 {
     uint64_t before = 0;

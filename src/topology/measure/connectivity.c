@@ -8,8 +8,8 @@
  * Flows are Dinic's, and stop as soon as they reach the smallest known cut: a larger flow would
  * change nothing. These flows are needed:
  *   edge    between the nodes of a dominating set (Matula, FOCS 1987): a cut smaller than every
- *           degree has such a node on either side. That argument needs simple graphs; with
- *           parallel links, from one node to all others.
+ *           degree has a node of the set on both sides. That argument needs simple graphs; in a
+ *           graph with parallel links the flows are from one node to all others.
  *   vertex  from a node of least degree to all that are not its neighbours, and between its
  *           neighbours (Esfahanian and Hakimi, Networks 1984): either the node is outside some
  *           smallest cut, or it belongs to one and then has neighbours on both sides. */
