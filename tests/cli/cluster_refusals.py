@@ -48,7 +48,7 @@ class Refusals(ClusterCase):
         for words in (["status"], ["nodes"], ["top"], ["kill", "1"], ["revive", "1"], ["cut", "0", "1"],
                       ["heal", "0", "1"], ["where", "x"], ["ping", "1"], ["bench"]):
             self.refused(*words, code=2, says=rf"no cluster here; 'weft up --dir {self.folder}' starts one")
-        self.refused("down", code=2, says="no cluster here")
+        self.refused("down", code=2, says="no cluster runs here")
         self.untouched()
 
     def test_a_path_too_long_for_sockets_is_refused(self):

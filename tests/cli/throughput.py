@@ -351,7 +351,7 @@ class Files(unittest.TestCase):
             self.assertEqual((run.code, run.out), (1, ""))
             self.assertRegex(run.err, "line 2: no path leads from '1' to '2'")
             run = weft("topo", "measure", parts, "--throughput", "all-to-all")
-            self.assertRegex(run.err, "no path leads from '0' to '2'; measure its parts")
+            self.assertRegex(run.err, "no path leads from '0' to '2'; measure each part")
             run = weft("topo", "measure", "torus:8", "--fail-links", 0.5, "--throughput",
                        "permutation")
             self.assertEqual(run.code, 1)
