@@ -58,7 +58,7 @@ static void levels_are_distances(void **state)
 static void a_node_is_reached_once(void **state)
 {
     struct bfs bfs;
-    uint32_t v;
+    uint32_t v = 0;
     assert_true(bfs_init(&bfs, 3));
     bfs_start(&bfs, 1);
     assert_true(bfs_take(&bfs, &v));

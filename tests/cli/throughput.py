@@ -355,7 +355,7 @@ class Files(unittest.TestCase):
             run = weft("topo", "measure", "torus:8", "--fail-links", 0.5, "--throughput",
                        "permutation")
             self.assertEqual(run.code, 1)
-            self.assertRegex(run.err, "no path leads from '.*' to '.*'; let fewer fail")
+            self.assertRegex(run.err, "no path leads from '.*' to '.*'; let fewer links or nodes fail")
             run = weft("topo", "measure", parts, "--throughput", "all-to-all", "--bound")
             self.assertEqual(run.code, 1)
 
