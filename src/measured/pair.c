@@ -139,7 +139,7 @@ void pair_lap(struct pair *pair)
         shared->cpu[pair->role] = seconds_cpu() - pair->cpu_since;
 }
 
-/* This role does not know when the warm-up ended, so its share is subtracted. */
+/* This role does not know when the warm-up ended, so the share of one batch is subtracted. */
 void pair_stop(struct pair *pair)
 {
     uint32_t batches = pair->job->batches;

@@ -76,8 +76,8 @@ static bool file_server(const char *name, node_id *server)
     return *end == '.' && end[1] && id < CLUSTER_SERVERS_MAX;
 }
 
-/* Processes that were asked to end. If there are more than handles, only their locks are checked.
- */
+/* Processes that were asked to end. For processes beyond LEAVERS_MAX there is no handle: only their
+ * locks are checked. */
 struct leavers {
     pid_t pids[LEAVERS_MAX];
     int handles[LEAVERS_MAX];

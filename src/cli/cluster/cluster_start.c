@@ -152,7 +152,8 @@ static enum err late_tell(const struct cluster_start *start, double seconds, str
                         : log_end(start, first, line, sizeof line));
 }
 
-/* Asks all servers once. *calm: no link is still coming up. */
+/* Asks all servers once. *calm: no server is still joining, all links between live servers are up,
+ * and all routes agree. */
 static enum err survey(struct cluster_start *start, bool *calm, struct why *why)
 {
     struct cluster_health health;

@@ -248,7 +248,8 @@ static enum err outcome_make(struct outcome *outcome, const struct bench *bench,
         return why_memory(why);
     for (uint32_t i = 0; i < bench->count; i++) {
         const struct bench_answer *after = &bench->after[i], *before = &bench->before[i];
-        /* A server that was asked late, because another one was silent, may have ended already. */
+        /* A server that was asked late, because another one was silent, may have stopped sending
+         * before. */
         bool ended = i < bench->senders && after->ends < after->now;
         int64_t length = (ended ? after->ends : after->now) - before->now;
         if (!before->now || length <= 0 || before->started != after->started ||

@@ -290,8 +290,8 @@ static void report(struct up *up, const struct cluster_start *start,
     }
 }
 
-/* Starts the cluster while it holds the lock of the folder. After a failure no process and no file
- * remains. */
+/* Starts the cluster; the caller holds the lock of the folder. After a failure no process and no
+ * file remains. */
 static enum err cluster_bring_up(struct up *up, struct why *why)
 {
     struct cluster_start start;

@@ -225,7 +225,8 @@ static void tag_print(const struct printer *printer, const struct tag *tag)
 
 static const char *part_print(struct printer *printer, const char *at, bool shown);
 
-/* Closes the part of {?name} or {#name}; `at` is the {:} or {/} after it. */
+/* Closes the part of {?name}, {#name} or {=<>}; `at` is the {:} or {/} after it. `otherwise` says
+ * whether to print the text after {:}. */
 static const char *part_close(struct printer *printer, const char *at, bool otherwise)
 {
     struct tag tag = tag_read(at);

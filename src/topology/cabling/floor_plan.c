@@ -63,7 +63,7 @@ uint32_t floor_fold(uint32_t c, uint32_t k)
     return c < (k + 1) / 2 ? 2 * c : 2 * (k - 1 - c) + 1;
 }
 
-/* The order in which nodes are placed: by number, or folded. */
+/* The order in which nodes are placed: by number or, on axes, by folded coordinates. */
 static void order_natural(const struct topology *topology, uint32_t *order)
 {
     for (uint32_t v = 0; v < topology->graph.node_count; v++) {
@@ -221,8 +221,8 @@ static enum err top_add(struct filler *filler, uint32_t node, struct why *why)
     return servers_fill(filler, node, why);
 }
 
-/* Places a switch without servers (a pod's aggregation layer) above the racks of its group, from
- * *rack on. */
+/* Places a switch without servers (in a pod's aggregation layer) at the top of a rack of its group,
+ * the first from *rack on that has room. */
 static enum err bare_add(struct filler *filler, uint32_t node, uint32_t *rack, struct why *why)
 {
     uint32_t units = filler->cost->switch_units;
@@ -374,7 +374,8 @@ static enum err containers_arrange(struct floor_plan *plan, const struct cable_c
     return OK;
 }
 
-/* Groups the nodes of each container (or rank) together, in their old order. */
+/* Brings the nodes of each rank (a container or a group) together, in their old order; nodes
+ * without a group come last. */
 static enum err order_gather(uint32_t *order, const uint32_t *ranks, uint32_t nodes,
                              uint32_t rank_count, struct why *why)
 {

@@ -122,7 +122,8 @@ static enum err want_force(struct joint *joint, uint32_t index, uint32_t depth, 
 }
 
 /* Is the want worth trying while the network is disconnected? A narrow search follows the free
- * ports from want to want; a wide search takes any want that closes a gap according to the
+ * ports from want to want: it takes any want that lacks room at one end, and a want with room at
+ * both ends if it closes a gap. A wide search takes any want that closes a gap according to the
  * labels. */
 static enum err want_worth(const struct joint *joint, const struct want *want,
                            const uint32_t *label, uint32_t blocked, bool *worth, struct why *why)

@@ -211,7 +211,8 @@ static void wants_index(struct transition *transition)
     for (uint32_t v = 0; v < nodes; v++)
         first[v + 1] += first[v];
     for (uint32_t i = transition->want_count; i-- > 0;) {
-        /* Filled from the end of each range; counted back up below. */
+        /* Each range is filled from its end; first[v + 1] is then the start of v, and is moved to
+         * first[v] below. */
         transition->wants_of[--first[transition->wants[i].cable.a + 1]] = i;
         transition->wants_of[--first[transition->wants[i].cable.b + 1]] = i;
     }
