@@ -5,7 +5,7 @@
     pair FROM TO    for each pair
 
 finds the K shortest loopless paths of every pair, and prints the seconds of
-processor time that took, then a line of path lengths for each pair. Ends with
+processor time that this took, then a line of path lengths for each pair. Ends with
 code 3 if there is no networkx."""
 
 import itertools

@@ -1,7 +1,8 @@
-/* node_token: the floor for one process per server: a word in shared memory that as many processes
- * hand back and forth along their chain; a process yields while it is not its turn. Their
- * processors alternate. Of all variants that pass through all processes in order (any processor,
- * one for all, one for each half, wake-ups by futex or descriptor) none was faster. */
+/* node_token: the floor for a chain with one process per server. The same number of processes hand
+ * a word in shared memory back and forth along their chain; a process yields while it is not its
+ * turn. Neighbours run on alternate processors. Of all variants that pass through all processes in
+ * order (any processor, one for all, one for each half, wake-ups by futex or descriptor) none was
+ * faster. */
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -304,7 +304,8 @@ static void found_add(struct found *found, const char *name, double value)
     found->values[found->count++] = (struct bench_value){name, value};
 }
 
-/* Adds a row with the medians of the rivals that ran, and weft's value relative to the best bar. */
+/* Adds a row with the medians of the rivals that ran, and weft's value relative to the best of the
+ * rivals marked `bar`. */
 static void row_report(struct bench *bench, const struct row *row, const bool *out,
                        double seconds[RIVAL_MAX][ROUND_MAX], int rounds)
 {

@@ -1,5 +1,5 @@
-/* sst_count: distributed counting. A member counts on only when all have counted as far. With more
- * members than cores, waiting members yield. */
+/* sst_count: distributed counting. A member takes the next number only when all members have
+ * reached its own. With more members than cores, waiting members yield. */
 #include <sched.h>
 #include <stdatomic.h>
 

@@ -77,7 +77,7 @@ extern const struct crowd_side side_fire, side_fire_many;
 extern const struct crowd_side side_fire_named, side_fire_named_many;
 extern const struct crowd_side side_fire_floor, side_fire_floor_many; /* a loop and two calls */
 
-/* Each member counts on when all have counted as far. */
+/* Each member takes the next number when all members have reached its own. */
 extern const struct crowd_side side_count_writes, side_count_reads, side_count_floor;
 
 /* Messages of 64 B that all members deliver in one order, sent by one member or by all; seconds per

@@ -286,7 +286,7 @@ static bool all_is_over(void)
     return stats.operations == 0 && stats.buffers == 0;
 }
 
-/* Has a window for all ways but those that need none; it is the same one each time. */
+/* Runs the survivor. If `windows`, it always has a window, which is the same one each time. */
 static void survive(bool windows)
 {
     struct ripc_message message;
@@ -373,8 +373,9 @@ static void transfer(const struct way *way, uint32_t size)
     ripc_release(&message);
 }
 
-/* Stops before the first point at which it may be killed: with its context open or, if `early`,
- * before that; then it also closes the context. */
+/* Runs the doomed process. It stops before the first point at which it may be killed: with its
+ * context open or, if `early`, before it opens the context. If `early`, it also closes the context
+ * in the end. */
 static void be_doomed(const struct way *way, uint32_t size, uint32_t flags, bool early)
 {
     self.name = "doomed";

@@ -178,7 +178,7 @@ class Mutate(unittest.TestCase):
         self.assertEqual(self.mutants("/* if (a > b)\n * c(d); and a && b\n */\n    assert(a > b);\n"
                                       "int f(int a);\n    x = 1; /* a < b */\n    return f(a);\n"), [])
 
-    def test_a_reason_holds_whatever_the_comments_of_the_line_say(self):
+    def test_an_explanation_ignores_the_comments_of_its_line(self):
         mutate = importlib.machinery.SourceFileLoader("mutate", str(TOOLS / "mutate")).load_module()
         one = {"source": "src/a.c", "old": "bell_ring(bell); /* now */", "new": "; /* now */"}
         self.assertEqual(mutate.explanation(one), "src/a.c: bell_ring(bell); => ;")

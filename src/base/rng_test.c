@@ -18,7 +18,7 @@ static void philox_gives_its_published_answers(void **state)
     assert_memory_equal(out, ((uint32_t[4]){0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}), 16);
 }
 
-static void streams_differ_and_repeat(void **state)
+static void equal_streams_repeat_and_others_differ(void **state)
 {
     struct rng a = rng_make(1, 0), b = rng_make(1, 1), again = rng_make(1, 0);
     int same = 0;
@@ -75,6 +75,6 @@ static void a_shuffle_keeps_every_item(void **state)
     assert_true(moved > 80);
 }
 
-TEST_MAIN(TEST(philox_gives_its_published_answers), TEST(streams_differ_and_repeat),
+TEST_MAIN(TEST(philox_gives_its_published_answers), TEST(equal_streams_repeat_and_others_differ),
           TEST(bounded_draws_are_even), TEST(unit_draws_lie_in_the_unit_interval),
           TEST(a_shuffle_keeps_every_item))

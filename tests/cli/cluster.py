@@ -74,7 +74,7 @@ class Life(ClusterCase):
             self.skipTest("this user may not run anything in real time")
         return self.up(*words, "--realtime")
 
-    def test_servers_can_run_before_ordinary_programs(self):
+    def test_servers_can_have_priority_over_ordinary_programs(self):
         self.in_real_time("torus:4")
         self.good("kill", 3)
         self.pids.add(self.good("revive", 3, "--json").json["pid"])

@@ -15,7 +15,7 @@ sys.path.insert(0, sys.path[0] + "/..")
 from tap import main, weft
 
 SEED = 20
-FULL = ["json", "edgelist", "dot", "graphml"]  # keep everything
+FULL = ["json", "edgelist", "dot", "graphml"]  # they keep everything
 FORMATS = FULL + ["anynet"]
 
 
@@ -150,7 +150,7 @@ class FromNetworkx(Folder):
                 path = self.path(f"{name}.edgelist")
                 write(graph, path, "edgelist")
                 made = json_graph.node_link_graph(self.good("topo", "build", path).json)
-                lonely = {str(v) for v in nx.isolates(graph)}  # not in the file
+                lonely = {str(v) for v in nx.isolates(graph)}  # the file has only links
                 nodes, links = shape(graph)
                 self.assertEqual(shape(made), ([v for v in nodes if v not in lonely], links))
 
@@ -198,7 +198,7 @@ class ToNetworkx(Folder):
                     made = read(path, form)
                     if form == "edgelist":
                         made.add_nodes_from(nx.isolates(graph))
-                        if any(set(" #") & set(str(v)) for v in graph):  # numbers stand for them
+                        if any(set(" #") & set(str(v)) for v in graph):  # the file has numbers instead
                             made = nx.relabel_nodes(made, {str(i): v for i, v in enumerate(graph)})
                     self.assertEqual(shape(made), shape(graph))
 

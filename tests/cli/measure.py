@@ -235,7 +235,7 @@ class Failures(unittest.TestCase):
         found = measure("torus:5x6x7", "--fail-nodes", 0.2)
         self.assertEqual((found["nodes"], found["nodes_lost"], found["servers"]), (168, 42, 168))
 
-    def test_seeds_repeat_and_differ(self):
+    def test_equal_seeds_repeat_and_others_differ(self):
         words = ("torus:5x6x7", "--fail-links", 0.2)
         self.assertEqual(measure(*words, "--seed", 5), measure(*words, "--seed", 5))
         self.assertNotEqual(measure(*words, "--seed", 5)["histogram"],

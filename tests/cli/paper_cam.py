@@ -69,7 +69,7 @@ class Links(unittest.TestCase):
             self.assertAlmostEqual(row["standard"], STANDARD / (STANDARD + ETHERNET), delta=0.001)
             frame = JUMBO // STANDARD * STANDARD
             self.assertAlmostEqual(row["aggregated"], frame / (frame + ETHERNET), delta=0.005)
-        # the first six links of a NovaCube's server are those of the torus; a Jellyfish's has six
+        # a NovaCube's server has the six links of the torus first; a Jellyfish's server has six links
         for kind in ("jumbo", "standard"):
             share = rows(figure, world="simulated", links=6)[0][kind]
             for world in ("simulated novacube", "simulated jellyfish"):

@@ -249,7 +249,7 @@ static void all_servers_report_a_miswired_cable_until_it_is_repaired(void **stat
     hall_close(&hall);
 }
 
-/* No server receives its hellos; the other reports stay as before. */
+/* Changes the reports so that no server receives hellos of `gone`; the rest stays as before. */
 static void room_without(struct room *room, uint32_t gone)
 {
     for (uint32_t vertex = 0; vertex < room->count; vertex++) {

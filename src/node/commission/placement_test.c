@@ -444,8 +444,7 @@ static void places_are_kept(void **state)
     for (uint32_t vertex = 0; vertex < room.count; vertex++)
         assert_int_equal(placement_find(&placement, room.serials[vertex]), vertex);
     placement_fini(&placement);
-    /* Two machines exchanged places: they keep their numbers, so their cables are wrong.
-     */
+    /* Two machines exchanged places: they keep their numbers, so their cables are wrong. */
     room.reports[6].known = 9;
     room.reports[9].known = 6;
     placement_of(&placement, &room);
@@ -474,7 +473,7 @@ static void places_are_kept(void **state)
  * places. */
 static void a_server_does_not_move_to_an_equally_good_place(void **state)
 {
-    static const node_id vertices[] = {0, 4, 3, 2, 6}; /* by their serial numbers */
+    static const node_id vertices[] = {0, 4, 3, 2, 6}; /* in the order of serial numbers */
     struct test_plan test;
     test_plan_open(&test, "torus:7");
     struct placement_report reports[6];
@@ -485,9 +484,9 @@ static void a_server_does_not_move_to_an_equally_good_place(void **state)
         for (uint32_t port = 0; port < PORT_MAX; port++)
             reports[i].ears[port].port = PORT_NONE;
     }
-    reports[5].ears[0] = (struct placement_end){103, 1}; /* server 2: we are 1 */
+    reports[5].ears[0] = (struct placement_end){103, 1}; /* by server 2 it is 1 */
     reports[3].ears[1] = (struct placement_end){200, 0};
-    reports[5].ears[1] = (struct placement_end){101, 0}; /* server 4: we are 5 */
+    reports[5].ears[1] = (struct placement_end){101, 0}; /* by server 4 it is 5 */
     reports[1].ears[0] = (struct placement_end){200, 1};
     struct placement placement;
     assert_int_equal(placement_make(&placement, &test.plan, reports, 6, NULL), OK);

@@ -177,7 +177,7 @@ static void crowd_frame(struct crowd *crowd, unsigned port)
     egress_check(crowd->egress);
 }
 
-/* Is it fair for that many frames? */
+/* Returns whether the services share that many frames fairly. */
 static bool crowd_is_fair(uint64_t seed, bool aggregate, uint32_t skips, unsigned frames)
 {
     static struct crowd crowd;

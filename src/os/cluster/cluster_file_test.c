@@ -101,7 +101,7 @@ static void invalid_clusters_are_refused_in_one_line(void **state)
     }
 }
 
-/* The reason names the field: it was refused for that, and for nothing else. */
+/* Checks that a file with these fields is refused for this reason and no other. */
 static void refused_for(const char *fields, const char *reason)
 {
     char text[4096];

@@ -7,8 +7,8 @@
 #include "ripc/core/peer.h"
 #include "ripc/core/waiting.h"
 
-/* Kills the peer; called with its context's lock held. Returns what such an operation then
- * returns. */
+/* Kills the peer; called with its context's lock held. Returns the error of an
+ * operation whose peer has died. */
 static inline int peer_die(struct peer *peer)
 {
     lifeline_cut(peer->line, -ETIMEDOUT);

@@ -1,4 +1,5 @@
-/* directory: the test plays a node that dies and returns; everything is sent to it again. */
+/* directory: the test plays a node that dies and returns, to which the program then sends
+ * everything again. */
 #include <sys/un.h>
 
 #include "ripc/names/names_world.h"

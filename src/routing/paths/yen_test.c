@@ -48,7 +48,7 @@ static void small_graphs_agree_with_enumeration(void **state)
 }
 
 /* Both ways round a ring are equally long: each seed prefers one. */
-static void equal_paths_are_chosen_by_the_draws(void **state)
+static void ties_between_equal_paths_are_broken_by_the_draws(void **state)
 {
     struct rng rng = rng_make(SEED, 1);
     struct graph ring = paths_test_graph(PATHS_RING, 8, &rng);
@@ -67,4 +67,5 @@ static void equal_paths_are_chosen_by_the_draws(void **state)
     graph_fini(&ring);
 }
 
-TEST_MAIN(TEST(small_graphs_agree_with_enumeration), TEST(equal_paths_are_chosen_by_the_draws))
+TEST_MAIN(TEST(small_graphs_agree_with_enumeration),
+          TEST(ties_between_equal_paths_are_broken_by_the_draws))

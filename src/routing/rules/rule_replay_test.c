@@ -75,7 +75,7 @@ static void scene_edit(struct scene *scene, const char *where, const char *old, 
     scene->text = edited;
 }
 
-static void all_forms_pass(void **state)
+static void tables_of_every_form_pass_the_replay(void **state)
 {
     static const char *const specs[] = {
         "jellyfish:servers=60,switches=25,ports=7,seed=9",
@@ -292,7 +292,7 @@ static void switches_without_a_path_are_counted_separately(void **state)
     }
 }
 
-TEST_MAIN(TEST(all_forms_pass), TEST(openflow_faults_are_found),
+TEST_MAIN(TEST(tables_of_every_form_pass_the_replay), TEST(openflow_faults_are_found),
           TEST(ways_must_be_different_and_complete), TEST(longer_paths_are_found),
           TEST(label_faults_are_found), TEST(a_way_that_ends_early_is_found),
           TEST(switches_without_a_path_are_counted_separately))

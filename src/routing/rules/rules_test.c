@@ -224,7 +224,7 @@ static void labels_may_be_many(void **state)
     topology_fini(&topology);
 }
 
-static void the_rules_of_one_destination_are_the_same(void **state)
+static void rules_made_for_one_destination_equal_those_made_for_all(void **state)
 {
     for (int kind = 0; kind < 2; kind++) {
         struct rules_order order = {.labels = kind ? RULES_SWAPPED : RULES_CONSTANT, .ways = 3};
@@ -276,5 +276,5 @@ static void too_many_rules_labels_or_servers_are_refused(void **state)
 
 TEST_MAIN(TEST(every_way_follows_its_path), TEST(equal_remainders_are_one_swapped_label),
           TEST(swapped_labels_count_up_at_each_switch), TEST(constant_labels_are_few),
-          TEST(labels_may_be_many), TEST(the_rules_of_one_destination_are_the_same),
+          TEST(labels_may_be_many), TEST(rules_made_for_one_destination_equal_those_made_for_all),
           TEST(too_many_rules_labels_or_servers_are_refused))

@@ -118,7 +118,7 @@ static void a_full_link_has_no_room_until_it_drains(void **state)
     slab_pool_close(pool);
 }
 
-/* What arrives over a link into which MANY frames of two packets were sent. */
+/* What arrived after MANY frames of two packets were sent into a link. */
 struct outcome {
     unsigned received, damaged, twice, overtaken;
     uint64_t hash;

@@ -216,8 +216,8 @@ static void cost_lower(struct world *world, const uint8_t *counts, uint32_t cost
         world->cost[state] = cost;
 }
 
-/* Shortest paths towards the plan, so over reversed actions: undoing a removal (1) adds a cable,
- * undoing an addition (2) removes one. */
+/* Searches shortest paths towards the plan, and therefore over reversed actions: undoing a removal
+ * (1) adds a cable, undoing an addition (2) removes one. */
 static void costs_search(struct world *world, const uint8_t *plan)
 {
     for (uint32_t i = 0; i < world->state_count; i++)

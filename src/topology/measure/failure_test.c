@@ -91,7 +91,7 @@ static void survivors_keep_names_sites_ports_and_cables(void **state)
 }
 
 /* Everything that a higher share leaves, a lower share leaves too. */
-static void shares_nest_and_seeds_differ(void **state)
+static void a_lower_share_leaves_all_that_a_higher_one_leaves_and_seeds_differ(void **state)
 {
     struct topology torus, more, less, again, other;
     char buffer[NODE_NAME_SIZE];
@@ -131,5 +131,6 @@ static void impossible_shares_are_refused(void **state)
 }
 
 TEST_MAIN(TEST(the_requested_number_fails), TEST(no_failure_gives_a_copy),
-          TEST(survivors_keep_names_sites_ports_and_cables), TEST(shares_nest_and_seeds_differ),
+          TEST(survivors_keep_names_sites_ports_and_cables),
+          TEST(a_lower_share_leaves_all_that_a_higher_one_leaves_and_seeds_differ),
           TEST(impossible_shares_are_refused))

@@ -100,7 +100,7 @@ static void late_at(nsec now)
     pipe_only()->late(pipe_only(), now);
 }
 
-/* So late that everything is due, including what the last call of late() postponed. */
+/* Calls the pipe so late that everything is due, including what the last call postponed. */
 static void late(void)
 {
     late_at(clock_after(++scene.lates * 60 * NSEC_PER_SEC));

@@ -80,7 +80,7 @@ static void second_ready(void *owner, uint32_t events)
     empty(owner, 1);
 }
 
-/* The first of the two that is called removes both. */
+/* The callback of two watches: the first call removes both. */
 static void remove_both(void *owner, uint32_t events)
 {
     struct bench *bench = owner;
@@ -118,7 +118,7 @@ static void descriptors_call_their_owners(void **state)
     assert_int_equal(poller_change(bench->poller, bench->watch[1], EPOLLIN), 0);
     assert_int_equal(poller_step(bench->poller, 0), 1);
     assert_int_equal(bench->calls[1], 2);
-    poller_ignore(bench->poller, bench->watch[1]); /* and is removed while ignored */
+    poller_ignore(bench->poller, bench->watch[1]); /* it is removed while it is ignored */
     assert_int_equal(poller_add(bench->poller, -1, EPOLLIN, first_ready, bench, &bench->watch[0]),
                      -EBADF);
     bench_close(bench);
