@@ -15,10 +15,9 @@
 struct nearest {
     const char *word; /* the misspelt word; borrowed, `size` bytes */
     size_t size;
-    const char
-        *prefix; /* of the word in the hint, "--" for an option; "" unless the caller sets it */
-    const char *best;  /* the nearest allowed word so far; borrowed, or NULL */
-    unsigned distance; /* of `best`; before the first one, the least that is too far */
+    const char *prefix; /* before the word in the hint; the caller sets it to "--" for an option */
+    const char *best;   /* the nearest allowed word so far; borrowed, or NULL */
+    unsigned distance;  /* of `best`; before the first one, the least that is too far */
     char hint[NEAREST_SIZE_MAX + 32];
 };
 

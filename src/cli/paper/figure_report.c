@@ -192,8 +192,9 @@ static void shown_add(struct result *result, const struct figure *figure,
     if (text_ok(&lines))
         table_text_lines(&laid, lines.data, sides);
     struct text *out = result_words(result_hide(result), "columns");
-    result->failed = result->failed || !text_ok(&lines) || !text_ok(&laid);
-    for (const char *at = result->failed ? "" : laid.data; *at;) {
+    bool whole = text_ok(&lines) && text_ok(&laid) && laid.data;
+    result->failed = result->failed || !whole;
+    for (const char *at = whole ? laid.data : ""; *at && !result->failed;) {
         size_t size = strcspn(at, "\n") + 1;
         text_printf(out, "  %.*s", (int)size, at);
         at += size;
