@@ -116,9 +116,10 @@ class Examples(unittest.TestCase):
         services = [path for path in sources if "weft/service.h" in path.read_text()]
         for path in services:  # tests/counter.c runs these
             self.assertLess(len(path.read_text().splitlines()), 100, path)
-        self.assertEqual([path.stem for path in sources if path not in services],
-                         sorted(name[5:] for name in dir(self) if name.startswith("test_")
-                                and (SOURCES / (name[5:] + ".c")).exists()))
+        programs = [path.stem for path in sources if path not in services]
+        self.assertGreater(len(programs), 8)
+        for program in programs:  # a test whose name begins with the program's runs it
+            self.assertTrue(any(name.startswith(f"test_{program}_") for name in dir(self)), program)
         for path in sources:
             text = path.read_text()
             self.assertLess(len(text.splitlines()), 150, path)
