@@ -250,7 +250,7 @@ static void unreadable_memory_is_copied_by_its_owner(void **state)
  * frame with many items follows: the two must not be confused. */
 static void change_after_the_check(void)
 {
-    struct hostile_pair pair = pair_open(RIPC_MANUAL, 0); /* it answers nothing */
+    struct hostile_pair pair = pair_open(RIPC_MANUAL, 0); /* here never answers */
     static uint8_t data[5000], window[5000];
     struct ripc_message message;
     insist(ripc_register(pair.here, data, sizeof data) == 0);

@@ -1,7 +1,7 @@
 /* memfile: see the header. It relies on two facts. A seal is never removed, so one check of a
- * peer's file is enough. And only files of memfd_create on tmpfs can be sealed, so a sealed file
- * cannot run out of a quota or be truncated while we use it (huge pages of hugetlbfs could fault,
- * so such a file is refused). */
+ * peer's file is enough. And only files of memfd_create can be sealed, so a sealed file on tmpfs
+ * cannot run out of a quota or be truncated while we use it (one on hugetlbfs could fault, so it is
+ * refused). */
 #include "transport/memfile.h"
 
 #include <errno.h>

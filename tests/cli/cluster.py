@@ -357,7 +357,7 @@ class Keys(ClusterCase):
         return self.good("nodes", "--json").json["nodes"][0]["services"]["ping"]["pings_sent"]
 
     def stop_amid(self, pings, earlier):
-        """Stops the server; returns how many pings were sent by then, perhaps all."""
+        """Stops weft ping; returns how many pings were sent by then, perhaps all."""
         deadline = time.monotonic() + PATIENCE
         while self.pings_sent() == earlier:
             self.assertLess(time.monotonic(), deadline)
@@ -369,7 +369,7 @@ class Keys(ClusterCase):
             before, sent = sent, self.pings_sent()
         return sent - earlier
 
-    def test_a_stopped_server_delays_pings_but_loses_none(self):
+    def test_a_stopped_client_delays_pings_but_loses_none(self):
         count, sent, times = 100000, None, 0
         self.up("torus:2", "--processes", 1)
         while sent in (None, count) and times < 20:

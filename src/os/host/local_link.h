@@ -10,8 +10,8 @@ struct local_link_end {
     uint32_t number;
 };
 
-/* Called when the inbox of that end was empty and no longer is, and when the first packet arrives
- * that is not lazy. */
+/* Called when a packet arrives in the empty inbox of that end, or the first that is not lazy
+ * (env.h). */
 typedef void local_link_arrived(void *owner, uint32_t server, uint32_t number, bool lazy);
 
 /* Opens both ends of a link; each is closed separately. */
@@ -19,5 +19,5 @@ MUST_CHECK enum err local_link_open(const struct local_link_end ends[2],
                                     local_link_arrived *arrived, void *owner, struct port *ports[2],
                                     struct why *why);
 
-/* Packets that one end holds at most, for the total of a process. */
+/* The most packets that one end holds; host.c sums them. */
 #define LOCAL_LINK_PACKETS_MAX 256

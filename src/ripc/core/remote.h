@@ -65,8 +65,8 @@ void remote_gone(struct peer *peer, struct control_words *words);
 /* Takes the acknowledgements of all remotes and reports credit to sends that lacked it. */
 void remotes_collect(struct ripc_service *service);
 
-/* Returns how much of what was sent may not have arrived: frames, and bytes in the lifelines by
- * which the pipes are opened. */
+/* Returns the number of frames that may not have arrived, plus the bytes queued in the lifelines
+ * that open pipes. */
 size_t remotes_owe(struct ripc_service *service);
 
 void remotes_free(struct ripc_service *service);

@@ -50,7 +50,7 @@ struct bench_request {
 size_t bench_request_write(const struct bench_request *request, uint8_t out[BENCH_REQUEST_MAX]);
 int bench_request_read(struct bench_request *request, const void *bytes, size_t size); /* -EPROTO */
 
-/* Bytes count payloads as they travel. */
+/* Bytes of full payloads, no headers. */
 struct bench_count {
     uint64_t packets;
     uint64_t bytes;

@@ -54,7 +54,7 @@ static size_t rounded(size_t size, size_t step)
 }
 
 /* The rest of the previous region stays unused. Each region is at least an eighth of all previous
- * ones together, so little is wasted. */
+ * ones together, so there are few of them and few unused ends. */
 static bool region_add(struct pages *pages, size_t size)
 {
     size_t share = pages->memory / 8;

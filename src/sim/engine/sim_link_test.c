@@ -1,4 +1,4 @@
-/* Tests times on the cable, room, and faults, all of which are counted. */
+/* Tests times on the cable, room, and faults and their counters. */
 #include "sim/engine/sim_link.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void send_one(struct sim_link *link, struct slab_pool *pool, psec now, ui
     sim_link_send(link, now, &packet, 1);
 }
 
-static void a_frame_takes_its_bytes_and_the_delay(void **state)
+static void a_frame_takes_byte_times_and_delay(void **state)
 {
     struct slab_pool *pool = pool_open();
     struct sim_link link;
@@ -73,7 +73,7 @@ static void a_frame_takes_its_bytes_and_the_delay(void **state)
     slab_pool_close(pool);
 }
 
-static void rates_without_whole_byte_times_stay_exact_enough(void **state)
+static void fractional_byte_times_are_exact_enough(void **state)
 {
     struct slab_pool *pool = pool_open();
     struct sim_link link;
@@ -189,7 +189,7 @@ static void faults_have_the_set_frequency_and_are_counted(void **state)
     struct outcome broken = run(&(struct sim_link_faults){.corruption = 500000}, 4);
     assert_int_equal(broken.received, 2 * MANY);
     assert_true(broken.counts.corrupted > MANY / 2 - MANY / 10);
-    /* Two flipped bits may cancel each other, and the first of each 64 was not checked. */
+    /* Two flipped bits may cancel each other; one packet per 64 frames was not checked. */
     assert_true(broken.damaged <= broken.counts.corrupted);
     assert_true(broken.damaged > broken.counts.corrupted * 9 / 10);
 
@@ -232,15 +232,14 @@ static void an_end_that_does_not_read_loses_excess_packets(void **state)
     link_open(&link, &small, pool, 1);
     for (unsigned i = 0; i < 100; i++)
         send_one(&link, pool, 0, 1000);
-    assert_true(link.overrun == 89); /* the packet that filled it is kept */
+    assert_true(link.overrun == 89); /* the one that overfills it is kept */
     sim_link_flush(&link);
     assert_true(link.flushed == 11);
     sim_link_fini(&link);
     slab_pool_close(pool);
 }
 
-TEST_MAIN(TEST(a_frame_takes_its_bytes_and_the_delay),
-          TEST(rates_without_whole_byte_times_stay_exact_enough),
+TEST_MAIN(TEST(a_frame_takes_byte_times_and_delay), TEST(fractional_byte_times_are_exact_enough),
           TEST(a_full_link_has_no_room_until_it_drains),
           TEST(faults_have_the_set_frequency_and_are_counted),
           TEST(jitter_keeps_the_order_unless_reordering_is_set),

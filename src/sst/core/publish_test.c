@@ -61,7 +61,7 @@ static bool has_view(const struct sst *sst)
     return table_view_begin(&sst->table) == 4;
 }
 
-/* The detector installs a view with one more row; this thread reads only the one word. `whole`: the
+/* The detector installs a view with one more row; `seen` reads only one word of it. `whole`: the
  * word is written after the view was copied. */
 static void view_is_seen(bool (*seen)(const struct sst *sst), bool whole)
 {
@@ -209,7 +209,7 @@ static bool sum_is_5(struct stage *stage)
     return aggregate_sum_u64(&stage->sst->table, STEP) == 5;
 }
 
-static void aggregates_read_only_rows_that_are_ready(void **state)
+static void aggregates_skip_rows_that_are_not_ready(void **state)
 {
     struct stage stage;
     stage_open(&stage, SST_WRITES);
@@ -310,7 +310,7 @@ static bool runs_again(struct stage *stage)
     return predicates_running(&stage->predicates, name) == 3;
 }
 
-/* Its name is there since the first run: only the number shows that it runs. */
+/* Its name is there since the first run: only the run's number is new. */
 static void a_trigger_that_is_reported_running_has_begun(void **state)
 {
     struct stage stage;
@@ -369,7 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE(every_word_of_a_view_publishes_the_view),
         SCENE(the_keeper_sees_what_the_detector_did),
-        SCENE(aggregates_read_only_rows_that_are_ready),
+        SCENE(aggregates_skip_rows_that_are_not_ready),
         SCENE(a_cell_publishes_what_was_written_before_it),
         SCENE(reads_that_overlap_with_a_change_start_again),
         SCENE(a_trigger_that_is_reported_running_has_begun),

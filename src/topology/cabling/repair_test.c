@@ -216,8 +216,8 @@ static void cost_lower(struct world *world, const uint8_t *counts, uint32_t cost
         world->cost[state] = cost;
 }
 
-/* Searches shortest paths towards the plan, and therefore over reversed actions: undoing a removal
- * (1) adds a cable, undoing an addition (2) removes one. */
+/* Searches shortest paths from the plan over reversed actions: undoing a removal (cost 1) adds a
+ * cable, undoing an addition (cost 2) removes one. */
 static void costs_search(struct world *world, const uint8_t *plan)
 {
     for (uint32_t i = 0; i < world->state_count; i++)
@@ -262,7 +262,7 @@ static void nodes_connect(struct bench *bench, const struct world *world, const 
         }
 }
 
-static void no_repair_is_cheaper_without_ports(void **state)
+static void repair_is_optimal_ignoring_ports(void **state)
 {
     static const struct link plans[][5] = {
         {{0, 1, 0, 0}, {1, 2, 1, 0}, {2, 3, 1, 0}, {3, 0, 1, 1}},
@@ -304,7 +304,7 @@ static bool ports_connect(struct bench *bench, const struct world *world, const 
     return true;
 }
 
-static void no_repair_is_cheaper_with_ports(void **state)
+static void repair_is_optimal_with_ports(void **state)
 {
     static struct world world;
     struct topology plan;
@@ -406,5 +406,5 @@ static void mistakes_on_other_networks_are_undone(void **state)
     mistakes_repair("torus:7", false, 4, 400);
 }
 
-TEST_MAIN(TEST(no_repair_is_cheaper_without_ports), TEST(no_repair_is_cheaper_with_ports),
+TEST_MAIN(TEST(repair_is_optimal_ignoring_ports), TEST(repair_is_optimal_with_ports),
           TEST(mistakes_on_a_torus_are_undone), TEST(mistakes_on_other_networks_are_undone))

@@ -8,7 +8,7 @@
 #define MARGIN         36.0
 #define FOOT           44.0 /* room for the caption */
 #define SIDE_MAX       1400.0
-#define BULGE          0.14 /* how far a wraparound cable bends, relative to its length */
+#define BULGE          0.14 /* twice a wraparound cable's bend, relative to its length */
 #define BULGE_SHORT    0.22 /* the same for a short cable, to clear the node between */
 #define DOTS_MAX       64   /* servers of a switch that are drawn; the tooltip gives their number */
 #define CAPTION_LETTER 7.0  /* width of a letter at 13 px */
@@ -84,8 +84,8 @@ static uint32_t link_axis(const struct topology *topology, const struct link *li
     return axis;
 }
 
-/* Draws a curve whose middle is `bulge` of its length away from the straight line, to the left of
- * its direction. */
+/* Draws a curve whose control point is `bulge` of its length away from the line, to the left of its
+ * direction. */
 static void put_curve(const struct canvas *canvas, struct point a, struct point b, double bulge)
 {
     double x = (a.x + b.x) / 2 + (b.y - a.y) * bulge, y = (a.y + b.y) / 2 - (b.x - a.x) * bulge;

@@ -24,7 +24,7 @@ static void every_listed_graph_has_its_degree_and_diameter(void **state)
             fail_msg("%s: %u nodes, degree %u, diameter %u%s", spec, graph->node_count,
                      reach.degree_max, reach.diameter, reach.simple ? "" : ", parallel cables");
         assert_int_equal(reach.pairs, (uint64_t)sources * (graph->node_count - 1));
-        assert_true(reach.degree_min + 2 >= size.degree); /* absolute points have fewer */
+        assert_true(reach.degree_min + 2 >= size.degree); /* fewer: see field_graph.h */
         assert_string_equal(topology.spec, spec);
         topology_fini(&topology);
     }
