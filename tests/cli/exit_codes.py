@@ -65,7 +65,7 @@ ROWS = {
                        Ask("-", "--format", "dot")),
     "topo show": Row(Ask("torus:3", "2"), None, [Ask(NONE), Ask("torus:3", "3")], WAITS),
     "topo measure": Row(Ask("torus:3"),
-                        Ask("torus:4x4", "--throughput", "permutation", "--gap", "1e-12"),
+                        Ask("jellyfish:n=6,degree=3", "--throughput", "permutation", "--gap", "1e-12"),
                         [Ask(NONE), Ask("torus:3", "--throughput", NONE), Ask("torus:3", "--fail-nodes", "1")],
                         Ask("torus:60x60x60", "--connectivity")),
     "topo draw": Row(Ask("torus:3"), None, [Ask(NONE), Ask("torus:3", "--out", "x.xyz")], WAITS),
