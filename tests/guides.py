@@ -28,7 +28,7 @@ BUILD = pathlib.Path(os.environ.get("BUILD_FOLDER", ROOT / "build"))
 DONE_BEFORE = {"./run"}  # the one command that this test takes for granted
 LIMIT_SECONDS = 300  # for one line
 UNIT = r"(?: (?:ns|us|ms|s)\b)?"
-NUMBER = re.compile(r"(?<!\S)/[\w./-]+|0x[0-9a-f]+|\b[0-9a-f]{16,}\b|\d[\d.,]*(?: (?:ns|us|ms|s)\b)?")
+NUMBER = re.compile(r"(?<!\S)/[\w./-]+|0x[0-9a-f]+|\b[0-9a-f]{16,}\b|\d[\d.,]*" + UNIT)
 
 
 def blocks(text):

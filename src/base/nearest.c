@@ -5,17 +5,13 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/compare.h"
 
 #define PREFIX_SIZE_MIN 3 /* shorter beginnings of a word say too little about it */
 
 static char lower(char letter)
 {
     return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
-}
-
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
 }
 
 unsigned nearest_distance(const char *a, size_t a_size, const char *b, size_t b_size)
@@ -31,11 +27,11 @@ unsigned nearest_distance(const char *a, size_t a_size, const char *b, size_t b_
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= b_size; j++) {
             bool same = lower(a[i - 1]) == lower(b[j - 1]);
-            row[j] = least(above[j - 1] + !same, least(above[j], row[j - 1]) + 1);
+            row[j] = least_u32(above[j - 1] + !same, least_u32(above[j], row[j - 1]) + 1);
             bool exchanged = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
                              lower(a[i - 2]) == lower(b[j - 1]);
             if (exchanged)
-                row[j] = least(row[j], two_above[j - 2] + 1);
+                row[j] = least_u32(row[j], two_above[j - 2] + 1);
         }
     }
     return rows[a_size % 3][b_size];
@@ -64,7 +60,7 @@ void nearest_try(struct nearest *nearest, const char *allowed)
     bool prefix = nearest->size >= PREFIX_SIZE_MIN && size > nearest->size &&
                   memcmp(nearest->word, allowed, nearest->size) == 0;
     if (prefix) /* a beginning is as good as the most mistakes that are forgiven */
-        distance = least(distance, mistakes_max(nearest->size));
+        distance = least_u32(distance, mistakes_max(nearest->size));
     if (distance >= nearest->distance || distance >= nearest->size)
         return;
     nearest->best = allowed;

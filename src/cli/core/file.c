@@ -23,7 +23,8 @@ static enum err refused(const char *path, struct why *why)
 /* A file that cannot be read is invalid input, for any reason. */
 static enum err unreadable(const char *path, struct why *why)
 {
-    return why_fail(why, ERR_INPUT, "%s: %s", *path ? path : "''", strerror(errno));
+    (void)refused(path, why);
+    return ERR_INPUT;
 }
 
 static enum err file_slurp(FILE *file, const char *path, char **data, size_t *size, struct why *why)
