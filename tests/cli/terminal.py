@@ -95,7 +95,7 @@ class Ping(TerminalCase):
                                 env={**os.environ, **self.env}, stdout=subprocess.DEVNULL, stderr=end)
         begun = time.monotonic()
         os.close(end)
-        first = os.read(terminal, 4096).decode()
+        first = os.read(terminal, 4096).decode()  # a line is written at once, so this has all of it
         print(f"# shown after {time.monotonic() - begun:.2f} s")
         self.assertIn("pings [", first)
         ping.send_signal(signal.SIGINT)

@@ -15,6 +15,7 @@
 #define LONG_NSEC     NSEC_PER_SEC       /* ... and after this time other work */
 #define PERIOD_NSEC   (NSEC_PER_SEC / 10)
 #define BAR_WIDTH     30
+#define LINE_BYTES    256
 
 static struct {
     pthread_mutex_t lock; /* guards all fields below: several threads report here */
@@ -38,37 +39,44 @@ static long long now_nsec(void)
     return time.tv_sec * NSEC_PER_SEC + time.tv_nsec;
 }
 
-static void bar_draw(long long now)
+/* Writes the bar of the counted steps. */
+static void bar_write(FILE *out, long long now)
 {
     double share = (double)line.done / (double)line.total;
     double left = estimate_left(&line.estimate, (double)line.title_nsec / NSEC_PER_SEC,
                                 (double)now / NSEC_PER_SEC, share);
     int full = (int)(share * BAR_WIDTH);
-    fprintf(stderr, "%s [", line.title);
+    fprintf(out, "%s [", line.title);
     for (int i = 0; i < BAR_WIDTH; i++)
-        fputc(i < full ? '#' : '.', stderr);
-    fprintf(stderr, "] %3.0f %%", share * 100);
+        fputc(i < full ? '#' : '.', out);
+    fprintf(out, "] %3.0f %%", share * 100);
     if (left >= 0)
-        fprintf(stderr, ", %.0f s left", ceil(left));
+        fprintf(out, ", %.0f s left", ceil(left));
     else if (left == ESTIMATE_LATE)
-        fputs(", longer than estimated", stderr);
+        fputs(", longer than estimated", out);
 }
 
-/* A bar that is full is not shown: the command is doing something else by now. */
+/* A bar that is full is not shown: the command is doing something else by now. The line is put
+ * together before it is written, since standard error has no buffer and would show parts of it. */
 static void line_draw(void)
 {
+    char text[LINE_BYTES] = "";
     long long now = now_nsec();
     bool counted = line.title && line.done < line.total;
     if (line.paused || now - line.begun_nsec < (counted ? PATIENCE_NSEC : LONG_NSEC) ||
         !terminal_is_ours(STDERR_FILENO))
         return;
-    fputs("\r\033[K", stderr);
+    FILE *out = fmemopen(text, sizeof text - 1, "w");
+    if (!out)
+        return;
+    fputs("\r\033[K", out);
     if (counted)
-        bar_draw(now);
+        bar_write(out, now);
     else
-        fprintf(stderr, "%s: %lld s", line.title && !line.total ? line.title : line.name,
+        fprintf(out, "%s: %lld s", line.title && !line.total ? line.title : line.name,
                 (now - line.begun_nsec) / NSEC_PER_SEC);
-    fflush(stderr);
+    fclose(out);
+    fputs(text, stderr);
     line.visible = true;
 }
 
