@@ -100,7 +100,7 @@ bool channel_receive(int channel, void *data, size_t size)
     return recv(channel, data, size, 0) == (ssize_t)size;
 }
 
-/* ---- in place of the layer above ---- */
+/* ---- events of the lifeline, handled here instead of in ripc ---- */
 
 static void parcel_send(struct fabric_side *side, uint16_t kind, const struct parcel *parcel)
 {

@@ -2,12 +2,14 @@
 
 A fenced block of the kind `sh` is pasted into a shell, line by line; each line must exit with 0, or with
 the code that its comment names ("# exit code 1: ..."). A block of the kind `text` shows what the block
-before it prints: its lines must be in the output, in their order, where any number matches any
-other number, any path any other path, and a line of three dots matches anything. Blocks of other kinds (c, python, console) are not run.
+before it prints: its lines must be in the output, in their order. Any number matches any other number,
+any path matches any other path, and a line of three dots matches any lines. Blocks of other kinds (c,
+python, console) are not run.
 
-The shell has the variables of a user who has just logged in, and begins in the project's folder. If the
-test may, it runs in a mount namespace of its own with an empty /dev/shm, so that no variable of weft's has
-to be set; if not, WEFT_FOLDER names a folder for it alone. Words on the command line choose guides."""
+The shell has the variables of a user who has just logged in, and begins in the project's folder. If
+permitted, the test runs in a mount namespace of its own with an empty /dev/shm; then no variable of weft
+has to be set. Otherwise WEFT_FOLDER names a folder that only this test uses. Words on the command line
+choose guides."""
 
 import os
 import pathlib
@@ -25,7 +27,7 @@ from tap import main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("BUILD_FOLDER", ROOT / "build"))
-DONE_BEFORE = {"./run"}  # the one command that this test takes for granted
+DONE_BEFORE = {"./run"}  # not pasted: it has been run before this test
 LIMIT_SECONDS = 300  # for one line
 UNIT = r"(?: (?:ns|us|ms|s)\b)?"
 NUMBER = re.compile(r"(?<!\S)/[\w./-]+|0x[0-9a-f]+|\b[0-9a-f]{16,}\b|\d[\d.,]*" + UNIT)
@@ -96,7 +98,7 @@ class Shell:
             self.changed.notify_all()
 
     def wait(self, begun, wanted, seconds):
-        """The first line from `begun` on that fits, or None after so many seconds."""
+        """Returns the first line from `begun` on that matches, or None if there is none in time."""
         deadline = time.monotonic() + seconds
         with self.changed:
             while True:
@@ -109,13 +111,13 @@ class Shell:
                 self.changed.wait(left)
 
     def run(self, text):
-        """Runs a command; its exit code, or None if it did not end in time."""
+        """Runs a command. Returns its exit code, or None if it did not end in time."""
         begun = len(self.lines)
         self.process.stdin.write(f"{text}\necho guides-ended $?\n")
         self.process.stdin.flush()
         ended = self.wait(begun, "guides-ended ", LIMIT_SECONDS)
         if re.search(r"&\s*(#.*)?$", text):
-            self.wait(begun, "(?!guides-ended)", 5)  # a person looks at what it says, then goes on
+            self.wait(begun, "(?!guides-ended)", 5)  # a person reads what it prints first
         return int(ended.split()[1]) if ended else None
 
     def output(self, begun):
@@ -131,7 +133,7 @@ class Shell:
 
 
 def login(home):
-    """What a shell has in its environment after a login, and nothing of ours."""
+    """Returns the environment of a shell after a login, without any variables of this process."""
     environment = {"HOME": home, "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
                    "TERM": "dumb", "TMPDIR": home, "XDG_RUNTIME_DIR": home + "/run"}
     os.mkdir(environment["XDG_RUNTIME_DIR"], 0o700)
@@ -204,7 +206,7 @@ class Names(unittest.TestCase):
                 if re.fullmatch(r"(README|docs/(guide/)?\w+)\.md", name)]
 
     def missing(self, wanted):
-        """Each name in the documents that is wanted and does not exist, with its place."""
+        """Yields each quoted name in the documents for which wanted(name) is true, with its place."""
         for path in self.documents():
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 for name in re.findall(r"`([^`]+)`", line):
@@ -258,7 +260,7 @@ for path in [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))
 
 
 def apart():
-    """Runs this program again in a mount namespace with an empty /dev/shm; returns if it may not."""
+    """Runs this program again in a mount namespace with an empty /dev/shm; returns if not permitted."""
     words = ["unshare", "--mount", "--propagation", "private"]
     if os.environ.get("GUIDES_APART") or not shutil.which("unshare"):
         return

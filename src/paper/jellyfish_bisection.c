@@ -110,18 +110,22 @@ static enum err fig2a_run(struct figure_result *result, const struct figure_call
             says_above(fattree_servers(k), "servers"), (double)servers_full(switches, k), NULL);
     }
     uint32_t switches = fattree_switches(40);
-    figure_claim(result, "section 4.1", "2000 switches of 40 ports (fat-tree: 16,000): the same",
+    figure_claim(result, "section 4.1",
+                 "2000 switches of 40 ports: servers at full bisection (fat-tree: 16,000)",
                  says_above(20000, "servers"), (double)servers_full(switches, 40), NULL);
     uint64_t whole = servers_full_whole(switches, 40);
     figure_claim(
-        result, "section 4.1", "the same, equal numbers of servers on all switches",
+        result, "section 4.1",
+        "2000 switches of 40 ports: servers at full bisection, equally many on each",
         says_above(20000, "servers"), (double)whole,
         figure_text(result,
-                    "%llu servers on each switch make exactly %llu, and one more on each is below "
-                    "full bisection. More than 20,000 servers need unequal numbers on the "
-                    "switches, and the bound, which is for regular graphs, is then interpolated",
+                    "%llu servers on each switch make exactly %llu servers; with one more on each "
+                    "switch, bisection is no longer full. More than 20,000 servers are only "
+                    "possible with unequal numbers on the switches; the bound, which is for "
+                    "regular graphs, is then interpolated",
                     (unsigned long long)(whole / switches), (unsigned long long)whole));
-    figure_claim(result, "section 4.1", "bisection over the fat-tree's, switches of 10^6 ports",
+    figure_claim(result, "section 4.1",
+                 "switches of 10^6 ports: bisection divided by that of the fat-tree",
                  says_equal(2, 0.01, NULL), normalised(5e12 / 4, 1e6, 1e18 / 4), NULL);
     return fig2a_measured(result, call, why);
 }
@@ -133,12 +137,11 @@ const struct figure figure_jelly_fig2a = {
     .full = {"by formula; a search for the smallest cut of 720 switches", .seconds = 2},
     .quick = {"by formula; a search for the smallest cut of 60 switches", .seconds = 0.3},
     .choice = "Bisection is normalised: 1 is full bisection, where half of the servers can send to "
-              "the other half at full rate. The printed numbers of the first three claims "
-              "are the servers of the fat-trees made of the same switches. The paper's text speaks "
-              "of a fat-tree of "
-              "16,000 servers, which none of its three curves has: it has 40-port switches. "
-              "Servers are spread evenly, and Bollobas' bound is taken at the mean number of "
-              "ports for links.",
+              "the other half at full rate. In the first three claims the paper's number is the "
+              "number of servers of the fat-tree that has the same switches. The fat-tree of "
+              "16,000 servers in the paper's text has switches of 40 ports, and so belongs to none "
+              "of the three curves. Servers are spread evenly, and Bollobas' bound is taken at the "
+              "mean number of ports for links.",
     .plot.table = "bisection",
     .plot.x = {.column = "servers", .label = "servers"},
     .plot.y = {.label = "normalised bisection"},

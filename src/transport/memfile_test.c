@@ -32,7 +32,7 @@ static void both_sides_see_the_same_memory(void **state)
     assert_int_equal(there[0], 1);
     assert_int_equal(here[SIZE - 1], 2);
     memfile_close(&ours);
-    assert_int_equal(there[0], 1); /* it exists as long as one of the two has it */
+    assert_int_equal(there[0], 1); /* the memory exists as long as one side maps it */
     memfile_close(&theirs);
     memfile_close(&theirs); /* harmless */
 }
@@ -68,7 +68,7 @@ static void refuse(int fd, size_t size)
     assert_int_equal(memfile_map(&file, fd, size, 0), -EPROTO);
     assert_null(file.base);
     assert_int_equal(file.fd, -1);
-    assert_int_equal(fcntl(fd, F_GETFD), -1); /* taken over, and closed */
+    assert_int_equal(fcntl(fd, F_GETFD), -1); /* memfile_map has closed it */
 }
 
 static void files_that_are_not_sealed_memory_are_refused(void **state)
@@ -203,7 +203,7 @@ static void reserved_pages_are_allocated(void **state)
     memfile_close(&file);
 }
 
-/* Was the system asked for huge pages there? */
+/* Was the kernel advised to use huge pages for the memory of this file? */
 static bool is_advised(const struct memfile *file)
 {
     FILE *maps = fopen("/proc/self/smaps", "r");

@@ -95,7 +95,7 @@ class Commission(ClusterCase):
         self.assertEqual(len(wrong), 4)
         for at, port in wrong:  # all four ends, as the cables really lie
             serial, far_port = ends[machine[at], port]
-            self.assertIn(f"port {port} of {at} leads to port {far_port} of {server[serial]}, not to", text)
+            self.assertIn(f" {at}:{port} leads to {server[serial]}:{far_port}, not to", text)
         names = ["+x(0)", "-x(1)", "+y(2)", "-y(3)", "+z(4)", "-z(5)"]
         said = set()
         for line in found["findings"]:

@@ -1,5 +1,6 @@
-/* Sends long items and compares what comes back: into a window, or with the argument "return" into
- * a return buffer, or with "alloc" into one that the library allocates. */
+/* Sends long items, and compares them with the items that come back. Without an argument these come
+ * back into a window; with the argument "return", into a return buffer; with "alloc", into a return
+ * buffer that the library allocates. */
 #include "common.h"
 
 int main(int argc, char *argv[])

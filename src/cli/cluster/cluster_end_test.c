@@ -12,7 +12,9 @@
 #include "base/test.h"
 #include "transport/clock.h"
 
-#define SOCKETS 1000 /* the kernel closes them after it has released the locks of a process */
+/* Sockets that each process has open. The kernel closes them after it has released the locks of the
+ * process, so the process ends some time after its locks are free. */
+#define SOCKETS 1000
 
 static char folder[CLUSTER_PATH_SIZE];
 
@@ -30,7 +32,8 @@ static void finish(void)
     assert_int_equal(others, 0);
 }
 
-/* Starts a process that holds the locks of some servers, and takes long to end. */
+/* Starts a process that holds the locks of `count` servers and takes long to end. A stubborn one
+ * ignores SIGTERM. */
 static pid_t holder_start(node_id first, uint32_t count, bool stubborn)
 {
     int told[2];
@@ -58,7 +61,7 @@ static pid_t holder_start(node_id first, uint32_t count, bool stubborn)
     return child;
 }
 
-/* Tells whether this child has ended, even if it was not reaped. */
+/* Tells whether this child has ended, whether or not it was reaped already. */
 static bool is_gone(pid_t child)
 {
     siginfo_t info = {0};
@@ -66,7 +69,7 @@ static bool is_gone(pid_t child)
     return result ? errno == ECHILD : info.si_pid == child;
 }
 
-static void a_killed_process_has_ended_on_return(void **state)
+static void cluster_kill_returns_after_the_process_has_ended(void **state)
 {
     begin();
     assert_int_equal(cluster_kill(folder, 3), -ESRCH);
@@ -79,7 +82,7 @@ static void a_killed_process_has_ended_on_return(void **state)
     finish();
 }
 
-static void all_processes_have_ended_on_return(void **state)
+static void cluster_end_returns_after_all_processes_have_ended(void **state)
 {
     begin();
     assert_int_equal(cluster_end(folder, 0), 0);
@@ -104,5 +107,6 @@ static void a_process_that_does_not_end_is_killed(void **state)
     finish();
 }
 
-TEST_MAIN(TEST(a_killed_process_has_ended_on_return), TEST(all_processes_have_ended_on_return),
+TEST_MAIN(TEST(cluster_kill_returns_after_the_process_has_ended),
+          TEST(cluster_end_returns_after_all_processes_have_ended),
           TEST(a_process_that_does_not_end_is_killed))

@@ -348,7 +348,7 @@ static void list_cables(struct text *out, const struct cluster_health *health,
         text_printf(out, " and %u more", more);
 }
 
-/* "port 2 of 4 leads to port 1 of 8, not to port 3 of 5" */
+/* "4:2 leads to 8:1, not to 5:3", each end as server:port */
 static void miswired_end(struct text *out, const struct plan *plan, const struct cluster_seen *seen,
                          node_id server, uint32_t port, uint32_t *listed)
 {
@@ -359,10 +359,10 @@ static void miswired_end(struct text *out, const struct plan *plan, const struct
         return;
     if ((*listed)++ >= MISWIRED_LISTED)
         return;
-    text_printf(out, "%sport %u of %s leads to port %u of %s, not to port %u of %s",
-                *listed > 1 ? "; " : "", port, topology_name(topology, server, own),
-                snapshot->found_port, topology_name(topology, snapshot->found, found),
-                snapshot->peer_port, topology_name(topology, snapshot->peer, planned));
+    text_printf(out, "%s%s:%u leads to %s:%u, not to %s:%u", *listed > 1 ? "; " : "",
+                topology_name(topology, server, own), port,
+                topology_name(topology, snapshot->found, found), snapshot->found_port,
+                topology_name(topology, snapshot->peer, planned), snapshot->peer_port);
 }
 
 static void list_miswired(struct text *out, const struct cluster_health *health,
@@ -405,7 +405,7 @@ void cluster_health_reason(const struct cluster_health *health, enum health_code
         break;
     case HEALTH_LINKS_MISWIRED:
         text_count(out, health->links[LINK_MISWIRED], "link is", "links are");
-        text_puts(out, " not wired as planned: ");
+        text_puts(out, " not wired as planned (server:port): ");
         list_miswired(out, health, plan, seen);
         break;
     case HEALTH_SERVERS_DOWN:

@@ -142,8 +142,8 @@ static void a_miswired_cable_is_named_from_both_ends(void **state)
     judge();
     assert_int_equal(health.health, HEALTH_WARN);
     expect(HEALTH_LINKS_MISWIRED, true,
-           "2 links are not wired as planned: port 0 of 0 leads to port 2 of 5, not to port 1 of "
-           "1; port 2 of 5 leads to port 0 of 0, not to port 3 of 9");
+           "2 links are not wired as planned (server:port): 0:0 leads to 5:2, not to 1:1; "
+           "5:2 leads to 0:0, not to 9:3");
     done();
 }
 

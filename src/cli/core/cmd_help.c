@@ -6,7 +6,8 @@
 #include "cli/core/help.h"
 #include "cli/core/manual.h"
 
-/* Prints the help of a command or a group; "" is weft. */
+/* Prints the help of a command or of a group, or the list of all commands if the name is empty.
+ * Returns false if nothing has this name. */
 static bool help_text(struct text *out, const struct command_table *table, const char *name)
 {
     if (!*name) {

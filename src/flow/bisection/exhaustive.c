@@ -1,5 +1,6 @@
-/* exhaustive: all sides in the order of a Gray code, so that each differs from the previous one by
- * a single node. The last node never moves: exchanging the sides cuts the same cables. */
+/* exhaustive: tries all divisions of the nodes into two sides, in the order of a Gray code, so that
+ * each division differs from the previous one by a single node. The last node never moves, because
+ * a division and the one with exchanged sides cut the same cables. */
 #include "flow/bisection/exhaustive.h"
 
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 #pragma once
 /* refine: turns any two sides into halves, and reduces the cables between them.
  *
- * Fiduccia and Mattheyses' passes over gain buckets: every node moves once, the best first, also if
- * that makes the cut worse; the best halving on the way is kept. Deterministic: the same input
- * gives the same output. */
+ * This is the algorithm of Fiduccia and Mattheyses, with gain buckets. In a pass the nodes move one
+ * after the other, the node of greatest gain first, even if the move makes the cut worse; each node
+ * moves at most once. The best halving on the way is kept. The algorithm is deterministic: the same
+ * input gives the same output. */
 
 #include <stdint.h>
 
@@ -11,7 +12,8 @@
 #include "flow/bisection/halving.h"
 #include "topology/graph.h"
 
-/* Weight classes with bucket lists of their own; the lightest classes share the last. */
+/* The number of weight classes with bucket lists of their own. If there are more classes, the
+ * lightest ones share the lists of the last. */
 #define REFINE_CLASS_MAX 12u
 
 struct refine {

@@ -38,9 +38,11 @@ static const double balance_tolerance = 0.003;
 
 enum {
     PHASE_MAX = 20000,
-    SWEEP_MIN = 10, /* sweeps of the balance per round ... */
+    /* The balance of a round may take SWEEP_EFFORT times the effort of the prices, but makes at
+     * least SWEEP_MIN and at most SWEEP_MAX sweeps. */
+    SWEEP_MIN = 10,
     SWEEP_MAX = 100,
-    SWEEP_EFFORT = 3, /* ... and at least this many times the effort of the prices */
+    SWEEP_EFFORT = 3,
 };
 
 struct solver {
@@ -117,7 +119,8 @@ static enum err refuse_apart(const struct solver *solver, size_t apart, struct w
                     topology_name(topology, demand->to, to));
 }
 
-/* One round of prices: *total as in price.h, and the bound that it proves. */
+/* Runs one round of prices, and keeps the upper bound that the round proves if it is the best so
+ * far. Sets *total as price_round does. */
 static enum err bound(struct solver *solver, double *total, struct why *why)
 {
     const double *weight = solver->balance.weight;

@@ -1,10 +1,11 @@
 #pragma once
-/* worst: of all permutations, the one that loads some channel most.
+/* worst: the permutation that puts the highest load on any channel.
  *
- * Every node with servers sends 1 to one such node and receives 1 from one. The load that an
- * oblivious algorithm puts on a channel is a sum over pairs, so the permutation that loads this
- * channel most is the one of greatest weight in the matrix of the pairs' loads; the worst over all
- * channels is the worst case (Towles and Dally, "Worst-case traffic for oblivious routing
+ * In a permutation every node with servers sends an amount of 1 to one such node and receives an
+ * amount of 1 from one; both may be the node itself. The load that an oblivious algorithm puts on a
+ * channel is a sum over pairs of nodes. So the permutation that loads a channel most is the
+ * assignment of greatest weight in the matrix of these pairs' loads. The worst case is the highest
+ * such load over all channels (Towles and Dally, "Worst-case traffic for oblivious routing
  * functions", SPAA 2002). */
 
 #include <stdint.h>
@@ -19,7 +20,7 @@ struct worst {
     double bound;         /* proved: no permutation loads any channel more */
     uint32_t channel;     /* the busiest channel; one of several equal ones */
     uint32_t *to;         /* owned; per node with servers: its receiver; other nodes: themselves */
-    uint32_t class_count; /* number of classes of channels ... */
+    uint32_t class_count; /* classes of channels that are equal by symmetry ... */
     uint32_t solved;      /* ... and for how many of them an assignment was solved */
 };
 

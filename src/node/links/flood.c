@@ -41,7 +41,8 @@ static void own_withhold(struct flood *flood)
             bitset_remove(flood->ports[port].pending, flood->state->self);
 }
 
-/* The batch of that port has ended, or can never end: the rows held back are passed on. */
+/* Passes on the rows that were held back: the batch of this port has ended, or the link has gone
+ * and the batch can no longer end. */
 static void batch_end(struct flood *flood, unsigned port)
 {
     struct flood_port *at = &flood->ports[port];
@@ -85,7 +86,7 @@ static bool flood_is_flushed(struct row_spread *spread)
     return true;
 }
 
-/* The own row is put as a whole (link_state_put): no caller sets a single number. */
+/* There is no `set` for a single number: link_state_put puts the own row as a whole. */
 static const struct row_spread_ops flood_ops = {
     .name = "flood",
     .change = flood_change,
@@ -151,7 +152,7 @@ static void row_take(struct flood *flood, unsigned port, const struct link_repor
     bool news = link_state_take(flood->state, report);
 #endif
     if (!news) {
-        /* The neighbour has the same version as we: we need not send it there. */
+        /* The neighbour has the same version of this row as we have: do not send it the row. */
         struct link_report known;
         if (report->server < flood->state->plan->server_count &&
             link_state_report(flood->state, report->server, &known) &&

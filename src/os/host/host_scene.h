@@ -1,6 +1,6 @@
 #pragma once
-/* host_scene: how tests of hosts begin: with a folder of their own in shared memory, a plan, and
- * hosts of some of its servers, all stepped by the test's one thread. */
+/* host_scene: what tests of hosts share: a folder in shared memory, a plan, and hosts that run some
+ * of the plan's servers. The only thread of the test steps all hosts. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct scene {
     struct topology topology;
     struct plan plan;
     struct host *hosts[SCENE_HOSTS]; /* NULL: none */
-    struct host_config config;       /* of all hosts, without the fields of each */
+    struct host_config config;       /* what all hosts have in common */
 };
 
 static inline void scene_open(struct scene *scene, const char *spec,
@@ -43,7 +43,7 @@ static inline void scene_open(struct scene *scene, const char *spec,
     };
 }
 
-/* Opens a host of those servers, a bit each. */
+/* Opens a host of the servers whose bits are set. */
 static inline struct host *scene_host(struct scene *scene, uint32_t servers)
 {
     node_id ids[SCENE_SERVERS];
@@ -83,7 +83,7 @@ static inline bool scene_reaches(struct scene *scene, unsigned host, node_id ser
     do {                                                                                           \
         for (nsec scene_end_ = clock_after(SCENE_NSEC); !(condition);) {                           \
             if (clock_now() > scene_end_)                                                          \
-                fail_msg("never: " #condition);                                                    \
+                fail_msg("still false at the deadline: " #condition);                              \
             scene_step(scene);                                                                     \
         }                                                                                          \
     } while (0)

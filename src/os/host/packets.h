@@ -7,13 +7,14 @@
  * returned to its ring. Code that cannot wait for this calls loan_settle: packets that are still
  * held then move into their own buffers, and the ring can continue.
  *
- * All memory is mapped at the start and touched when first used; free packets are reused last in
- * first out, so few are touched as long as few are in use. One thread. */
+ * The buffers are mapped at the start, but a page is touched only when a packet first uses it. The
+ * packet that was freed last is used first, so few pages are touched as long as few packets are in
+ * use. Only one thread uses the packets. */
 
 #include "base/err.h"
 #include "node/packet.h"
 
-/* Of one frame; the last may be a rest that is too short for a packet. */
+/* The most packets of one frame; the last may be a remainder that is too short for a packet. */
 #define LOAN_PACKETS_MAX (PACKET_SIZE_MAX / PACKET_HEADER_SIZE + 1)
 
 struct packets;
@@ -21,10 +22,10 @@ struct packets;
 /* A frame whose packets are used in place. */
 struct loan {
     uint32_t live;  /* packets not yet released */
-    uint32_t count; /* of `held` */
-    bool whole;     /* all its packets were split off: the last one released returns the frame */
+    uint32_t count; /* entries of `held` */
+    bool whole;     /* closed: the frame is returned when its last packet is released */
     void (*released)(struct loan *loan);
-    /* Packets made from it; owned_packet.loan says which of them still are. */
+    /* Packets made from the frame; those whose owned_packet.loan is this loan still use it. */
     struct owned_packet *held[LOAN_PACKETS_MAX];
 };
 
@@ -39,12 +40,14 @@ void packets_close(struct packets *packets); /* asserts that all are back; NULL 
 struct packet_pool *packets_pool(struct packets *packets);
 uint32_t packets_free(const struct packets *packets);
 
-/* Makes a packet in place: `size` bytes of a frame. NULL: none left. */
+/* Makes a packet of `size` bytes of a frame, in place. Returns NULL if no packet is free. */
 struct packet *packets_lend(struct packets *packets, struct loan *loan, uint8_t *bytes,
                             uint32_t size);
 
 void loan_start(struct loan *loan);
-/* No more packets will be made from it; this may release it at once. */
+/* To be called when all packets of the frame were made. If none of them is in use, the frame goes
+ * back to its ring at once. */
 void loan_close(struct loan *loan);
-/* Copies the packets that are still held. This releases a closed loan. */
+/* Moves the packets that are still held into their own buffers. If the loan is closed, the frame
+ * then goes back to its ring. */
 void loan_settle(struct loan *loan);

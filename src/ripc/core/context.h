@@ -52,12 +52,14 @@ struct ripc {
     unsigned transport_count;
     unsigned link_counts[CONTEXT_TRANSPORT_MAX]; /* number of peers that each transport reaches
                                                   * now */
-    /* moved_links: links whose one-sided access makes progress only in progress(). seen_links:
-     * those of them on which the writes of peers, too, arrive only there. Written under the lock;
-     * read without it, relaxed, to decide whether to take the lock. */
+    /* moved_links: links whose transport performs one-sided access only in progress(). seen_links:
+     * those of them on which the writes of peers also arrive only in progress(). Written under the
+     * lock; read without it, relaxed, to decide whether to take the lock. */
     _Atomic unsigned moved_links;
     _Atomic unsigned seen_links;
-    struct list bells;         /* struct doorbell.polled, for the transports */
+    /* Bells that transports ring when writes of peers may have arrived; linked by
+     * doorbell.polled. */
+    struct list bells;
     unsigned reach_count;      /* number of open reaches (access to memory of peers) */
     _Atomic unsigned reaching; /* running calls of reach_progress in a context without a keeper;
                                 * relaxed */
@@ -88,9 +90,9 @@ extern const struct pool_events context_pool_events;
 int context_region(struct ripc *ripc, unsigned transport, struct extent *extent,
                    struct region **region);
 
-/* Returns the region of the transport for any memory of ours that it will read or write: NULL where
- * it needs none. If the region had to be opened for this one use, it is also returned as
- * `temporary` (else NULL) and the caller closes it. Negative errno. */
+/* Returns the region of the transport for any memory of ours that the transport will read or write,
+ * or NULL if it needs no region. If the region had to be opened for this one use, it is also
+ * returned as `temporary` (else NULL) and the caller closes it. Negative errno. */
 int context_region_for(struct ripc *ripc, unsigned transport, void *base, size_t size,
                        struct region **region, struct region **temporary);
 

@@ -36,7 +36,7 @@ static void a_control_message_is_read_as_it_was_written(void **state)
     control_write(&control, &words);
     assert_int_equal(control_read(&control, &heard), 0);
     assert_memory_equal(&heard, &words, sizeof words);
-    assert_int_equal(control.fd_count, 0); /* the parcel has them now */
+    assert_int_equal(control.fd_count, 0); /* the descriptor is in the parcel now */
     parcel_fini(&heard.parcel);
 }
 

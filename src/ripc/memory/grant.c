@@ -10,15 +10,15 @@
 #define GRANT_HOLDERS_MAX 16 /* of one grant: processes that hold or held the peer's id */
 
 #define GHOSTS_MAX 1024 /* a limit, because no program can release this memory */
-#define GHOST_LIFE_NSEC                                                                            \
-    NSEC_PER_SEC /* writes that were under way when the holder confirmed have arrived by then */
+/* How long a ghost without holders is kept: its last holder's writes have arrived by then. */
+#define GHOST_LIFE_NSEC NSEC_PER_SEC
 
 /* A grant that we gave. */
 struct given {
     uint64_t key;
     struct ripc_service *service;
     ripc_id peer;
-    void *base; /* NULL: void; the thread that is revoking the grant frees it */
+    void *base; /* NULL: the grant is void; the thread that revokes it, or ghosts_sweep, frees it */
     size_t size;
     uint32_t rights;
     bool revoking;
@@ -86,7 +86,7 @@ static int grant_give(struct ripc_service *service, ripc_id peer, void *base, si
     return 0;
 }
 
-/* Does that process hold the id for which the grant is? */
+/* Does the peer's process hold the id to which the grant was given? */
 static bool grant_peer_has(struct peer *peer, ripc_id id)
 {
     struct claim claims[4];
@@ -281,7 +281,7 @@ static int grant_revoke(struct ripc_service *service, uint64_t key, int64_t dead
     given_tell(given);
     int result = service_wait(service, revoke_check, given, deadline);
     if (result != 1 && given->base) {
-        given->revoking = false; /* the grant remains: revoke it again */
+        given->revoking = false; /* the grant remains; the caller may try again */
         return result;
     }
     given_free(ripc, given);

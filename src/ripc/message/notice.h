@@ -2,14 +2,16 @@
 /* notice: receives notifications.
  *
  * Notifications arrive as frames at a hidden service of the context. A thread receives and counts
- * them, and calls back or rings the notice's bell. A context without threads does this in
- * ripc_progress. */
+ * them. Then it calls the callback of the notice or rings its bell. A context opened with
+ * RIPC_MANUAL has no such thread: there ripc_progress does all of this, and ripc_notice_wait also
+ * receives. */
 
 #include "ripc/core/context.h"
 
-/* Takes notifications that have arrived and calls back. Called without the lock. Returns the number
- * of callbacks. */
+/* Waits for notifications until the deadline, and calls the callbacks of all notices that are due.
+ * Called without the lock. Returns the number of callbacks. */
 int notices_deliver(struct ripc *ripc, int64_t deadline);
 
-/* Ends the thread and frees all notices. With the lock held. */
+/* Ends the thread and frees all notices. Called with the lock held; drops it while it waits for
+ * threads. */
 void notices_close(struct ripc *ripc);

@@ -94,7 +94,7 @@ int offer_take(struct ripc_service *service, const struct peer *peer,
         .returned = true,
         .owned = offer->allocated,
     };
-    offer->allocated = false; /* it belongs to the program now */
+    offer->allocated = false; /* the memory belongs to the program now */
     offer_free(offer);
     return 0;
 }
@@ -161,7 +161,7 @@ void their_offers_keep(struct ripc_service *service, const struct arrival *arriv
     }
 }
 
-/* Removes it from its list; the peer must exist. */
+/* Removes the offer from its list and frees it. Its peer must still exist. */
 static void their_offer_delete(struct their_offer *theirs)
 {
     theirs->peer->offer_count--;
@@ -245,8 +245,9 @@ static bool their_offer_find(struct remote *remote, const struct peer *peer, uin
     return false;
 }
 
-/* We write under the lock and in one go, so an offer that is no longer in a list has been written:
- * its message is on the way. */
+/* Removes the offer if it is still in a list; then no item can be written into it any more. An
+ * offer that is in no list counts as used: an item is being written into it, or its message is on
+ * the way. */
 void their_offer_withdraw(struct peer *peer, struct control_words *words)
 {
     struct control_words answer = {

@@ -1,7 +1,8 @@
 #pragma once
-/* window: memory posted to receive long items. Each service has a list, and there is one for all
- * services. An item takes the smallest window that holds it; of equal ones, the oldest. A window
- * uses the pool's memory under it until the window is removed or filled. */
+/* window: memory posted to receive long items. Each service has a list of windows, and one list is
+ * for all services. An item takes the smallest window that holds it; of equal ones, the oldest. If
+ * the memory of a window belongs to the pool, it is in use there (pool_use) until the window is
+ * removed or filled. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@ void windows_fini(struct windows *windows);
 
 /* -EEXIST: overlaps a posted window, -EINVAL: empty or wraps around, -ENOMEM. */
 MUST_CHECK int windows_add(struct windows *windows, void *base, size_t size);
-/* -ENOENT */
+/* -ENOENT: no posted window has this base. */
 int windows_remove(struct windows *windows, void *base);
 
 /* Takes the smallest window of at least `size` out of the list. Returns its base, or NULL. */

@@ -69,8 +69,9 @@ static int64_t get_until(const struct fixture *fixture)
     return until;
 }
 
-/* A reader writes the time limit into the file only when it comes near, not on each call. A single
- * call may come late on a busy machine, so the test makes many. */
+/* A reader extends the time limit in the file only when the old limit is near, not on each call. On
+ * a busy machine a single call may come so late that the limit is near, so the test makes many
+ * calls. */
 static void a_reader_does_not_extend_the_time_limit_on_each_call(void **state)
 {
     struct fixture fixture;
@@ -202,8 +203,9 @@ static void a_malformed_file_is_an_error(void **state)
     assert_int_equal(truncate(fixture.path, sizeof(struct trace_file) + 1), 0);
     assert_int_equal(trace_reader_open(&other, fixture.folder, CONTEXT), -EPROTO);
 
-    /* Shortened while the reader has it open. The writer belongs to the same user and has no
-     * defence, so it does not write here. */
+    /* The file is shortened while the reader has it open. The writer has no defence against a
+     * process of its own user that does this: it would fault. So the test writes no event from here
+     * on. */
     assert_int_equal(truncate(fixture.path, 100), 0);
     assert_int_equal(trace_reader_take(fixture.reader, &record, 1, &fixture.lost), -EPROTO);
     assert_int_equal(trace_reader_open(&other, fixture.folder, CONTEXT), -EPROTO);
@@ -236,8 +238,8 @@ static bool record_is_whole(const struct trace_record *record)
            record->event == record->service % TRACE_EVENT_COUNT;
 }
 
-/* Reads until a record has number `last`; returns 0 if all were consistent, in order and
- * counted. */
+/* Reads until record `last` or a later one. Returns 0 if all records were consistent and in order,
+ * and all others were counted as lost. */
 static int reader_run(const char *folder, uint64_t last, int ready)
 {
     struct trace_reader *reader;
@@ -265,8 +267,8 @@ static int reader_run(const char *folder, uint64_t last, int ready)
     return 0;
 }
 
-/* The writer continues until the reader is done, and watches too, so that the trace stays on even
- * if the reader gets no processor for seconds. */
+/* The writing process continues until the reader is done. It also reads the trace itself, so that
+ * the trace stays on even if the reader gets no processor for seconds. */
 static void a_reader_of_a_fast_writer_sees_consistent_records(void **state)
 {
     enum { RECORDS = 300000, RECORDS_MAX = 1000 * RECORDS };

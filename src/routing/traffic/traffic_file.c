@@ -13,7 +13,7 @@
 #include "routing/traffic/traffic.h"
 #include "topology/measure/parts.h"
 
-/* Sums of 2^32 of these are finite, and so are their reciprocals. */
+/* Sums of 2^32 amounts within these limits are finite, and so are the reciprocals of the sums. */
 #define AMOUNT_MIN 1e-100
 #define AMOUNT_MAX 1e100
 
@@ -28,7 +28,7 @@ struct traffic_input {
     const struct topology *topology;
     const char *name;
     uint32_t line;
-    struct name_index nodes; /* the index of a name is its node */
+    struct name_index nodes; /* the index of a name is the number of its node */
     uint32_t *part;          /* per node: two nodes are connected if their parts are equal */
     struct demand *demands;
     size_t count, capacity;
@@ -90,8 +90,8 @@ static bool index_read(const char *at, const char *end, uint64_t *index)
     return true;
 }
 
-/* A node's own name may contain slashes: the whole word is tried as a name before the last slash is
- * taken as the one before an index. */
+/* A node's own name may contain slashes. So the whole word is looked up as a name first; only if
+ * there is no such node, it is split at the last slash into a name and an index. */
 static enum err server_read(struct traffic_input *input, struct word word, uint32_t *node)
 {
     const struct topology *topology = input->topology;
@@ -112,7 +112,7 @@ static enum err server_read(struct traffic_input *input, struct word word, uint3
     return OK;
 }
 
-/* strtod also accepts hexadecimal, but 0x10 is not meant as a number here. */
+/* strtod also accepts hexadecimal numbers, such as 0x10, which a traffic file may not contain. */
 static bool is_hexadecimal(struct word word)
 {
     return memchr(word.at, 'x', word.size) || memchr(word.at, 'X', word.size);
@@ -214,7 +214,7 @@ enum err traffic_read(struct traffic *traffic, const struct topology *topology, 
         err = lines_read(&input, data, size);
     if (!err) {
         err = traffic_make(traffic, input.demands, input.count, why);
-        input.demands = NULL; /* taken, also on failure */
+        input.demands = NULL; /* traffic_make owns them, even if it failed */
     }
     if (!err) {
         traffic->lines = input.line;

@@ -7,7 +7,8 @@
 
 #define ANSWER_BIT 0x80
 
-/* The sizes of a snapshot's fields, its ports and its bits: see control_snapshot_write. */
+/* Sizes in bytes, as control_snapshot_write writes them: of all fields of a snapshot except its
+ * ports and its bits of reachable servers, and of one port. */
 #define SNAPSHOT_NODE_SIZE (4 + 8 + 1 + 2 * 4 + 10 * 8 + 1 + DROP_COUNT * 8 + 8 + 8 + 4 + 1)
 #define SNAPSHOT_PORT_SIZE (1 + 4 * 4 + 6 * 8)
 static_assert(7 + SNAPSHOT_NODE_SIZE + PORT_MAX * SNAPSHOT_PORT_SIZE + CONTROL_SERVERS_MAX / 8 <=
@@ -298,7 +299,8 @@ uint32_t control_stats_read(struct reader *in)
     return read_u32(in);
 }
 
-/* Printable characters only, because names are shown as they are. */
+/* Accepts only printable ASCII characters other than blanks, because names are shown as they
+ * are. */
 static void name_read(struct reader *in, char name[CONTROL_NAME_MAX + 1])
 {
     size_t size = read_u8(in);

@@ -4,7 +4,7 @@
  * leave the folder.
  *
  *   reading.c     the public calls that only read
- *   membership.c  views and deaths, and how the table takes them over
+ *   membership.c  new views and failed members, and what they change in the table
  *   detector.c    the loop that notices changes
  *   keeper.c      the thread that maintains the membership
  *   waiting.c     the public calls that wait
@@ -64,16 +64,16 @@ struct sst {
     _Atomic bool stopping;     /* set once, relaxed, before both threads are woken */
     _Atomic bool expelled;     /* set once by the detector, relaxed: it orders nothing else */
     _Atomic uint32_t stepping; /* a thread is inside sst_step */
-    uint32_t steps;            /* counted by that thread */
-    uint64_t stuck_seen;       /* keeper only: the run of a trigger that it watches ... */
-    nsec stuck_since;          /* ... since when, and ... */
-    bool stuck_told;           /* ... whether it has reported it */
+    uint32_t steps;            /* busy passes of that thread; only it counts them */
+    uint64_t stuck_seen;       /* keeper only: the run of a trigger that it watches, ... */
+    nsec stuck_since;          /* ... since when this trigger runs, ... */
+    bool stuck_told;           /* ... and whether the keeper has reported it as stuck */
     /* Counters, relaxed. The put lock protects the first two; the detector writes the last two. */
     _Atomic uint64_t puts, put_bytes, blocks, failures;
 };
 
-/* SST_READS: a fetch does not change columns in the order of the puts, and a thread outside the
- * pass may read in the middle of a fetch. */
+/* May a reader see an inconsistent row? With SST_READS it may: a fetch does not change columns in
+ * the order of the puts, and a thread outside the pass can read in the middle of a fetch. */
 static inline bool sst_may_tear(const struct sst *sst)
 {
     return sst->config.design == SST_READS && !share_in_pass(&sst->share);
@@ -95,10 +95,12 @@ void membership_fini(struct sst *sst); /* no other thread runs */
 
 /* ---- detector.c ---- */
 
-/* Runs one complete pass. Returns the number of things that happened. */
+/* Runs one complete pass. Returns how many events were handled, rows were moved and predicates were
+ * evaluated; 0 means that nothing has changed. */
 int detector_pass(struct sst *sst);
 
-/* Sleeps until something may have happened. One thread at a time. bell_ring wakes it. */
+/* Sleeps until there may be work for a pass, or until bell_ring. Only one thread at a time may call
+ * it. */
 void detector_sleep(struct sst *sst, nsec until);
 void *detector_run(void *argument);
 

@@ -75,7 +75,8 @@ void council_void(struct council *council)
     council->prepared_is = council->ready = false;
 }
 
-/* Is the member in that row of the view one that we have yet to meet? */
+/* Is the member in this row of the view new to us? It is, unless it is ourselves or has the same
+ * row in the installed view. */
 static bool member_is_new(const struct council *council, const struct view *view, uint32_t row)
 {
     const struct view_member *member = &view->rows[row];
@@ -121,7 +122,7 @@ bool council_prepare(struct council *council, const struct view *view, const str
         struct council_meeting *meeting = &council->meetings[row];
         const struct view_member *member = &view->rows[row];
         if (council->installed.rows[row].id && bitset_has(view->left, row))
-            council->leaving[row] = true; /* it leaves even if this view is never installed */
+            council->leaving[row] = true; /* even if this view is never installed */
         bool wanted = own != ROW_NONE && row < view->row_count && member_is_new(council, view, row);
         if (meeting->id && (!wanted || meeting->nonce != member->nonce))
             meeting_end(council, row);

@@ -35,7 +35,7 @@ struct grower {
     uint32_t open_count;
 };
 
-/* Defaults. */
+/* ---- ports and servers of most nodes ---- */
 
 struct outfit {
     uint32_t ports, servers;
@@ -72,7 +72,7 @@ enum err grow_majority(const struct topology *topology, uint32_t *ports, uint32_
     return OK;
 }
 
-/* The procedure. */
+/* ---- connecting new nodes ---- */
 
 /* Could the two nodes be joined? */
 static bool nodes_can_join(const struct wiring *wiring, uint32_t one, uint32_t other)
@@ -264,7 +264,7 @@ static enum err nodes_connect(struct grower *grower, uint32_t first, struct why 
     return OK;
 }
 
-/* The steps. */
+/* ---- the plan ---- */
 
 /* Replaces the plan by the direct one, unless the direct plan has more steps of several actions, or
  * more steps that leave the network disconnected. */
@@ -326,7 +326,7 @@ done:
     return err;
 }
 
-/* The result. */
+/* ---- the network after the growth ---- */
 
 static int name_order(const void *left, const void *right)
 {

@@ -23,9 +23,9 @@ static void counts_are_those_of_the_paper(void **state)
     }
 }
 
-/* Cables join a level to the next, edge to aggregation only within a pod, and every core switch is
- * joined to every pod once, on the port with the pod's number. */
-static void levels_and_pods_are_kept(void **state)
+/* Every cable joins a level to the next one. Edge and aggregation switches are joined only within a
+ * pod. Every core switch has one cable to each pod, on the port with the pod's number. */
+static void cables_fit_the_levels_and_pods(void **state)
 {
     struct topology tree = reach_build("fattree:k=6");
     const struct graph *graph = &tree.graph;
@@ -52,8 +52,8 @@ static void levels_and_pods_are_kept(void **state)
     topology_fini(&tree);
 }
 
-/* From any edge switch to any other there is one path through each core switch. */
-static void paths_are_as_many_as_core_switches(void **state)
+/* From edge switch 0 to any other there is one path through each core switch. */
+static void two_edge_switches_have_one_path_through_each_core(void **state)
 {
     struct topology tree = reach_build("fattree:k=6");
     const struct graph *graph = &tree.graph;
@@ -69,5 +69,5 @@ static void paths_are_as_many_as_core_switches(void **state)
     topology_fini(&tree);
 }
 
-TEST_MAIN(TEST(counts_are_those_of_the_paper), TEST(levels_and_pods_are_kept),
-          TEST(paths_are_as_many_as_core_switches))
+TEST_MAIN(TEST(counts_are_those_of_the_paper), TEST(cables_fit_the_levels_and_pods),
+          TEST(two_edge_switches_have_one_path_through_each_core))

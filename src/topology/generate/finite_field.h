@@ -1,5 +1,5 @@
 #pragma once
-/* finite_field: arithmetic in GF(q), for the graphs that come from geometry.
+/* finite_field: arithmetic in GF(q), for the graphs of field_graph.h.
  *
  * An element is a number below q whose digits in base p are the coefficients of a polynomial over
  * Z_p; the numbers 0 and 1 are the elements 0 and 1. Multiplication uses logarithms to the base x,

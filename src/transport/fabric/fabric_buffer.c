@@ -2,7 +2,8 @@
  *
  * All buffers are alike. They are allocated in slabs, which are registered if the provider requires
  * that, and freed with the endpoint. The number reserved for receiving is a sum over the pipes:
- * each inlet's window, and some for the returns to each outlet. */
+ * the window of each inlet, and FABRIC_RECEIVES_EXTRA for the credit and the acknowledgements that
+ * come back to each outlet. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -56,7 +57,7 @@ struct fabric_buffer *fabric_buffer_take(struct fabric *fabric)
     return buffer;
 }
 
-/* The buffer given last is taken first, because its memory is warm. */
+/* The buffer that was freed last is taken first, because its memory is likely in the cache. */
 void fabric_buffer_give(struct fabric *fabric, struct fabric_buffer *buffer)
 {
     buffer->state = BUFFER_FREE;

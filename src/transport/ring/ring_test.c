@@ -173,13 +173,13 @@ static void without_credit_no_frame_is_accepted(void **state)
     assert_false(ring_room(&pair.sender, 0));
     assert_int_equal(push(&pair, 16, 10, 0), -EAGAIN);
     assert_int_equal(pull(&pair, frames, 16), 16);
-    assert_int_equal(push(&pair, 16, 10, 0), -EAGAIN); /* they are still held */
+    assert_int_equal(push(&pair, 16, 10, 0), -EAGAIN); /* the receiver holds them */
     bool told = false;
     for (unsigned i = 0; i < 16; i++) {
         check_frame(&frames[i], i, 10);
         told |= ring_release(&pair.receiver, &frames[i]);
     }
-    assert_true(told); /* an eighth of the ring is enough */
+    assert_true(told); /* published after an eighth of the ring at the latest */
     assert_true(ring_room(&pair.sender, 0));
     assert_int_equal(push(&pair, 16, 10, 0), 0);
     pair_close(&pair);
@@ -187,7 +187,7 @@ static void without_credit_no_frame_is_accepted(void **state)
 
 /* With only a few frames in flight the sender always has room, and need not be woken. A sender that
  * was refused is woken, whatever the order of pulls and releases. */
-static void credit_that_no_sender_waits_for_rings_no_bell(void **state)
+static void no_bell_rings_if_no_sender_waits_for_credit(void **state)
 {
     struct pair pair;
     struct frame frames[64];
@@ -234,7 +234,7 @@ static void bytes_of_the_area_limit_credit_too(void **state)
     assert_int_equal(fit, 3); /* of 8,960 bytes each, in 32 KiB */
     assert_false(ring_room(&pair.sender, FRAME_BODY_MAX));
     assert_true(ring_room(&pair.sender, RING_INLINE_MAX));
-    assert_int_equal(push(&pair, fit, RING_INLINE_MAX, 0), 0); /* needs no bytes */
+    assert_int_equal(push(&pair, fit, RING_INLINE_MAX, 0), 0); /* it fits into its slot */
     for (uint64_t next = 0; next < 200; next++) {
         assert_int_equal(pull(&pair, frames, 1), 1);
         check_frame(&frames[0], next, next == fit ? RING_INLINE_MAX : FRAME_BODY_MAX);
@@ -264,7 +264,7 @@ static void release_in_any_order_frees_the_prefix(void **state)
             order[i] = i;
         }
         assert_int_equal(pull(&pair, frames, 16), 16);
-        assert_int_equal(pull(&pair, frames, 1), 0); /* dry: releases are published at once */
+        assert_int_equal(pull(&pair, frames, 1), 0); /* none left: releases are published at once */
         rng_shuffle(&rng, order, 16);
         uint32_t free = 0;
         bool done[17] = {false};
@@ -297,7 +297,7 @@ static void acknowledgements_always_have_room(void **state)
             sequence++;
             sent++;
         }
-        assert_int_equal(sent, max); /* slots are free, but no place for acknowledgements is */
+        assert_int_equal(sent, max); /* slots are free, places for acknowledgements are not */
         assert_false(ring_room(&pair.sender, 0));
         assert_int_equal(push(&pair, 0, 4, 0), 0); /* a frame without a token needs no such place */
         assert_int_equal(pull(&pair, &frame, 1), 1);
@@ -327,7 +327,7 @@ static void a_broken_ring_stays_broken_for_its_sender(void **state)
 {
     struct pair pair;
     pair_open(&pair, 8, 0);
-    _Atomic uint64_t *head = pair.segment; /* how far the receiver has released: the first word */
+    _Atomic uint64_t *head = pair.segment; /* first word: how many frames were released */
     for (uint64_t i = 0; i < 8; i++)
         assert_int_equal(push(&pair, i, 8, 0), 0);
     assert_int_equal(push(&pair, 8, 8, 0), -EAGAIN);
@@ -344,7 +344,7 @@ static void a_broken_ring_stays_broken_for_its_receiver(void **state)
     struct pair pair;
     struct frame frame;
     pair_open(&pair, 8, 0);
-    _Atomic uint64_t *stamp = (void *)pair.receiver.slots; /* the size is its high half */
+    _Atomic uint64_t *stamp = (void *)pair.receiver.slots; /* its high half is the frame's size */
     assert_int_equal(push(&pair, 0, 8, 0), 0);
     uint64_t whole = *stamp;
     *stamp = (whole & UINT32_MAX) | (uint64_t)(FRAME_BODY_MAX + 1) << 32;
@@ -359,7 +359,7 @@ static void a_broken_ring_stays_broken_for_its_receiver(void **state)
 TEST_MAIN(TEST(shapes_are_rounded_and_checked), TEST(every_size_arrives_whole),
           TEST(the_area_is_filled_to_its_last_byte), TEST(order_survives_many_laps),
           TEST(without_credit_no_frame_is_accepted), TEST(bytes_of_the_area_limit_credit_too),
-          TEST(credit_that_no_sender_waits_for_rings_no_bell),
+          TEST(no_bell_rings_if_no_sender_waits_for_credit),
           TEST(release_in_any_order_frees_the_prefix), TEST(acknowledgements_always_have_room),
           TEST(a_broken_ring_stays_broken_for_its_sender),
           TEST(a_broken_ring_stays_broken_for_its_receiver))
