@@ -399,9 +399,10 @@ const struct command command_bench = {
         "server sends to its neighbours over its first L links, as much as these links carry. With "
         "--mode servers or keys each server sends to random servers or keys at the rate of --rate, "
         "over as many hops as needed.\n\n"
-        "Bytes are bytes of payload. If links have a rate (weft up --rate), their share of it is "
-        "printed. The traffic is added to all other traffic; weft top shows it. Servers that run "
-        "but do not answer are left out and counted.\n\n"
+        "Bytes are bytes of payload. If links have a rate (weft up --rate), the command also "
+        "prints which share of that rate they carry. This traffic comes on top of all other "
+        "traffic; weft top shows the sum. Servers that run but do not answer are left out and "
+        "counted.\n\n"
         "With --json: mode, servers, silent, links, size, rate, seconds, sent_per_second, "
         "received_per_second and the same for bytes, refused_per_second, hops, "
         "link_bytes_per_second (directions, least, median, most), line_rate.",

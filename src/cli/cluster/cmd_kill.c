@@ -94,8 +94,8 @@ const struct command command_kill = {
     .description =
         "Ends the process of a server as if its power had failed: with SIGKILL, which goes only "
         "to the process that holds the lock of the server. Returns when the process has ended. "
-        "Servers that share the process die with it. The other servers notice it and take over "
-        "its keys. weft revive starts the process again.\n\n"
+        "Servers that share the process die with it. The other servers notice the failure and take "
+        "over the keys. weft revive starts the process again.\n\n"
         "With --json: servers, pid.",
     .options = kill_options,
     .examples = "  weft kill 13\n"
@@ -165,10 +165,10 @@ const struct command command_revive = {
     .arguments = "ID",
     .summary = "start a dead server again",
     .description =
-        "Starts the process of a dead server, with all servers that share it, and waits until "
-        "they have joined: they reach all other servers that answer, except behind links that "
-        "were cut, and answer for their keys again. If that takes longer than --wait seconds, "
-        "the process keeps running, and weft status shows its state.\n\n"
+        "Starts the process of a dead server, with all servers that share it, and waits until they "
+        "have joined: they answer for their keys again, and reach all other servers that answer, "
+        "except servers behind cut links. If that takes longer than --wait seconds, the process "
+        "keeps running, and weft status shows its state.\n\n"
         "With --json: servers, pid, seconds.",
     .options = revive_options,
     .examples = "  weft revive 13",

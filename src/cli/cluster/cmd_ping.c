@@ -346,7 +346,7 @@ static const struct option ping_options[] = {
     {"count", "N", "number of pings (default 1000; with --interval until Ctrl-C)"},
     {"from", "ID", "the server that sends them (default: the first that answers)"},
     {"interval", "MS",
-     "print each ping, and send one at this interval (default: each after the one before)"},
+     "print each ping, and send one at this interval (default: when the last is done)"},
     {"timeout", "MS", "a ping without an answer for this time is lost (default 1000)"},
     {"size", "BYTES", "payload of a ping (default 112, room for the numbers of 24 servers)"},
     {0},

@@ -105,8 +105,8 @@ const struct command command_route_load = {
         "The capacity is the throughput of the best routing under uniform traffic: given by a "
         "formula for tori, otherwise by a lower bound (a flow) and a proved upper bound. The "
         "throughput divided by the capacity is called normalised; it can be compared between "
-        "traffic patterns in which every node sends 1 in total. The mean path is that of the "
-        "packets that leave their node.\n\n"
+        "traffic patterns in which every node sends 1 in total. The mean path is the mean length "
+        "over the packets that leave their node.\n\n"
         "In a network of switches, switches without servers send nothing and the others send 1 "
         "each, independently of the number of their servers. Adaptive algorithms choose by load; "
         "here each of the cables that they may take gets an equal share instead.",

@@ -119,7 +119,7 @@ static void remarks_make(struct tables_call *tables)
     bool openflow =
         report->encoding == RULES_OPENFLOW_VLAN || report->encoding == RULES_OPENFLOW_MPLS;
     out->size = 0;
-    text_printf(out, "%s: %s, %u ways, seed %llu; see weft-rules(5)\n", report->name,
+    text_printf(out, "%s: %s, --ways %u, seed %llu; see weft-rules(5)\n", report->name,
                 rules_report_algorithm(report), report->order.ways,
                 (unsigned long long)report->order.seed);
     if (openflow)

@@ -31,15 +31,15 @@ static double path_mean(const struct rules_report *report)
 }
 
 static const char rules_page[] =
-    "{topology}: {switches|switch|switches}, {servers|server|servers}; {algorithm}, {ways} ways, "
-    "seed {seed}\n"
+    "{topology}: {switches|switch|switches}, {servers|server|servers}; {algorithm}, at most "
+    "{ways|path|paths} for each pair, seed {seed}\n"
     "  form       {form}\n"
     "  rules      {rules_total%10u}"
     "{?rules_total}   mean {rules_mean%.1f}, most {rules_max} at switch {rules_max_text}{/}\n"
-    "  by label   {rules_by_label%10u}\n"
-    "  ways       {way_entries%10u}\n"
-    "{?labels}  labels     {labels%10u}   at most for one "
-    "{?swapped}switch{:}destination{/}\n{/}"
+    "  by label   {rules_by_label%10u}   of these rules match a label\n"
+    "  first hops {way_entries%10u}   from which first switches choose, one for each path\n"
+    "{?labels}  labels     {labels%10u}   the most "
+    "{?swapped}at one switch{:}to one destination{/}\n{/}"
     "  pairs      {checked.pairs%10u}   of switches with servers, reached {checked.reached}"
     "{?checked.pairs_apart}; no cables join {checked.pairs_apart} more{/}\n"
     "  paths      {checked.paths%10u}"

@@ -139,10 +139,10 @@ const struct command command_topo_diff = {
         "The order of the steps keeps the network connected after every step: a new cable is "
         "plugged as soon as its ports are free, and a cable is unplugged once other cables "
         "replace it. If every cable is needed, as between two trees, a step consists of several "
-        "actions at once; the second and further ones are marked with a plus. An added node "
-        "counts from its first cable on, a removed node until its last. If one of the two "
-        "networks is itself not connected, the steps after which the network is in pieces are "
-        "marked with \"apart\".\n\n"
+        "actions at once; the second and further ones are marked with a plus. An added node is "
+        "part of the network from its first cable on, a removed node until its last cable is "
+        "unplugged. If one of the two networks is itself not connected, the steps after which the "
+        "network is in pieces are marked with \"apart\".\n\n"
         "The exit code is 0, with or without differences.",
     .examples = "  weft topo diff torus:8x8 novacube:8x8\n"
                 "  weft topo diff before.json after.json --json",

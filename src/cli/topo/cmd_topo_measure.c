@@ -245,11 +245,12 @@ const struct command command_topo_measure = {
         "--bound is for networks that are too large to compute a flow: the throughput is at most "
         "the total rate of all links in both directions, divided by the smallest number of hops "
         "that the traffic needs.\n\n"
-        "--full-capacity searches for the number of servers that the switches of a Jellyfish, "
-        "given as SPEC, carry at full rate. A number is carried if the throughput of three "
-        "random permutations is proved to be 1 to within a millionth. Ten more permutations must "
-        "confirm the result; otherwise one server fewer is tried with all thirteen, and so on. "
-        "Permutations that cannot be decided count as not carried and are reported.\n\n"
+        "--full-capacity searches for the largest number of servers that the switches of a "
+        "Jellyfish, given as SPEC, carry at full rate. A number of servers is carried if the "
+        "throughput of three random permutations is proved to be 1 to within a millionth. Ten more "
+        "permutations must confirm the result; otherwise one server fewer is tried with all "
+        "thirteen, and so on. Permutations that cannot be decided count as not carried and are "
+        "reported.\n\n"
         "Bisection, connectivity and throughput take time on large networks and are measured "
         "only on request. The last line (not_measured with --json) lists what was not measured.",
     .options = measure_options,
