@@ -316,8 +316,8 @@ static void scribble(uint8_t *base, size_t size)
 
 static void evil_ring(void)
 {
-    if (evil.outlet->ringer.page)
-        ringer_ring(&evil.outlet->ringer);
+    if (evil.outlet->bell)
+        ringer_ring(&evil.outlet->bell->ringer);
 }
 
 static void scribble_over_what_the_victim_receives(void)
@@ -337,12 +337,13 @@ static void scribble_over_what_the_victim_sends(void)
 static void scribble_over_doorbells(void)
 {
     while (evil_goes_on()) {
-        if (evil.outlet->ringer.page)
-            scribble((uint8_t *)evil.outlet->ringer.page, 4096);
+        const struct shm_bell *bell = evil.outlet->bell;
+        if (bell)
+            scribble((uint8_t *)bell->ringer.page, 4096);
         if (evil.inlet)
-            scribble((uint8_t *)evil.inlet->ringer.page, 4096);
-        for (unsigned i = 0; i < 50 && evil.outlet->ringer.page; i++)
-            (void)!send(evil.outlet->ringer.event_fd, "y", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+            scribble((uint8_t *)evil.inlet->bell->ringer.page, 4096);
+        for (unsigned i = 0; i < 50 && bell; i++)
+            (void)!send(bell->ringer.event_fd, "y", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
 }
 
@@ -594,7 +595,7 @@ static void acknowledgements_of_nothing(void)
     while (evil.inlet && evil_goes_on()) {
         evil.inlet->ring.tokens = 1;
         (void)!ring_acknowledge(&evil.inlet->ring, some_number(), (int64_t)some_number());
-        ringer_ring(&evil.inlet->ringer);
+        ringer_ring(&evil.inlet->bell->ringer);
         usleep(20);
     }
 }

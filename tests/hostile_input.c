@@ -337,9 +337,9 @@ static void a_broken_ring_is_cut_and_replaced(void **state)
     }
 }
 
-/* A peer that opens pipes without end is refused at a quarter of the victim's descriptor limit;
- * another peer still gets in. */
-static void open_pipes_without_end(void)
+/* A peer that opens pipes with ever new bells is refused at a quarter of the victim's descriptor
+ * limit; another peer still gets in. */
+static void open_bells_without_end(void)
 {
     struct rlimit limit;
     insist(getrlimit(RLIMIT_NOFILE, &limit) == 0);
@@ -348,11 +348,14 @@ static void open_pipes_without_end(void)
     struct hostile_pair pair = pair_open(RIPC_MANUAL, 0);
     struct peer *peer = ((struct remote *)id_map_get(&pair.client->remotes, 42))->peer;
     struct outlet *outlet;
+    struct doorbell bell;
     for (uint64_t pipe = 1000; pipe < 1200; pipe++) {
         struct control_words words = {
             .kind = CONTROL_OPEN, .pipe = pipe, .from = pipe, .to = 42, .transport = "shm"};
         const struct pipe_ops *ops = peer->links[0]->ops->pipes;
-        insist(ops->outlet_open(peer->links[0], &pair.client->bell, &words.parcel, &outlet) == 0);
+        insist(doorbell_open(&bell) == 0);
+        insist(ops->outlet_open(peer->links[0], &bell, &words.parcel, &outlet) == 0);
+        doorbell_close(&bell); /* the parcel and the victim have descriptors of it */
         int result = peer_say(peer, &words);
         insist(result == 0);
         parcel_fini(&words.parcel);
@@ -381,7 +384,7 @@ static void open_pipes_without_end(void)
 
 static void no_peer_gets_more_pipes_than_its_share(void **state)
 {
-    in_a_child(true, open_pipes_without_end);
+    in_a_child(true, open_bells_without_end);
 }
 
 TEST_MAIN(SCENE(every_mistake_has_its_own_error), SCENE(a_window_too_small_leaves_the_item_pending),

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/check.h"
 
@@ -28,15 +27,6 @@ struct arrival *arrival_of_pipe(struct peer *peer, uint64_t pipe)
     return NULL;
 }
 
-/* A pipe uses one of our descriptors: no peer gets more than its share of them. */
-static unsigned arrivals_max(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 4 > ARRIVALS_MAX)
-        return ARRIVALS_MAX;
-    return (unsigned)limit.rlim_cur / 4;
-}
-
 static int arrival_new(struct peer *peer, struct control_words *words, struct parcel *answer)
 {
     struct ripc *ripc = peer->ripc;
@@ -49,7 +39,7 @@ static int arrival_new(struct peer *peer, struct control_words *words, struct pa
     }
     if (arrival_of_pipe(peer, words->pipe))
         return -EPROTO;
-    if (peer->arrival_count >= arrivals_max())
+    if (peer->arrival_count >= ARRIVALS_MAX)
         return -ECONNREFUSED;
     int result = arrival_transport(ripc, words->transport, &transport);
     if (result == 0)

@@ -72,6 +72,8 @@ static void shm_link_close(struct transport_link *base)
     struct shm_link *link = (struct shm_link *)base;
     list_remove(&link->node);
     shm_link_unmap(link);
+    assert(link->bells.count == 0);
+    id_map_fini(&link->bells);
     id_map_fini(&link->shared);
     free(link);
 }

@@ -1,7 +1,8 @@
 #pragma once
-/* shm_impl: what the three files of the shared memory transport share.
+/* shm_impl: what the four files of the shared memory transport share.
  *   shm.c         the transport and its links
  *   shm_pipe.c    frames and acknowledgements: a ring and two doorbells
+ *   shm_bell.c    the doorbells of a peer's services
  *   shm_memory.c  our regions, and peers' regions that are mapped here */
 
 #include "base/id_map.h"
@@ -31,6 +32,7 @@ struct shm_link {
     int pid;
     struct id_map shared; /* keys of our slabs that the peer has: enum shm_sharing */
     struct id_map mapped; /* peer's slabs by key: struct shm_slab, owned */
+    struct id_map bells;  /* peer's bells that pipes use, by inode: struct shm_bell, owned */
 };
 
 struct shm_region {
@@ -42,12 +44,19 @@ struct shm_region {
     uint64_t key;               /* random; 0: not a memory file */
 };
 
+/* The bell of one service of the peer. All pipes of the link from and to that service use it. */
+struct shm_bell {
+    struct ringer ringer;
+    uint64_t inode; /* of its page; the key in shm_link.bells */
+    unsigned users; /* pipe ends */
+};
+
 struct shm_outlet {
     struct outlet outlet;
     struct shm_link *link;
     struct memfile file;
     struct ring_sender ring;
-    struct ringer ringer; /* the receiver's bell; page is NULL until the receiver has answered */
+    struct shm_bell *bell; /* the receiver's; NULL until the receiver has answered */
 };
 
 struct shm_inlet {
@@ -55,10 +64,18 @@ struct shm_inlet {
     struct shm_link *link;
     struct memfile file;
     struct ring_receiver ring;
-    struct ringer ringer; /* the sender's bell */
+    struct shm_bell *bell; /* the sender's */
 };
 
 extern const struct pipe_ops shm_pipe_ops;
 extern const struct memory_ops shm_memory_ops;
 int shm_link_control(struct transport_link *link, struct control *control);
 void shm_link_unmap(struct shm_link *link);
+
+/* Opens the bell of a peer's service, or takes the one that is open. Takes over the descriptors,
+ * even on failure. */
+MUST_CHECK int shm_bell_open(struct shm_link *link, const int fds[DOORBELL_FD_COUNT],
+                             struct shm_bell **bell);
+void shm_bell_close(struct shm_link *link, struct shm_bell *bell);
+/* A bell uses one of our descriptors: has this peer opened more than its share of them? */
+bool shm_bells_are_many(const struct shm_link *link);

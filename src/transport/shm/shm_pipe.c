@@ -16,9 +16,9 @@
 #define OFFER_FD_COUNT (1 + DOORBELL_FD_COUNT)
 static_assert(OFFER_FD_COUNT <= CONTROL_FD_MAX, "one message carries all");
 
-static void shm_ring(struct shm_link *link, struct ringer *ringer)
+static void shm_ring(struct shm_link *link, struct shm_bell *bell)
 {
-    if (ringer_ring(ringer))
+    if (ringer_ring(&bell->ringer))
         link->shm->transport.wakes++;
 }
 
@@ -64,7 +64,6 @@ static int shm_outlet_open(struct transport_link *base, struct doorbell *bell, s
     const struct ring_shape *shape = &link->shm->shape;
     outlet->outlet.ops = &shm_pipe_ops;
     outlet->link = link;
-    outlet->ringer = (struct ringer){.file.fd = -1, .event_fd = -1};
     int result = memfile_open(&outlet->file, "weft-ring", ring_size(shape));
     if (result)
         goto free_outlet;
@@ -90,22 +89,23 @@ free_outlet:
 static int shm_outlet_answer(struct outlet *base, struct parcel *answer)
 {
     struct shm_outlet *outlet = (struct shm_outlet *)base;
-    if (answer->fd_count != DOORBELL_FD_COUNT || outlet->ringer.page)
+    if (answer->fd_count != DOORBELL_FD_COUNT || outlet->bell)
         return -EPROTO;
     const int fds[DOORBELL_FD_COUNT] = {answer->fds[0], answer->fds[1]};
     answer->fds[0] = answer->fds[1] = -1;
-    int result = ringer_open(&outlet->ringer, fds);
+    int result = shm_bell_open(outlet->link, fds, &outlet->bell);
     if (result)
         return result;
     /* The receiver may have fallen asleep before we could ring. */
-    shm_ring(outlet->link, &outlet->ringer);
+    shm_ring(outlet->link, outlet->bell);
     return 0;
 }
 
 static void shm_outlet_close(struct outlet *base)
 {
     struct shm_outlet *outlet = (struct shm_outlet *)base;
-    ringer_close(&outlet->ringer);
+    if (outlet->bell)
+        shm_bell_close(outlet->link, outlet->bell);
     ring_sender_fini(&outlet->ring);
     memfile_close(&outlet->file);
     free(outlet);
@@ -118,8 +118,8 @@ static int shm_push(struct outlet *base, const struct frame_head *head, const st
     if (!outlet->link->line)
         return -EPIPE;
     int result = ring_push(&outlet->ring, head, pieces, piece_count);
-    if (!result && outlet->ringer.page && !(head->kind & FRAME_LAZY))
-        shm_ring(outlet->link, &outlet->ringer);
+    if (!result && outlet->bell && !(head->kind & FRAME_LAZY))
+        shm_ring(outlet->link, outlet->bell);
     return result;
 }
 
@@ -152,16 +152,19 @@ static int inlet_map(struct shm_inlet *inlet, struct parcel *offer)
         return result;
     file_forget_fd(&inlet->file);
     offer->fds[1] = offer->fds[2] = -1;
-    result = ringer_open(&inlet->ringer, fds);
+    result = shm_bell_open(inlet->link, fds, &inlet->bell);
     if (result)
         return result;
+    if (shm_bells_are_many(inlet->link))
+        return -ECONNREFUSED;
     return ring_receiver_init(&inlet->ring, inlet->file.base, &shape);
 }
 
 static void shm_inlet_close(struct inlet *base)
 {
     struct shm_inlet *inlet = (struct shm_inlet *)base;
-    ringer_close(&inlet->ringer);
+    if (inlet->bell)
+        shm_bell_close(inlet->link, inlet->bell);
     ring_receiver_fini(&inlet->ring);
     memfile_close(&inlet->file);
     free(inlet);
@@ -176,7 +179,6 @@ static int shm_inlet_open(struct transport_link *base, struct doorbell *bell, st
     inlet->inlet.ops = &shm_pipe_ops;
     inlet->link = (struct shm_link *)base;
     inlet->file.fd = -1;
-    inlet->ringer = (struct ringer){.file.fd = -1, .event_fd = -1};
     *answer = (struct parcel){0};
     int result = inlet_map(inlet, offer);
     if (!result)
@@ -196,7 +198,7 @@ static int shm_pull(struct inlet *base, struct frame *out, unsigned max)
     bool credit;
     int count = ring_pull(&inlet->ring, out, max, &credit);
     if (credit)
-        shm_ring(inlet->link, &inlet->ringer);
+        shm_ring(inlet->link, inlet->bell);
     return count;
 }
 
@@ -209,7 +211,7 @@ static void shm_release(struct inlet *base, const struct frame *frame)
 {
     struct shm_inlet *inlet = (struct shm_inlet *)base;
     if (ring_release(&inlet->ring, frame))
-        shm_ring(inlet->link, &inlet->ringer);
+        shm_ring(inlet->link, inlet->bell);
 }
 
 static int shm_acknowledge(struct inlet *base, uint64_t token, int64_t status)
@@ -218,7 +220,7 @@ static int shm_acknowledge(struct inlet *base, uint64_t token, int64_t status)
     int result = ring_acknowledge(&inlet->ring, token, status);
     if (result)
         return result;
-    shm_ring(inlet->link, &inlet->ringer);
+    shm_ring(inlet->link, inlet->bell);
     return inlet->link->line ? 0 : -EPIPE;
 }
 

@@ -272,6 +272,49 @@ static void bad_offers_and_answers_are_refused(void **state)
     }
 }
 
+static void pipes_to_one_service_share_its_bell(void **state)
+{
+    struct pipe_ends ends[3];
+    struct frame frame;
+    struct doorbell *receiver = &here.sides[1].bell;
+    pipe_open(&ends[0]);
+    unsigned fds = scratch_descriptors();
+    pipe_open(&ends[1]);
+    pipe_open(&ends[2]);
+    assert_int_equal(scratch_descriptors(), fds); /* more pipes, but no more descriptors */
+    pipe_close(&ends[0]); /* the pipe that opened the bell; the others go on using it */
+    for (unsigned i = 1; i < 3; i++) {
+        doorbell_prepare(receiver, DOORBELL_FUTEX);
+        assert_int_equal(shm->pipes->pull(ends[i].inlet, &frame, 1), 0);
+        assert_int_equal(push(&ends[i], "hello", 0), 0);
+        assert_true(was_rung(receiver));
+    }
+    pipe_close(&ends[1]);
+    pipe_close(&ends[2]);
+}
+
+static void another_service_of_the_peer_has_its_own_bell(void **state)
+{
+    struct pipe_ends ends, others;
+    struct frame frame;
+    struct doorbell other, first = here.sides[1].bell;
+    pipe_open(&ends);
+    assert_int_equal(doorbell_open(&other), 0);
+    here.sides[1].bell = other;
+    pipe_open(&others);
+    here.sides[1].bell = first;
+    doorbell_prepare(&other, DOORBELL_FUTEX);
+    assert_int_equal(shm->pipes->pull(others.inlet, &frame, 1), 0);
+    assert_int_equal(push(&ends, "for the first service", 0), 0);
+    assert_false(was_rung(&other));
+    doorbell_prepare(&other, DOORBELL_FUTEX);
+    assert_int_equal(push(&others, "for the other", 0), 0);
+    assert_true(was_rung(&other));
+    pipe_close(&ends);
+    pipe_close(&others);
+    doorbell_close(&other);
+}
+
 /* ---- memory ---- */
 
 #define SLAB (1 << 20)
@@ -461,7 +504,10 @@ static void shm_is_the_cheapest_transport(void **state)
 
 TEST_MAIN(SIDES_TEST(frames_acknowledgements_and_credit_wake_the_other_side),
           SIDES_TEST(the_answer_rings_for_frames_pushed_before_it),
-          SIDES_TEST(bad_offers_and_answers_are_refused), SIDES_TEST(slabs_are_mapped_and_copied),
+          SIDES_TEST(bad_offers_and_answers_are_refused),
+          SIDES_TEST(pipes_to_one_service_share_its_bell),
+          SIDES_TEST(another_service_of_the_peer_has_its_own_bell),
+          SIDES_TEST(slabs_are_mapped_and_copied),
           SIDES_TEST(foreign_memory_is_copied_by_the_kernel), SIDES_TEST(bad_controls_are_refused),
           SIDES_TEST(arrived_frames_and_mapped_memory_outlive_the_sender),
           TEST(shm_is_the_cheapest_transport))
