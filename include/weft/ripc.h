@@ -272,7 +272,8 @@ RIPC_API int ripc_reject(struct ripc_message *message, unsigned index);
 
 /* Memory that peers on this host can map, so that long items need no extra copy. ripc_free: -EINVAL
  * if ripc_alloc did not return this pointer, -EALREADY if it is already free, -EBUSY while a send,
- * window or grant uses it. */
+ * window or grant uses it. (Of memory that it gave back to the system, the library remembers the
+ * last 64 pieces; freeing an older one again is -EINVAL.) */
 RIPC_API void *ripc_alloc(struct ripc *ripc, size_t size);
 RIPC_API void *ripc_resize(struct ripc *ripc, void *data, size_t size);
 RIPC_API int ripc_free(struct ripc *ripc, void *data);

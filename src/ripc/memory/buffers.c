@@ -1,5 +1,7 @@
 /* buffers: the calls that allocate memory that peers can access, and that register the program's
  * own memory. */
+#include "ripc/memory/buffers.h"
+
 #include "ripc/core/service.h"
 
 void *ripc_alloc(struct ripc *ripc, size_t size)
@@ -8,6 +10,22 @@ void *ripc_alloc(struct ripc *ripc, size_t size)
     void *data = pool_alloc(ripc->pool, size);
     lock_drop(&ripc->lock);
     return data;
+}
+
+void *buffers_alloc_zeroed(struct ripc *ripc, size_t size)
+{
+    lock_take(&ripc->lock);
+    void *data = pool_alloc_zeroed(ripc->pool, size);
+    lock_drop(&ripc->lock);
+    return data;
+}
+
+enum pool_kind buffers_whole(struct ripc *ripc, const void *at, void **base, size_t *size)
+{
+    lock_take(&ripc->lock);
+    enum pool_kind kind = pool_whole(ripc->pool, at, base, size);
+    lock_drop(&ripc->lock);
+    return kind;
 }
 
 void *ripc_resize(struct ripc *ripc, void *data, size_t size)

@@ -28,8 +28,17 @@
 #define POOL_MIDDLE_MAX  ((size_t)1 << 20)   /* larger requests get a slab of their own */
 #define POOL_SPARE_MAX   ((size_t)256 << 20)
 #define POOL_WAITING_MAX 8
+#define POOL_GONE_MAX    64
 #define POOL_CLASSES     12 /* 64 B to 128 KiB, half of the largest unit */
 static_assert((size_t)SLAB_CHUNK_MIN << (POOL_CLASSES - 1) == POOL_CARVED_MAX / SLAB_UNITS / 2, "");
+
+/* A slab that was given back to the system. */
+struct gone {
+    uintptr_t base; /* 0 in an unused entry */
+    size_t size, unit_size;
+    uint32_t unit_count;
+    uint64_t stale_units; /* those that had buffers */
+};
 
 struct pool {
     const struct pool_events *events; /* borrowed */
@@ -44,6 +53,8 @@ struct pool {
     size_t carved_bytes;
     struct run *classes[POOL_CLASSES];
     struct pool_counts counts;
+    struct gone gone[POOL_GONE_MAX]; /* the last ones, so that freeing twice has its own error */
+    unsigned gone_next;              /* the entry to write next */
 };
 
 int pool_open(struct pool **pool, const struct pool_events *events, void *owner)
@@ -117,6 +128,37 @@ static struct slab *pool_overlap(const struct pool *pool, const void *base, size
     return (uintptr_t)below->extent.base + below->extent.size > (uintptr_t)base ? below : NULL;
 }
 
+static void pool_remember(struct pool *pool, const struct slab *slab)
+{
+    pool->gone[pool->gone_next] = (struct gone){
+        .base = (uintptr_t)slab->extent.base,
+        .size = slab->extent.size,
+        .unit_size = slab->unit_size,
+        .unit_count = slab->unit_count,
+        .stale_units = slab->stale_units,
+    };
+    pool->gone_next = (pool->gone_next + 1) % POOL_GONE_MAX;
+}
+
+/* Can a buffer have begun at that offset, in units that had buffers? */
+static bool stale_begins(uint64_t stale_units, size_t unit_size, uint32_t unit_count, size_t offset)
+{
+    size_t step = unit_count == 1 ? unit_size : SLAB_CHUNK_MIN;
+    return (stale_units >> offset / unit_size & 1) && offset % step == 0;
+}
+
+static bool pool_remembers(const struct pool *pool, const void *data)
+{
+    for (unsigned i = 0; i < POOL_GONE_MAX; i++) {
+        const struct gone *gone = &pool->gone[i];
+        uintptr_t offset = (uintptr_t)data - gone->base;
+        if (gone->base && offset < gone->size &&
+            stale_begins(gone->stale_units, gone->unit_size, gone->unit_count, offset))
+            return true;
+    }
+    return false;
+}
+
 static void pool_remove(struct pool *pool, struct slab *slab)
 {
     size_t index = pool_rank(pool, slab->extent.base) - 1;
@@ -127,6 +169,7 @@ static void pool_remove(struct pool *pool, struct slab *slab)
     if (pool->last == slab)
         pool->last = NULL;
     if (slab_lends(slab)) {
+        pool_remember(pool, slab);
         pool->counts.slabs--;
         pool->counts.slab_bytes -= slab->extent.size;
     }
@@ -334,7 +377,8 @@ static void pool_run_gone(struct pool *pool, struct run *run)
 
 /* ---- buffers ---- */
 
-void *pool_alloc(struct pool *pool, size_t size)
+/* Allocates. Sets `of` to the buffer's run, and `stale` if the buffer may not be zero. */
+static void *pool_lend(struct pool *pool, size_t size, struct run **of, bool *stale)
 {
     bool unit_again = false, chunk_again = false;
     unsigned class = class_of(size);
@@ -352,6 +396,25 @@ void *pool_alloc(struct pool *pool, size_t size)
     pool->counts.buffers++;
     pool->counts.bytes += run->chunk_size;
     pool->counts.reused += unit_again || chunk_again;
+    *of = run;
+    *stale = run->stale || chunk_again;
+    return data;
+}
+
+void *pool_alloc(struct pool *pool, size_t size)
+{
+    struct run *run;
+    bool stale;
+    return pool_lend(pool, size, &run, &stale);
+}
+
+void *pool_alloc_zeroed(struct pool *pool, size_t size)
+{
+    struct run *run;
+    bool stale;
+    void *data = pool_lend(pool, size, &run, &stale);
+    if (data && stale)
+        memset(data, 0, run->chunk_size);
     return data;
 }
 
@@ -360,15 +423,16 @@ static int pool_buffer_at(struct pool *pool, const void *data, struct run **run,
                           struct chunk **chunk)
 {
     struct slab *slab = pool_slab_at(pool, data);
-    if (!slab || !slab_lends(slab))
+    if (!slab)
+        return pool_remembers(pool, data) ? -EALREADY : -EINVAL;
+    if (!slab_lends(slab))
         return -EINVAL;
     size_t offset = (size_t)((const uint8_t *)data - slab->extent.base);
     *run = slab_run_at(slab, data);
-    if (!*run) { /* the run was dissolved, but stale_units still shows that there was one */
-        bool stale = slab->stale_units >> offset / slab->unit_size & 1;
-        size_t step = slab->unit_count == 1 ? slab->unit_size : SLAB_CHUNK_MIN;
-        return stale && offset % step == 0 ? -EALREADY : -EINVAL;
-    }
+    if (!*run) /* the run was dissolved, but stale_units still shows that there was one */
+        return stale_begins(slab->stale_units, slab->unit_size, slab->unit_count, offset)
+                   ? -EALREADY
+                   : -EINVAL;
     *chunk = run_chunk_at(*run, data);
     if (run_chunk_base(*run, *chunk) != data || *chunk >= &(*run)->chunks[(*run)->fresh])
         return -EINVAL;
@@ -569,6 +633,23 @@ void pool_unuse(struct pool *pool, const void *base)
     slab->extent.users--;
     if (chunk)
         chunk->users--;
+}
+
+enum pool_kind pool_whole(struct pool *pool, const void *at, void **base, size_t *size)
+{
+    struct chunk *chunk;
+    const struct slab *slab = pool_lookup(pool, at, 0, &chunk);
+    if (!slab)
+        return POOL_UNKNOWN;
+    if (!chunk) {
+        *base = slab->extent.base;
+        *size = slab->extent.size;
+        return slab->extent.file ? POOL_ADOPTED : POOL_FOREIGN;
+    }
+    const struct run *run = slab_run_at(slab, at);
+    *base = run_chunk_base(run, chunk);
+    *size = run->chunk_size;
+    return POOL_BUFFER;
 }
 
 void pool_count(const struct pool *pool, struct pool_counts *counts)

@@ -37,6 +37,9 @@ void pool_close(struct pool *pool); /* calls extent_close for everything that is
 /* NULL if out of memory. 64-byte aligned; page aligned from 4096 bytes on. */
 void *pool_alloc(struct pool *pool, size_t size);
 
+/* The same; the whole buffer is zero, up to pool_buffer_size. */
+void *pool_alloc_zeroed(struct pool *pool, size_t size);
+
 /* Like realloc; data moves only if necessary. */
 void *pool_resize(struct pool *pool, void *data, size_t size);
 
@@ -64,6 +67,13 @@ struct extent *pool_find(struct pool *pool, const void *base, size_t size);
 /* Use and unuse a piece that pool_find would find; a used buffer cannot be freed. */
 struct extent *pool_use(struct pool *pool, const void *base, size_t size);
 void pool_unuse(struct pool *pool, const void *base);
+
+/* What a byte of memory belongs to. */
+enum pool_kind { POOL_UNKNOWN, POOL_BUFFER, POOL_FOREIGN, POOL_ADOPTED };
+
+/* Finds the whole buffer, foreign memory or adopted file that contains the byte at `at`; if there
+ * is one, also returns where it begins and its size. */
+enum pool_kind pool_whole(struct pool *pool, const void *at, void **base, size_t *size);
 
 /* Returns the size of a buffer; 0 if there is none. */
 size_t pool_buffer_size(struct pool *pool, const void *data);

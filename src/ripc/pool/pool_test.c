@@ -584,7 +584,96 @@ static void spare_memory_is_kept_up_to_its_limit(void **state)
     world_close(&world);
 }
 
-TEST_MAIN(TEST(spare_memory_is_kept_up_to_its_limit),
+/* A large buffer, and then small ones whose slab is not kept because enough is spare. */
+static void a_second_free_is_recognised_after_the_memory_went_back_to_the_system(void **state)
+{
+    const size_t most = 256 * MIB;
+    struct world world;
+    world_open(&world);
+    uint8_t *large = pool_alloc(world.pool, most + 1);
+    assert_non_null(large);
+    assert_int_equal(pool_free(world.pool, large), 0);
+    assert_int_equal(world.open, 0);
+    assert_int_equal(pool_free(world.pool, large), -EALREADY);
+    assert_int_equal(pool_free(world.pool, large + 4096), -EINVAL);
+    assert_null(pool_resize(world.pool, large, 10));
+
+    uint8_t *small = pool_alloc(world.pool, 64);
+    uint8_t *spare = pool_alloc(world.pool, most);
+    assert_true(small && spare);
+    assert_int_equal(pool_free(world.pool, spare), 0);
+    assert_int_equal(pool_free(world.pool, small), 0);
+    uint8_t *middle = pool_alloc(world.pool, 500 * KIB); /* a second slab for carving */
+    assert_non_null(middle);
+    assert_int_equal(pool_free(world.pool, middle), 0);
+    assert_int_equal(world.open, 2);
+    assert_int_equal(pool_free(world.pool, middle), -EALREADY);
+    assert_int_equal(pool_free(world.pool, middle + 1), -EINVAL);
+    world_close(&world);
+}
+
+static bool is_zero(const uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (data[i])
+            return false;
+    return true;
+}
+
+/* Dirties buffers of many sizes, frees them, and allocates others in the same memory: small ones in
+ * units that a middle one has left, and the other way round. */
+static void zeroed_buffers_are_zero_after_any_reuse(void **state)
+{
+    static const size_t sizes[] = {1,        64,        100,     2000,    4096,
+                                   30 * KIB, 300 * KIB, 1 * MIB, 3 * MIB, 5 * MIB};
+    enum { SIZES = sizeof sizes / sizeof *sizes, ROUNDS = 300, HELD = 16 };
+    struct world world;
+    struct rng rng = rng_make(7, 0);
+    uint8_t *held[HELD] = {0};
+    world_open(&world);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint8_t **at = &held[rng_below(&rng, HELD)];
+        size_t size = sizes[rng_below(&rng, SIZES)];
+        if (*at)
+            assert_int_equal(pool_free(world.pool, *at), 0);
+        bool zeroed = rng_below(&rng, 2);
+        *at = zeroed ? pool_alloc_zeroed(world.pool, size) : pool_alloc(world.pool, size);
+        assert_non_null(*at);
+        size_t whole = pool_buffer_size(world.pool, *at);
+        assert_true(whole >= size);
+        assert_true(!zeroed || is_zero(*at, whole));
+        memset(*at, 'd', whole);
+    }
+    world_close(&world);
+}
+
+static void the_whole_that_contains_an_address_is_found(void **state)
+{
+    static uint8_t foreign[5000];
+    struct world world;
+    void *base;
+    size_t size;
+    world_open(&world);
+    uint8_t *data = pool_alloc(world.pool, 2000), *next = pool_alloc(world.pool, 2000);
+    assert_int_equal(pool_register(world.pool, foreign, sizeof foreign), 0);
+    assert_int_equal(pool_whole(world.pool, data + 1999, &base, &size), POOL_BUFFER);
+    assert_ptr_equal(base, data);
+    assert_int_equal(size, pool_buffer_size(world.pool, data));
+    assert_int_equal(pool_whole(world.pool, next, &base, &size), POOL_BUFFER);
+    assert_ptr_equal(base, next);
+    assert_int_equal(pool_whole(world.pool, foreign + 4999, &base, &size), POOL_FOREIGN);
+    assert_ptr_equal(base, foreign);
+    assert_int_equal(size, sizeof foreign);
+    assert_int_equal(pool_whole(world.pool, foreign + 5000, &base, &size), POOL_UNKNOWN);
+    assert_int_equal(pool_free(world.pool, data), 0);
+    assert_int_equal(pool_whole(world.pool, data + 1, &base, &size), POOL_UNKNOWN);
+    world_close(&world);
+}
+
+TEST_MAIN(TEST(a_second_free_is_recognised_after_the_memory_went_back_to_the_system),
+          TEST(zeroed_buffers_are_zero_after_any_reuse),
+          TEST(the_whole_that_contains_an_address_is_found),
+          TEST(spare_memory_is_kept_up_to_its_limit),
           TEST(a_buffer_grows_in_place_up_to_the_end_of_its_slab),
           TEST(small_buffers_fit_one_small_slab),
           TEST(buffers_are_aligned_and_as_large_as_requested),

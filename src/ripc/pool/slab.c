@@ -123,6 +123,7 @@ struct run *slab_carve(struct slab *slab, size_t size, bool *again)
     run->unit_count = unit_count;
     uint64_t mask = units_mask(unit, unit_count);
     *again = (slab->stale_units & mask) == mask;
+    run->stale = slab->stale_units & mask;
     slab->free_units &= ~mask;
     for (uint32_t i = 0; i < unit_count; i++)
         slab->runs[unit + i] = run;

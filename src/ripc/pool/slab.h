@@ -31,6 +31,7 @@ struct run {
     uint32_t lent_count;
     uint32_t fresh; /* chunks from here on were never lent */
     uint32_t given; /* index + 1 of the chunk given back last, or 0 */
+    bool stale;     /* part of it was in a run before: chunks that were never lent are not zero */
     struct chunk chunks[];
 };
 
