@@ -14,9 +14,20 @@
 int service_wait_longer(struct ripc_service *service, waiting_check *check, void *argument,
                         int64_t deadline)
 {
-    struct waiting waiting = {check, argument, &service->closing};
+    struct waiting waiting = {check, argument, &service->closing, NULL};
     service->waiters++;
     int result = waiting_longer(service->ripc, &service->bell, &waiting, deadline);
+    service->waiters--;
+    return result;
+}
+
+int service_wait_interruptibly(struct ripc_service *service, waiting_check *check, void *argument,
+                               const struct waiting_signals *signals)
+{
+    struct waiting waiting = {check, argument, &service->closing, signals};
+    assert(!service->ripc->manual); /* the sleep would not do the work of the keeper */
+    service->waiters++;
+    int result = waiting_longer(service->ripc, &service->bell, &waiting, RIPC_FOREVER);
     service->waiters--;
     return result;
 }

@@ -74,3 +74,6 @@ int service_wait(struct ripc_service *service, waiting_check *check, void *argum
                  int64_t deadline);
 int service_wait_longer(struct ripc_service *service, waiting_check *check, void *argument,
                         int64_t deadline);
+/* The same, without a deadline; a signal ends it with -EINTR. Not in a RIPC_MANUAL context. */
+int service_wait_interruptibly(struct ripc_service *service, waiting_check *check, void *argument,
+                               const struct waiting_signals *signals);

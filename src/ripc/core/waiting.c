@@ -65,7 +65,9 @@ static inline int waiting_check_once(const struct waiting *waiting)
 static int waiting_sleep(struct ripc *ripc, struct doorbell *bell, const struct waiting *waiting,
                          nsec deadline)
 {
-    doorbell_prepare(bell, ripc->manual ? DOORBELL_FD : DOORBELL_FUTEX);
+    const struct waiting_signals *signals = waiting->signals;
+    bool by_event = ripc->manual || (signals && signals->alone);
+    doorbell_prepare(bell, by_event ? DOORBELL_FD : DOORBELL_FUTEX);
     waiting_arm(ripc);
     waiting_on_brink = true;
     int result = waiting_check_once(waiting);
@@ -76,18 +78,20 @@ static int waiting_sleep(struct ripc *ripc, struct doorbell *bell, const struct 
     }
     ripc->stats.blocks++;
     lock_drop(&ripc->lock);
-    if (ripc->manual)
+    if (signals)
+        result = doorbell_wait_interruptibly(bell, signals->mask, deadline);
+    else if (ripc->manual)
         doorbell_wait_with(bell, poller_fd(ripc->poller), deadline);
     else
         doorbell_wait(bell, deadline);
     lock_take(&ripc->lock);
-    return 0;
+    return result;
 }
 
 int waiting_until(struct ripc *ripc, struct doorbell *bell, waiting_check *check, void *argument,
                   int64_t deadline)
 {
-    struct waiting waiting = {check, argument, NULL};
+    struct waiting waiting = {.check = check, .argument = argument};
     int result = check(argument);
     return result ? result : waiting_longer(ripc, bell, &waiting, deadline);
 }

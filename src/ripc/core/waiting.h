@@ -7,12 +7,20 @@
 /* 0: not yet; anything else ends the wait. */
 typedef int waiting_check(void *argument);
 
+/* For a thread that has blocked signals: how it sleeps so that they end its wait with -EINTR. See
+ * doorbell_wait_interruptibly. */
+struct waiting_signals {
+    const sigset_t *mask; /* for the sleep */
+    bool alone;           /* no other thread waits with signals on that bell: none is missed */
+};
+
 /* The condition of a waiting call. */
 struct waiting {
     waiting_check *check;
     void *argument;
     const bool *closing; /* NULL, or a flag that ends the wait with -ECANCELED; written under the
                           * lock */
+    const struct waiting_signals *signals; /* or NULL: signals do not end the wait */
 };
 
 /* Called with the lock held, which is released while pausing and held again on return. Returns the

@@ -190,6 +190,16 @@ int ripc_receive(struct ripc_service *service, struct ripc_message *messages, un
     return result;
 }
 
+int receive_interruptibly(struct ripc_service *service, struct ripc_message *message,
+                          const struct waiting_signals *signals)
+{
+    struct receiving receiving = {.service = service, .messages = message, .max = 1};
+    lock_take(&service->ripc->lock);
+    int result = service_wait_interruptibly(service, receive_check, &receiving, signals);
+    lock_drop(&service->ripc->lock);
+    return result;
+}
+
 /* The sizes are stored before the items, in memory that the sender can still write to: they are
  * checked at every use. */
 const void *ripc_short(const struct ripc_message *message, unsigned index, size_t *size)

@@ -233,6 +233,37 @@ void doorbell_wait_with(struct doorbell *bell, int fd, nsec deadline)
     doorbell_clear(bell);
 }
 
+/* The system swaps the mask and sleeps in one step. */
+static bool nap_by_event(struct doorbell *bell, const sigset_t *mask, nsec deadline)
+{
+    nsec left = nap_end(deadline) - clock_now();
+    struct timespec span = clock_timespec(left > 0 ? left : 0);
+    struct pollfd fd = {.fd = bell->event_fd, .events = POLLIN};
+    bool handled = ppoll(&fd, 1, &span, mask) < 0 && errno == EINTR;
+    doorbell_cancel(bell);
+    doorbell_clear(bell);
+    return handled;
+}
+
+/* Because it has a timeout, the system does not resume this sleep after a handler. */
+static bool nap_by_futex(struct doorbell *bell, const sigset_t *mask, nsec deadline)
+{
+    struct timespec moment = clock_timespec(nap_end(deadline));
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, mask, &blocked);
+    bool handled = futex(bell->page, FUTEX_WAIT_BITSET, nap.rings, &moment) < 0 && errno == EINTR;
+    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+    doorbell_cancel(bell);
+    return handled;
+}
+
+int doorbell_wait_interruptibly(struct doorbell *bell, const sigset_t *mask, nsec deadline)
+{
+    bool handled = nap.how == DOORBELL_FD ? nap_by_event(bell, mask, deadline)
+                                          : nap_by_futex(bell, mask, deadline);
+    return handled ? -EINTR : 0;
+}
+
 void doorbell_clear(struct doorbell *bell)
 {
     /* A socket queues few datagrams; the bound keeps a peer that fills it all the time from holding

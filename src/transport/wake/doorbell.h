@@ -11,6 +11,7 @@
  * or a sleep of at most DOORBELL_NAP_NSEC. That is a safety timeout, which peers that keep to the
  * rules never need. */
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -65,6 +66,13 @@ void doorbell_cancel(struct doorbell *bell);
 
 /* After prepare FD: waits for the bell or for another descriptor. */
 void doorbell_wait_with(struct doorbell *bell, int fd, nsec deadline);
+
+/* As doorbell_wait, for a thread that has blocked signals: sleeps with the given mask, and returns
+ * -EINTR if the handler of a signal ran meanwhile, whether or not it was installed with SA_RESTART,
+ * else 0. After prepare FD no signal is missed, but only one thread at a time may sleep on a bell
+ * in this way. After prepare FUTEX any number of threads may, but a signal that is handled between
+ * the change of the mask and the sleep does not end the sleep. */
+int doorbell_wait_interruptibly(struct doorbell *bell, const sigset_t *mask, nsec deadline);
 
 /* Empties the descriptor after an event loop woke up. */
 void doorbell_clear(struct doorbell *bell);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdalign.h>
 #include <stdbool.h>
@@ -517,7 +518,102 @@ static void random_data_in_a_placed_bell_costs_at_most_a_nap(void **state)
     memfile_close(&file);
 }
 
-TEST_MAIN(TEST(no_wake_up_is_lost_between_processes), TEST(no_wake_up_is_lost_without_membarrier),
+/* ---- signals ---- */
+
+static volatile sig_atomic_t handled_count; /* written by the handler of SIGUSR1 */
+
+static void count_handled(int number)
+{
+    (void)number;
+    handled_count = handled_count + 1;
+}
+
+/* Blocks SIGUSR1, whose handler counts, and returns the mask without it. */
+static sigset_t block_and_count(int flags)
+{
+    struct sigaction action = {.sa_handler = count_handled, .sa_flags = flags};
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    handled_count = 0;
+    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &blocked, &before), 0);
+    return before;
+}
+
+static void a_signal_from_before_the_sleep_ends_it(void **state)
+{
+    static const int flags[] = {0, SA_RESTART};
+    for (int i = 0; i < 2; i++) {
+        struct doorbell bell;
+        sigset_t mask = block_and_count(flags[i]);
+        assert_int_equal(doorbell_open(&bell), 0);
+        raise(SIGUSR1); /* it is blocked, and waits */
+        doorbell_prepare(&bell, DOORBELL_FD);
+        assert_int_equal(handled_count, 0);
+        assert_int_equal(doorbell_wait_interruptibly(&bell, &mask, NSEC_NEVER), -EINTR);
+        assert_int_equal(handled_count, 1);
+        doorbell_ring(&bell); /* the sleeper has left: nothing is sent */
+        doorbell_prepare(&bell, DOORBELL_FD);
+        assert_int_equal(doorbell_wait_interruptibly(&bell, &mask, clock_now()), 0);
+        doorbell_prepare(&bell, DOORBELL_FD);
+        doorbell_ring(&bell);
+        assert_int_equal(doorbell_wait_interruptibly(&bell, &mask, NSEC_NEVER), 0);
+        doorbell_close(&bell);
+        pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    }
+}
+
+struct interrupted {
+    struct doorbell bell;
+    enum doorbell_sleep how;
+    sigset_t mask;
+    pthread_t thread;
+    _Atomic bool ready; /* the sleeper stores it with release, after `thread` */
+    int result;
+};
+
+static void sleep_interruptibly(void *argument)
+{
+    struct interrupted *scene = argument;
+    sigset_t blocked = scene->mask;
+    sigaddset(&blocked, SIGUSR1);
+    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+    scene->thread = pthread_self();
+    atomic_store_explicit(&scene->ready, true, memory_order_release);
+    doorbell_prepare(&scene->bell, scene->how);
+    scene->result = doorbell_wait_interruptibly(&scene->bell, &scene->mask, NSEC_NEVER);
+}
+
+static void a_signal_or_a_ring_ends_a_sleep_that_has_begun(void **state)
+{
+    static struct interrupted scenes[8];
+    static struct sleeper sleepers[8];
+    atomic_store(&doorbell_nap, NSEC_NEVER);
+    for (unsigned i = 0; i < 8; i++) {
+        struct interrupted *scene = &scenes[i];
+        bool ring = i & 4;
+        scene->how = i & 1 ? DOORBELL_FD : DOORBELL_FUTEX;
+        scene->mask = block_and_count(i & 2 ? SA_RESTART : 0);
+        assert_int_equal(doorbell_open(&scene->bell), 0);
+        sleeper_start(&sleepers[i], sleep_interruptibly, scene);
+        assert_true(atomic_load_explicit(&scene->ready, memory_order_acquire));
+        if (ring)
+            doorbell_ring(&scene->bell);
+        else
+            assert_int_equal(pthread_kill(scene->thread, SIGUSR1), 0);
+        sleeper_assert_woken(&sleepers[i]);
+        assert_int_equal(scene->result, ring ? 0 : -EINTR);
+        assert_int_equal(handled_count, !ring);
+        doorbell_close(&scene->bell);
+        pthread_sigmask(SIG_SETMASK, &scene->mask, NULL);
+    }
+    atomic_store(&doorbell_nap, DOORBELL_NAP_NSEC);
+}
+
+TEST_MAIN(TEST(a_signal_from_before_the_sleep_ends_it),
+          TEST(a_signal_or_a_ring_ends_a_sleep_that_has_begun),
+          TEST(no_wake_up_is_lost_between_processes), TEST(no_wake_up_is_lost_without_membarrier),
           TEST(sleeper_or_ringer_sees_the_other), TEST(only_a_sleeper_is_woken),
           TEST(an_event_loop_is_woken_by_the_descriptor), TEST(several_threads_sleep_on_one_bell),
           TEST(a_ring_wakes_a_sleeper_that_has_no_timeout),
