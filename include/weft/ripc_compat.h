@@ -9,31 +9,51 @@
  * How the calls behave:
  *  - The first call opens the library, configured by WEFT_DOMAIN and the other environment
  *    variables.
- *  - Ids are 1 to 65535, the same ids as in <weft/ripc.h>. A sender with a larger id appears as 0.
- *  - A status is 0 for success, else an errno: ENOENT: no process holds that id, EMSGSIZE: too
- *    large for a short message, EFAULT: memory that is not mapped, EPIPE and so on. The register
+ *  - Ids are 0 to 65535. In <weft/ripc.h> they are the same, except that id 0 is 65536 there.
+ *  - A status is 0 for success. Other values are an errno: EMSGSIZE: too large for a short message,
+ *    EFAULT: memory that is not mapped, EPIPE and so on; or 1, as the calls below say. The register
  *    calls return 1 if the id was free and 0 if it was taken.
+ *  - An address inside a buffer or inside registered memory stands for the whole of it.
  *  - Calls may be made from any thread.
  *
  * What LibRIPC left undefined, and what happens here:
  *  - A send blocks while its receiver has no room; it loses no messages.
+ *  - A send to an id that no process has waits until a process has it. The exception is an id to
+ *    which this process has sent before, or from which it has received: if no process has it any
+ *    more, the send returns ENOENT or EPIPE, so that a service does not wait for clients that have
+ *    gone. (LibRIPC lost such a message and returned 0.)
  *  - A short message may have 8900 bytes in all. RECV_BUF_SIZE keeps its old value, because
  *    programs size their messages by it.
  *  - ripc_send_long returns at once, and the receiver copies the items in its ripc_receive. Until
  *    then the sender must not change them; as before, the receiver has to tell the sender when it
  *    may write to them again. ripc_buf_free may be called at any time: a buffer that is still being
  *    read is freed later.
- *  - A long item without a window is discarded and reported as NULL with size 0.
  *  - When the sender's process ends, items that were not yet copied are lost. A program that
- *    returns from main waits for them, at most five seconds. */
+ *    returns from main waits for them, at most five seconds.
+ *
+ * Where this header cannot follow LibRIPC:
+ *  - `context` has only the members below. LibRIPC's had handles of the InfiniBand hardware, too,
+ *    and its service and remote entries had more members. For the linker it has another name: a
+ *    program must include this header to use it, and what it writes there has no effect.
+ *  - If a program has a variable `context` of its own, define RIPC_COMPAT_NO_CONTEXT before
+ *    including this header.
+ *  - LibRIPC allocated the arrays of sizes separately, and its programs did not free them. Here an
+ *    array of sizes is part of its array of items; do not free it.
+ *  - An item goes into the smallest window that holds it, not into the oldest. Of windows with the
+ *    same size, the oldest is used. A window that is added again before it was used counts once;
+ *    LibRIPC would have received two items into it, one over the other.
+ *  - Memory that begins before registered memory and reaches into it cannot be registered (1), and
+ *    a window cannot overlap part of another window (EEXIST).
+ *  - Freeing memory that was registered, not allocated, does nothing. LibRIPC gave it to later
+ *    ripc_buf_alloc calls.
+ *  - A sender of <weft/ripc.h> whose id is above 65536 appears as 65535; it cannot be answered. */
 
 #include <stdint.h>
 #include <sys/types.h>
 #include <weft/ripc.h>
 
-/* Both have other names for the linker: `init` is too common a name, and `ripc_receive` is a call
- * of <weft/ripc.h>, which is already declared there. */
-#define init         ripc_compat_init
+/* Some have other names for the linker: `init` and `context` are too common, and `ripc_receive` is
+ * a call of <weft/ripc.h>, which is already declared there. */
 #define ripc_receive ripc_compat_receive
 
 #define RECV_BUF_SIZE    2000
@@ -45,22 +65,43 @@ extern "C" {
 
 /* Opens the library. Returns 0 the first time, 1 after that, and an errno above 1 if the library
  * cannot be opened. All other calls do this implicitly. */
-RIPC_API uint8_t init(void);
+RIPC_API uint8_t init(void) __asm__("ripc_compat_init");
+
+#ifndef RIPC_COMPAT_NO_CONTEXT
+struct ripc_compat_service {
+    uint16_t number; /* the id */
+};
+struct ripc_compat_remote {
+    uint16_t number;
+};
+
+/* The state of this process, to be read. It has no entries for id 65535. */
+struct library_context {
+    bool initialized;                                 /* the library is open */
+    struct ripc_compat_service *services[UINT16_MAX]; /* by id: NULL, or registered here */
+    struct ripc_compat_remote *remotes[UINT16_MAX];   /* by id: NULL, or this process has exchanged
+                                                       * a message with it */
+};
+RIPC_API extern struct library_context context __asm__("ripc_compat_context");
+#endif
 
 RIPC_API uint8_t ripc_register_service_id(int service_id);
-/* Returns the id, or 0 if none was available. */
+/* Returns the id, which is never 0; 0 if none was available. */
 RIPC_API uint16_t ripc_register_random_service_id(void);
 /* Registers an id that several processes may register. A message to it goes to all of them; receive
  * it with that id. */
 RIPC_API uint8_t ripc_register_multicast_service_id(int service_id);
 
-/* Memory to send from and receive into. NULL if out of memory; ripc_buf_realloc also returns NULL
- * while a send reads the old memory. */
+/* Memory to send from and receive into. A new buffer is zero, also if its memory was used before,
+ * and so is what a buffer gains when it grows. NULL if the size is 0 or memory is short.
+ * ripc_buf_realloc may move the buffer; the size 0 frees it. */
 RIPC_API void *ripc_buf_alloc(size_t size);
 RIPC_API void *ripc_buf_realloc(void *buf, size_t size);
 RIPC_API void ripc_buf_free(void *buf);
 
-/* Registers the program's own memory. Long items in memory that is not registered are copied. */
+/* Registers the program's own memory. Long items in memory that is not registered are copied.
+ * ripc_buf_register returns 0 if all of it is registered now, even if it was before, else 1.
+ * ripc_buf_unregister returns 1 if the memory was registered, and 0 if it was not. */
 RIPC_API uint8_t ripc_buf_register(void *buf, size_t size);
 RIPC_API uint8_t ripc_buf_unregister(void *buf);
 
@@ -69,8 +110,9 @@ RIPC_API uint8_t ripc_buf_unregister(void *buf);
 RIPC_API uint8_t ripc_reg_recv_window(void *base, size_t size);
 RIPC_API uint8_t ripc_reg_recv_window_for_service(void *base, size_t size, uint16_t service);
 
-/* Sends items. The return buffers are memory for the long items of a reply; the library allocates
- * those that are NULL. */
+/* Sends items. An item at NULL is sent as zeros. The return buffers are memory for the long items
+ * of a reply; the library allocates those that are NULL, and ignores those that have no bytes or
+ * are not mapped. */
 RIPC_API uint8_t ripc_send_short(uint16_t src, uint16_t dest, void **buf, uint32_t *length,
                                  uint16_t num_items, void **return_bufs,
                                  uint32_t *return_buf_lengths, uint16_t num_return_bufs);
@@ -78,10 +120,19 @@ RIPC_API uint8_t ripc_send_long(uint16_t src, uint16_t dest, void **buf, uint32_
                                 uint16_t num_items, void **return_bufs,
                                 uint32_t *return_buf_lengths, uint16_t num_return_bufs);
 
-/* Waits for a message. All short items are in one buffer: pass the first item to ripc_buf_free and
- * the array to free(). Pass each long item to ripc_buf_free, and their array to free(). An array of
- * sizes is part of its array of items; do not free it. Arrays that would be empty are NULL. Both
- * arrays can be sent back as they are. */
+/* Waits for a message. All short items are in one buffer: pass any one of them to ripc_buf_free,
+ * and the array to free(). The bytes after the last item, up to RECV_BUF_SIZE in all, are 0. Pass
+ * each long item to ripc_buf_free, and their array to free(). Arrays that would be empty are NULL.
+ * Both arrays can be sent back as they are.
+ *
+ * Returns 1 in two cases:
+ *  - No window was large enough for a long item. The item is lost: it is NULL and has the size 0.
+ *    Everything else of the message is returned.
+ *  - The handler of a signal ran in this thread while it waited, for example that of alarm(), with
+ *    or without SA_RESTART. Nothing is returned; the arguments keep their values. Once the call
+ *    has found no message, signals are blocked while it polls, and handled when it sleeps or
+ *    returns, so that none is missed. Only if several threads receive with the same id, all but one
+ *    of them may miss a signal that comes in the moment before they sleep. */
 RIPC_API uint8_t ripc_receive(uint16_t service_id, uint16_t *from_service_id, void ***short_items,
                               uint32_t **short_item_sizes, uint16_t *num_short_items,
                               void ***long_items, uint32_t **long_item_sizes,

@@ -1,145 +1,84 @@
 /* compat: LibRIPC's calls of 2013, implemented with ripc.h. include/weft/ripc_compat.h defines what
- * they mean.
+ * they mean. Services and messages are here, memory is in compat_memory.c, and the state of the
+ * process in compat_state.c.
  *
- * There is one context per process, which is not closed before the process ends, and a table of the
- * services by their 16-bit ids. The difficult part is memory that a program frees while it is still
- * being sent: sends of 2013 had no completion, so programs free a buffer at any time after sending
- * it. ripc refuses that while a peer reads the buffer. Such buffers wait in `unfreed` until a
- * completion, which only this file takes, tells that it is worth trying again. */
-#include <weft/ripc_compat.h>
+ * Two things differ from ripc.h. A send to an id that no process has yet waits until one has it. A
+ * signal ends a wait for a message: programs of 2013 use alarm() as a timeout. The signal must not
+ * be missed, however late before the sleep it comes, because it may be the only one. So it is
+ * blocked as soon as a receiver finds no message at once, and unblocked by the system call that
+ * sleeps. */
+#include "ripc/compat_impl.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdbool.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/check.h"
-#include "transport/clock.h"
+#include "ripc/memory/buffers.h"
+#include "ripc/message/receive.h"
 
-#undef ripc_receive /* from here on, the call of ripc.h */
+#define COMPAT_RANDOM_MAX 1000                 /* attempts to find a free id */
+#define COMPAT_STRANGER   UINT16_MAX           /* a sender whose id has more than 16 bits */
+#define COMPAT_RETRY_MIN  (1000 * 1000LL)      /* between two attempts to send to an absent id, */
+#define COMPAT_RETRY_MAX  (32 * 1000 * 1000LL) /* growing from one to the other */
 
-#define COMPAT_IDS         65536
-#define COMPAT_RANDOM_MAX  1000 /* attempts to find a free id */
-#define COMPAT_LINGER_NSEC (5 * NSEC_PER_SEC)
-#define COMPAT_EVENTS      16
-
-static struct {
-    pthread_mutex_t mutex;          /* protects all that follows; never held while a call waits. It
-                                     * checks its owner: compat_leave asserts that this thread holds
-                                     * it */
-    struct ripc *ripc;              /* NULL until opened; then never closed before exit */
-    pid_t pid;                      /* process that opened it; a forked child does not use it */
-    struct ripc_service **services; /* by id; services stay bound until exit */
-    uint16_t *ids;                  /* of the bound services */
-    size_t id_count, id_capacity;
-    void **unfreed; /* buffers that were in use when they were freed */
-    size_t unfreed_count, unfreed_capacity;
-    unsigned waiters; /* threads that wait in a call */
-    bool ended;       /* the process is about to exit: further calls are refused */
-} compat = {.mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
-
-static uint8_t status_of(int64_t result)
-{
-    if (result >= 0)
-        return 0;
-    return -result > 1 && -result <= UINT8_MAX ? (uint8_t)-result : EINVAL;
-}
-
-/* ---- opening and the end ---- */
-
-static void compat_leave(void)
-{
-    int result = pthread_mutex_unlock(&compat.mutex);
-    assert(result == 0); /* else a call left without having entered */
-}
-
-/* The program ends: peers that still read what we sent get some more time. If other threads wait in
- * a call, the context is not closed. */
-static void compat_end(void)
-{
-    struct ripc_stats stats;
-    if (!compat.ripc || getpid() != compat.pid)
-        return;
-    int64_t deadline = ripc_after(COMPAT_LINGER_NSEC);
-    while (ripc_stats(compat.ripc, &stats) == 0 && stats.operations && ripc_now() < deadline)
-        usleep(500);
-    pthread_mutex_lock(&compat.mutex);
-    compat.ended = true;
-    if (!compat.waiters)
-        ripc_close(compat.ripc, deadline);
-    compat_leave();
-}
-
-/* Called with the mutex held. */
-static int compat_open(void)
-{
-    if (compat.ended)
-        return -ESHUTDOWN;
-    if (compat.ripc)
-        return 0;
-    if (!compat.services)
-        compat.services = array_new(COMPAT_IDS, sizeof(struct ripc_service *));
-    if (!compat.services)
-        return -ENOMEM;
-    int result = ripc_open(NULL, &compat.ripc);
-    if (result < 0)
-        return result;
-    compat.pid = getpid();
-    if (atexit(compat_end)) {
-        ripc_close(compat.ripc, RIPC_NOW);
-        compat.ripc = NULL;
-        return -ENOMEM;
-    }
-    return 0;
-}
-
-uint8_t ripc_compat_init(void)
-{
-    pthread_mutex_lock(&compat.mutex);
-    bool was_open = compat.ripc != NULL;
-    int result = compat_open();
-    compat_leave();
-    return result < 0 ? status_of(result) : was_open;
-}
-
-/* Opens the context if necessary, and takes the mutex. On failure the mutex is not held. */
-static int compat_enter(void)
-{
-    pthread_mutex_lock(&compat.mutex);
-    int result = compat_open();
-    if (result < 0)
-        compat_leave();
-    return result;
-}
+/* Statuses of ripc_receive that LibRIPC did not tell apart. */
+#define COMPAT_LOST        1 /* a long item found no window */
+#define COMPAT_INTERRUPTED 1 /* by a signal */
 
 /* ---- services ---- */
 
-/* Binds, with the mutex held. For a group, the service itself gets a random id. */
+static ripc_id compat_id(uint16_t id)
+{
+    return id ? id : COMPAT_ZERO;
+}
+
+static uint16_t compat_sender(ripc_id id)
+{
+    return id == COMPAT_ZERO ? 0 : id < COMPAT_IDS ? (uint16_t)id : COMPAT_STRANGER;
+}
+
+/* For a group, the service itself gets a random id. */
+static int compat_bind_service(uint16_t id, bool group, struct ripc_service **service)
+{
+    int result = ripc_bind(compat.ripc, group ? 0 : compat_id(id), 0, service);
+    if (result < 0 || !group)
+        return result;
+    result = ripc_join(*service, compat_id(id));
+    if (result < 0)
+        ripc_unbind(*service);
+    return result;
+}
+
+/* Binds, with the mutex held. */
 static int compat_bind(uint16_t id, bool group)
 {
-    struct ripc_service *service;
     if (compat.services[id])
         return -EADDRINUSE;
-    if (!array_reserve(&compat.ids, &compat.id_capacity, compat.id_count + 1, sizeof *compat.ids))
+    struct compat_service *entry = array_new(1, sizeof *entry);
+    if (!entry ||
+        !array_reserve(&compat.ids, &compat.id_capacity, compat.id_count + 1, sizeof *compat.ids)) {
+        free(entry);
         return -ENOMEM;
-    int result = ripc_bind(compat.ripc, group ? 0 : id, 0, &service);
-    if (result < 0)
-        return result;
-    if (group && (result = ripc_join(service, id)) < 0) {
-        ripc_unbind(service);
+    }
+    int result = compat_bind_service(id, group, &entry->service);
+    if (result < 0) {
+        free(entry);
         return result;
     }
-    compat.services[id] = service;
+    entry->shown.number = id;
+    compat.services[id] = entry;
     compat.ids[compat.id_count++] = id;
+    if (id != UINT16_MAX) /* as in 2013, `context` has no entry for the last id */
+        context.services[id] = &entry->shown;
     return 0;
 }
 
 static uint8_t compat_register(int id, bool group)
 {
-    if (id <= 0 || id >= COMPAT_IDS || compat_enter() < 0)
+    if (id < 0 || id >= COMPAT_IDS || compat_enter() < 0)
         return 0;
     int result = compat_bind((uint16_t)id, group);
     compat_leave();
@@ -163,167 +102,34 @@ uint16_t ripc_register_random_service_id(void)
     if (compat_enter() < 0)
         return 0;
     for (int i = 0; i < COMPAT_RANDOM_MAX && result == -EADDRINUSE; i++) {
-        id = (uint16_t)(1 + entropy_u64() % (COMPAT_IDS - 1));
+        id = (uint16_t)(1 + entropy_u64() % (COMPAT_STRANGER - 1)); /* not 0: that means failure */
         result = compat_bind(id, false);
     }
     compat_leave();
     return result == 0 ? id : 0;
 }
 
-/* ---- memory ---- */
-
-/* Retries the buffers in `unfreed`; with the mutex held. */
-static void compat_free_unfreed(void)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < compat.unfreed_count; i++)
-        if (ripc_free(compat.ripc, compat.unfreed[i]) == -EBUSY)
-            compat.unfreed[left++] = compat.unfreed[i];
-    compat.unfreed_count = left;
-}
-
-/* Takes all completions; with the mutex held. */
-static void compat_reap(void)
-{
-    struct ripc_event events[COMPAT_EVENTS];
-    bool completed = false;
-    for (size_t i = 0; i < compat.id_count; i++) {
-        struct ripc_service *service = compat.services[compat.ids[i]];
-        int count;
-        do {
-            count = ripc_poll(service, events, COMPAT_EVENTS, RIPC_NOW);
-            completed |= count > 0;
-        } while (count == COMPAT_EVENTS);
-    }
-    if (completed)
-        compat_free_unfreed();
-}
-
-/* Frees now or later; with the mutex held. */
-static void compat_free(void *data)
-{
-    if (ripc_free(compat.ripc, data) != -EBUSY)
-        return; /* as in 2013, pointers that are not buffers are ignored */
-    for (size_t i = 0; i < compat.unfreed_count; i++)
-        if (compat.unfreed[i] == data)
-            return; /* freed twice: a second entry would free a later buffer at that address */
-    if (array_reserve(&compat.unfreed, &compat.unfreed_capacity, compat.unfreed_count + 1,
-                      sizeof *compat.unfreed))
-        compat.unfreed[compat.unfreed_count++] = data;
-    /* else it leaks: better than memory that changes while a peer reads it */
-}
-
-void *ripc_buf_alloc(size_t size)
-{
-    if (compat_enter() < 0)
-        return NULL;
-    compat_reap();
-    void *data = ripc_alloc(compat.ripc, size ? size : 1);
-    compat_leave();
-    return data;
-}
-
-void *ripc_buf_realloc(void *buf, size_t size)
-{
-    if (compat_enter() < 0)
-        return NULL;
-    compat_reap();
-    void *data = ripc_resize(compat.ripc, buf, size ? size : 1);
-    compat_leave();
-    return data;
-}
-
-void ripc_buf_free(void *buf)
-{
-    if (!buf || compat_enter() < 0)
-        return;
-    compat_free(buf);
-    compat_reap();
-    compat_leave();
-}
-
-uint8_t ripc_buf_register(void *buf, size_t size)
-{
-    int result = compat_enter();
-    if (result < 0)
-        return status_of(result);
-    result = ripc_register(compat.ripc, buf, size);
-    compat_leave();
-    return status_of(result);
-}
-
-uint8_t ripc_buf_unregister(void *buf)
-{
-    int result = compat_enter();
-    if (result < 0)
-        return status_of(result);
-    compat_reap();
-    result = ripc_unregister(compat.ripc, buf);
-    compat_leave();
-    return status_of(result);
-}
-
-/* Called with the mutex held. */
-static int compat_window(struct ripc_service *service, void *base, size_t size)
-{
-    void *own = NULL;
-    if (!base)
-        base = own = ripc_alloc(compat.ripc, size);
-    if (!base)
-        return -ENOMEM;
-    int result = ripc_window_add(compat.ripc, service, base, size);
-    if (result < 0 && own)
-        ripc_free(compat.ripc, own);
-    return result;
-}
-
-uint8_t ripc_reg_recv_window(void *base, size_t size)
-{
-    int result = compat_enter();
-    if (result < 0)
-        return status_of(result);
-    result = size ? compat_window(NULL, base, size) : -EINVAL;
-    compat_leave();
-    return status_of(result);
-}
-
-uint8_t ripc_reg_recv_window_for_service(void *base, size_t size, uint16_t service)
-{
-    int result = compat_enter();
-    if (result < 0)
-        return status_of(result);
-    struct ripc_service *bound = compat.services[service];
-    result = !bound ? -ENOENT : size ? compat_window(bound, base, size) : -EINVAL;
-    compat_leave();
-    return status_of(result);
-}
-
 /* ---- waiting ---- */
 
-/* Returns a service to wait with, or NULL. Call compat_done after the wait. */
-static struct ripc_service *compat_begin(uint16_t id)
+/* Returns a bound id to wait with, or NULL. Call compat_done after the wait. */
+static struct compat_service *compat_begin(uint16_t id)
 {
     if (compat_enter() < 0)
         return NULL;
-    struct ripc_service *service = compat.services[id];
-    compat.waiters += service != NULL;
+    struct compat_service *bound = compat.services[id];
+    compat.waiters += bound != NULL;
     compat_leave();
-    return service;
+    return bound;
 }
 
-/* Takes the mutex again, in a thread that is counted in `waiters`: the context stays open for
- * it. */
-static void compat_enter_again(void)
-{
-    assert(compat.ripc);
-    pthread_mutex_lock(&compat.mutex);
-}
-
-static void compat_done(void)
+/* `peer`: the other service of the message; `reached`: there was a message. */
+static void compat_done(uint16_t peer, bool reached)
 {
     compat_enter_again();
+    if (reached)
+        compat_know(peer);
     compat_reap();
-    compat_free_unfreed(); /* a window may have been used: no event reports that */
+    compat_retry(); /* a window may have been used: no event reports that */
     compat.waiters--;
     compat_leave();
 }
@@ -337,73 +143,114 @@ struct pieces {
     uint16_t item_count, return_count;
 };
 
+/* An item at NULL. LibRIPC would have read it there; programs with an array of return buffers that
+ * has no element write NULL over their items, if they are compiled without optimisation. */
+static const uint8_t zeros[RIPC_SHORT_MAX + 1];
+
+/* As in 2013, a return buffer of no bytes is ignored. A short item at NULL becomes zeros; its size
+ * is limited to what is still too large for a message. A long one is left to item_adopt. */
 static int pieces_make(struct pieces *pieces, void **items, const uint32_t *lengths, uint16_t count,
-                       void **returns, const uint32_t *return_lengths, uint16_t return_count)
+                       void **returns, const uint32_t *return_lengths, uint16_t return_count,
+                       bool longs)
 {
     if (count > RIPC_ITEM_MAX || return_count > RIPC_ITEM_MAX)
         return -EMSGSIZE;
-    for (uint16_t i = 0; i < count; i++)
+    for (uint16_t i = 0; i < count; i++) {
         pieces->items[i] = (struct iovec){items[i], lengths[i]};
-    for (uint16_t i = 0; i < return_count; i++)
-        pieces->returns[i] = (struct iovec){returns ? returns[i] : NULL, return_lengths[i]};
+        if (!items[i] && !longs)
+            pieces->items[i] = (struct iovec){
+                (void *)zeros, lengths[i] < sizeof zeros ? lengths[i] : sizeof zeros};
+    }
     pieces->item_count = count;
-    pieces->return_count = return_count;
+    pieces->return_count = 0;
+    for (uint16_t i = 0; i < return_count; i++)
+        if (return_lengths[i])
+            pieces->returns[pieces->return_count++] =
+                (struct iovec){returns ? returns[i] : NULL, return_lengths[i]};
+    return 0;
+}
+
+/* Can the return buffer be used, now that its memory is registered if that is possible? */
+static bool return_adopt(const struct iovec *piece)
+{
+    void *base;
+    size_t whole;
+    if (!piece->iov_base)
+        return true;
+    if (buffers_whole(compat.ripc, piece->iov_base, &base, &whole) == POOL_UNKNOWN)
+        return ripc_register(compat.ripc, piece->iov_base, piece->iov_len) == 0;
+    return piece->iov_len <= whole - (size_t)((uint8_t *)piece->iov_base - (uint8_t *)base);
+}
+
+/* Replaces a long item that is not registered by a copy in a buffer of ours, because the program
+ * may reuse its memory at any time. Registering it first shows whether it can be read at all. */
+static int item_adopt(struct iovec *piece, bool *copied)
+{
+    if (!piece->iov_base) {
+        piece->iov_base = buffers_alloc_zeroed(compat.ripc, piece->iov_len);
+        *copied = piece->iov_base;
+        return *copied ? 0 : -ENOMEM;
+    }
+    int result = ripc_register(compat.ripc, piece->iov_base, piece->iov_len);
+    if (result < 0) /* already registered, or in part: the second try will tell */
+        return result == -EEXIST ? 0 : result;
+    ripc_unregister(compat.ripc, piece->iov_base);
+    void *copy = ripc_alloc(compat.ripc, piece->iov_len);
+    if (!copy)
+        return -ENOMEM;
+    piece->iov_base = memcpy(copy, piece->iov_base, piece->iov_len);
+    *copied = true;
     return 0;
 }
 
 /* A send failed because it used memory that is not registered: prepares the pieces for a second
- * try. Return buffers are registered for ever, as in 2013. A long item is copied, because the
- * program may reuse its memory at any time; registering it first shows whether it can be read at
- * all. Sets a bit in `copied` for each item that is now a buffer of ours. */
-static int pieces_adopt(struct pieces *pieces, bool longs, uint64_t *copied)
+ * try. Return buffers are registered for ever, as in 2013; those that cannot be are dropped. Sets a
+ * bit in `copies` for each item that is now a buffer of ours. */
+static int pieces_adopt(struct pieces *pieces, bool longs, uint64_t *copies)
 {
+    uint16_t kept = 0;
     int result = 0;
     compat_enter_again();
-    for (uint16_t i = 0; i < pieces->return_count && result >= 0; i++) {
-        const struct iovec *piece = &pieces->returns[i];
-        if (piece->iov_base)
-            result = ripc_register(compat.ripc, piece->iov_base, piece->iov_len);
-        result = result == -EEXIST ? 0 : result;
-    }
+    for (uint16_t i = 0; i < pieces->return_count; i++)
+        if (return_adopt(&pieces->returns[i]))
+            pieces->returns[kept++] = pieces->returns[i];
+    pieces->return_count = kept;
     for (uint16_t i = 0; longs && i < pieces->item_count && result >= 0; i++) {
-        struct iovec *piece = &pieces->items[i];
-        result = ripc_register(compat.ripc, piece->iov_base, piece->iov_len);
-        if (result < 0) { /* already registered, or in part: the second try will tell */
-            result = result == -EEXIST ? 0 : result;
-            continue;
-        }
-        ripc_unregister(compat.ripc, piece->iov_base);
-        void *copy = ripc_alloc(compat.ripc, piece->iov_len);
-        if (!copy) {
-            result = -ENOMEM;
-            break;
-        }
-        piece->iov_base = memcpy(copy, piece->iov_base, piece->iov_len);
-        *copied |= 1ULL << i;
+        bool copied = false;
+        result = item_adopt(&pieces->items[i], &copied);
+        *copies |= (uint64_t)copied << i;
     }
     compat_leave();
     return result;
 }
 
 /* Frees copies once the send no longer needs them. */
-static void pieces_free_copies(const struct pieces *pieces, uint64_t copied)
+static void pieces_free_copies(const struct pieces *pieces, uint64_t copies)
 {
     compat_enter_again();
     for (uint16_t i = 0; i < pieces->item_count; i++)
-        if (copied >> i & 1)
+        if (copies >> i & 1)
             compat_free(pieces->items[i].iov_base);
     compat_leave();
 }
 
-static uint8_t compat_send(uint16_t src, uint16_t dest, struct pieces *pieces, bool longs)
+/* Is it worth waiting for the receiver? Not if it was there before: a service whose clients come
+ * and go must not wait for one that has gone. */
+static bool is_awaited(uint16_t dest, int64_t result)
 {
-    static_assert(RIPC_ITEM_MAX <= 64, "a bit for each item");
-    struct ripc_service *service = compat_begin(src);
-    uint64_t copied = 0;
-    if (!service)
-        return ENOENT;
-    struct ripc_send send = {
-        .to = dest,
+    if (result != -ENOENT && result != -ECONNREFUSED && result != -EPIPE)
+        return false;
+    compat_enter_again();
+    bool awaited = !compat_knows(dest) && !compat.ended;
+    compat_leave();
+    return awaited;
+}
+
+static int64_t compat_deliver(struct ripc_service *service, uint16_t dest, struct pieces *pieces,
+                              bool longs)
+{
+    const struct ripc_send send = {
+        .to = compat_id(dest),
         .shorts = longs ? NULL : pieces->items,
         .longs = longs ? pieces->items : NULL,
         .returns = pieces->returns,
@@ -412,15 +259,31 @@ static uint8_t compat_send(uint16_t src, uint16_t dest, struct pieces *pieces, b
         .return_count = pieces->return_count,
         .deadline = RIPC_FOREVER,
     };
-    int64_t result = ripc_send_message(service, &send);
-    if (result == -EFAULT) {
-        result = pieces_adopt(pieces, longs, &copied);
-        if (result >= 0)
-            result = ripc_send_message(service, &send);
-        pieces_free_copies(pieces, copied);
+    for (nsec pause = COMPAT_RETRY_MIN;;) {
+        int64_t result = ripc_send_message(service, &send);
+        if (!is_awaited(dest, result))
+            return result;
+        clock_nap(pause);
+        pause = pause < COMPAT_RETRY_MAX ? 2 * pause : pause;
     }
-    compat_done();
-    return status_of(result);
+}
+
+static uint8_t compat_send(uint16_t src, uint16_t dest, struct pieces *pieces, bool longs)
+{
+    static_assert(RIPC_ITEM_MAX <= 64, "a bit for each item");
+    const struct compat_service *bound = compat_begin(src);
+    uint64_t copies = 0;
+    if (!bound)
+        return ENOENT;
+    int64_t result = compat_deliver(bound->service, dest, pieces, longs);
+    if (result == -EFAULT) {
+        result = pieces_adopt(pieces, longs, &copies);
+        if (result >= 0)
+            result = compat_deliver(bound->service, dest, pieces, longs);
+        pieces_free_copies(pieces, copies);
+    }
+    compat_done(dest, result >= 0);
+    return compat_status(result);
 }
 
 uint8_t ripc_send_short(uint16_t src, uint16_t dest, void **buf, uint32_t *length,
@@ -429,8 +292,8 @@ uint8_t ripc_send_short(uint16_t src, uint16_t dest, void **buf, uint32_t *lengt
 {
     struct pieces pieces;
     int result = pieces_make(&pieces, buf, length, num_items, return_bufs, return_buf_lengths,
-                             num_return_bufs);
-    return result < 0 ? status_of(result) : compat_send(src, dest, &pieces, false);
+                             num_return_bufs, false);
+    return result < 0 ? compat_status(result) : compat_send(src, dest, &pieces, false);
 }
 
 uint8_t ripc_send_long(uint16_t src, uint16_t dest, void **buf, uint32_t *length,
@@ -439,8 +302,8 @@ uint8_t ripc_send_long(uint16_t src, uint16_t dest, void **buf, uint32_t *length
 {
     struct pieces pieces;
     int result = pieces_make(&pieces, buf, length, num_items, return_bufs, return_buf_lengths,
-                             num_return_bufs);
-    return result < 0 ? status_of(result) : compat_send(src, dest, &pieces, true);
+                             num_return_bufs, true);
+    return result < 0 ? compat_status(result) : compat_send(src, dest, &pieces, true);
 }
 
 /* ---- receiving ---- */
@@ -468,35 +331,44 @@ static uint32_t size_clipped(uint64_t size)
     return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 }
 
-/* Copies the short items into one buffer that starts with the first item. */
+/* Copies the short items into one buffer that starts with the first item. As in 2013 it has at
+ * least RECV_BUF_SIZE bytes, and those after the last item are zero: programs send texts without
+ * their terminating 0. */
 static bool shorts_take(struct items *shorts, const struct ripc_message *message)
 {
     if (!message->short_count)
         return true;
-    uint8_t *copy = ripc_buf_alloc(message->size);
+    size_t size = message->size < RECV_BUF_SIZE ? RECV_BUF_SIZE : message->size + 1;
+    uint8_t *copy = ripc_alloc(compat.ripc, size);
     if (!copy)
         return false;
     if (message->size)
         memcpy(copy, message->data, message->size);
+    memset(copy + message->size, 0, size - message->size);
     for (uint16_t i = 0; i < message->short_count; i++) {
-        size_t size = 0;
-        const uint8_t *item = ripc_short(message, i, &size);
+        size_t item_size = 0;
+        const uint8_t *item = ripc_short(message, i, &item_size);
         shorts->data[i] = item ? copy + (item - (const uint8_t *)message->data) : copy;
-        shorts->sizes[i] = size_clipped(size);
+        shorts->sizes[i] = size_clipped(item_size);
     }
     return true;
 }
 
-/* Items that have not arrived stay NULL; releasing the message rejects them. */
-static void longs_take(struct items *longs, const struct ripc_message *message)
+/* Items that have not arrived stay NULL; releasing the message rejects them. Returns whether all
+ * have arrived. */
+static bool longs_take(struct items *longs, const struct ripc_message *message)
 {
+    bool all = true;
     for (uint16_t i = 0; i < message->long_count; i++) {
         const struct ripc_item *item = &message->longs[i];
-        if (item->status != 0)
+        if (item->status != 0) {
+            all = false;
             continue;
+        }
         longs->data[i] = item->data;
         longs->sizes[i] = size_clipped(item->size);
     }
+    return all;
 }
 
 /* Called if memory is too short to return the message. Frees the buffers that the library allocated
@@ -508,19 +380,62 @@ static void longs_drop(const struct ripc_message *message)
             ripc_buf_free(message->longs[i].data);
 }
 
-static int compat_take(const struct ripc_message *message, struct items *shorts,
-                       struct items *longs)
+/* Returns the status of 2013. */
+static uint8_t compat_take(const struct ripc_message *message, struct items *shorts,
+                           struct items *longs)
 {
     *longs = (struct items){0};
     if (items_make(shorts, message->short_count) && items_make(longs, message->long_count) &&
-        shorts_take(shorts, message)) {
-        longs_take(longs, message);
-        return 0;
-    }
+        shorts_take(shorts, message))
+        return longs_take(longs, message) ? 0 : COMPAT_LOST;
     longs_drop(message);
     free(shorts->data);
     free(longs->data);
-    return -ENOMEM;
+    return ENOMEM;
+}
+
+/* All signals but those that an instruction causes: they cannot wait. */
+static sigset_t signals_to_block(void)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigset_t set;
+    sigfillset(&set);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&set, own[i]);
+    return set;
+}
+
+/* Only one thread at a time may wait for an id in the way that misses no signal. */
+static bool receiving_begin(struct compat_service *bound)
+{
+    compat_enter_again();
+    bool alone = !bound->receiving;
+    bound->receiving = true;
+    compat_leave();
+    return alone;
+}
+
+static void receiving_end(struct compat_service *bound)
+{
+    compat_enter_again();
+    bound->receiving = false;
+    compat_leave();
+}
+
+/* Waits for a message. -EINTR: a signal was handled. */
+static int compat_await(struct compat_service *bound, struct ripc_message *message)
+{
+    int result = ripc_receive(bound->service, message, 1, RIPC_NOW);
+    if (result != -EAGAIN)
+        return result;
+    sigset_t blocked = signals_to_block(), before;
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    struct waiting_signals signals = {.mask = &before, .alone = receiving_begin(bound)};
+    result = receive_interruptibly(bound->service, message, &signals);
+    if (signals.alone)
+        receiving_end(bound);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
 }
 
 uint8_t ripc_compat_receive(uint16_t service_id, uint16_t *from_service_id, void ***short_items,
@@ -530,25 +445,26 @@ uint8_t ripc_compat_receive(uint16_t service_id, uint16_t *from_service_id, void
 {
     struct items shorts, longs;
     struct ripc_message message;
-    struct ripc_service *service = compat_begin(service_id);
-    if (!service)
+    struct compat_service *bound = compat_begin(service_id);
+    if (!bound)
         return ENOENT;
-    int result = ripc_receive(service, &message, 1, RIPC_FOREVER);
-    if (result == 1) {
-        result = compat_take(&message, &shorts, &longs);
-        if (result == 0) {
-            *from_service_id = message.from < COMPAT_IDS ? (uint16_t)message.from : 0;
-            *short_items = shorts.data;
-            *short_item_sizes = shorts.sizes;
-            *num_short_items = message.short_count;
-            *long_items = longs.data;
-            *long_item_sizes = longs.sizes;
-            *num_long_items = message.long_count;
-        }
-        ripc_release(&message);
-    } else if (result == 0) {
-        result = -ECANCELED;
+    int result = compat_await(bound, &message);
+    if (result != 1) {
+        compat_done(COMPAT_STRANGER, false);
+        return result == -EINTR ? COMPAT_INTERRUPTED : compat_status(result ? result : -ECANCELED);
     }
-    compat_done();
-    return status_of(result);
+    uint8_t status = compat_take(&message, &shorts, &longs);
+    uint16_t from = compat_sender(message.from);
+    if (status == 0 || status == COMPAT_LOST) {
+        *from_service_id = from;
+        *short_items = shorts.data;
+        *short_item_sizes = shorts.sizes;
+        *num_short_items = message.short_count;
+        *long_items = longs.data;
+        *long_item_sizes = longs.sizes;
+        *num_long_items = message.long_count;
+    }
+    ripc_release(&message);
+    compat_done(from, true);
+    return status;
 }

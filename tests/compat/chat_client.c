@@ -1,9 +1,11 @@
 /* Sends the lines of its standard input to the chat server, under the given name and id, and prints
- * everything that the server sends until a line is "bye". */
+ * everything that the server sends until a line is "bye", or "leave" from itself. The lines are
+ * sent without their terminating 0: what follows them in the receiver's buffer is 0. */
 #include "common.h"
 #include <pthread.h>
 
 static int my_service_id;
+static const char *my_name;
 
 static void *display(void *arg)
 {
@@ -19,7 +21,8 @@ static void *display(void *arg)
             panic("receive failed");
         printf("%s> %s\n", (char *)short_items[0], (char *)short_items[1]);
         fflush(stdout);
-        over = strcmp(short_items[1], "bye") == 0;
+        over = strcmp(short_items[1], "bye") == 0 ||
+               (strcmp(short_items[1], "leave") == 0 && strcmp(short_items[0], my_name) == 0);
         ripc_buf_free(short_items[0]);
         free(short_items);
     }
@@ -33,6 +36,7 @@ int main(int argc, char *argv[])
 
     if (argc != 3)
         panic("usage: chat_client NAME ID");
+    my_name = argv[1];
     my_service_id = atoi(argv[2]);
     if (!ripc_register_service_id(my_service_id))
         panic("id %d is taken", my_service_id);
@@ -46,10 +50,10 @@ int main(int argc, char *argv[])
         msg_array[0] = argv[1]; /* a short item may be in any memory */
         length_array[0] = strlen(argv[1]) + 1;
         msg_array[1] = line;
-        length_array[1] = strlen(line) + 1;
-        if (ripc_send_short(my_service_id, SERVER_SERVICE_ID, msg_array, length_array, 2, NULL,
-                            NULL, 0))
-            panic("the server has no such id");
+        length_array[1] = strlen(line);
+        if (ripc_send_short(my_service_id, CHAT_SERVICE_ID, msg_array, length_array, 2, NULL, NULL,
+                            0))
+            panic("the line was not sent");
     }
     pthread_join(display_thread, NULL);
     return EXIT_SUCCESS;

@@ -11,7 +11,7 @@ int main(int argc, char *argv[])
     memset(parcel, 'p', LONG_PACKET_SIZE);
     if (ripc_send_short(my_service_id, SERVER_SERVICE_ID, (void **)&text, &length, 1, NULL, NULL,
                         0))
-        panic("the receiver has no such id");
+        panic("the message was not sent");
     if (argc > 1 &&
         ripc_send_long(my_service_id, SERVER_SERVICE_ID, &parcel, &long_length, 1, NULL, NULL, 0))
         panic("%s cannot be sent", argv[1]);

@@ -1,4 +1,6 @@
-/* Sends short messages of several items, and compares what comes back. */
+/* Sends short messages of several items, and compares what comes back. It offers return buffers
+ * only if there is memory for them: with RETURN_BUFFERS 0, an allocation of 0 bytes must give NULL.
+ */
 #include "common.h"
 
 #define WORDS_PER_PACKET 3
@@ -6,17 +8,24 @@
 int main(void)
 {
     void *msg_array[WORDS_PER_PACKET];
+    void *return_buf_array[RETURN_BUFFERS + 1];
     uint32_t length_array[WORDS_PER_PACKET];
+    uint32_t return_buf_length_array[RETURN_BUFFERS + 1];
     void **short_items = NULL, **long_items = NULL;
     uint32_t *short_sizes, *long_sizes;
     uint16_t my_service_id = ripc_register_random_service_id();
     uint16_t from, num_short, num_long;
-    int i, j, recvd = 0;
+    int i, j, recvd = 0, num_return_bufs = 0;
 
     for (i = 0; i < WORDS_PER_PACKET; ++i) {
         length_array[i] = PACKET_SIZE / WORDS_PER_PACKET - 10 * i;
         msg_array[i] = ripc_buf_alloc(length_array[i]);
-        memset(msg_array[i], 0, length_array[i]);
+    }
+
+    return_buf_array[0] = ripc_buf_alloc(PACKET_SIZE * RETURN_BUFFERS);
+    if (return_buf_array[0]) {
+        return_buf_length_array[0] = UINT32_MAX; /* a send with it fails */
+        num_return_bufs = 1;
     }
 
     for (i = 0; i < NUM_ROUNDS; ++i) {
@@ -24,7 +33,8 @@ int main(void)
             memset(msg_array[j], 'a' + (i + j) % 26, length_array[j]);
         *(int *)msg_array[0] = i;
         if (ripc_send_short(my_service_id, SERVER_SERVICE_ID, msg_array, length_array,
-                            WORDS_PER_PACKET, NULL, NULL, 0))
+                            WORDS_PER_PACKET, return_buf_array, return_buf_length_array,
+                            num_return_bufs))
             continue;
         ripc_receive(my_service_id, &from, &short_items, &short_sizes, &num_short, &long_items,
                      &long_sizes, &num_long);
@@ -35,7 +45,7 @@ int main(void)
                 memcmp(short_items[j], msg_array[j], length_array[j]) != 0)
                 panic("round %d: item %d differs", i, j);
         recvd++;
-        ripc_buf_free(short_items[0]);
+        ripc_buf_free(short_items[i % num_short]); /* any item stands for the message */
         free(short_items);
     }
     printf("Exchanged %d items\n", recvd);

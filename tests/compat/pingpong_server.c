@@ -18,7 +18,7 @@ int main(void)
                      &long_sizes, &num_long);
         ripc_send_short(SERVER_SERVICE_ID, from, short_items, short_sizes, num_short, NULL, NULL,
                         0);
-        ripc_buf_free(short_items[0]); /* all items are in this buffer */
+        ripc_buf_free(short_items[i % num_short]); /* all items are in one buffer */
         free(short_items);
     }
     return EXIT_SUCCESS;

@@ -2,12 +2,6 @@
 #include "common.h"
 #include <errno.h>
 
-#define check(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            panic("check failed: %s", #condition);                                                 \
-    } while (0)
-
 int main(void)
 {
     static char data[100];
@@ -24,8 +18,9 @@ int main(void)
     check(ripc_buf_alloc(100) == NULL);
     check(ripc_buf_realloc(NULL, 100) == NULL);
     ripc_buf_free(data);
-    check(ripc_buf_register(data, sizeof data) == status);
-    check(ripc_buf_unregister(data) == status);
+    check(!context.initialized);
+    check(ripc_buf_register(data, sizeof data) == 1);
+    check(ripc_buf_unregister(data) == 0);
     check(ripc_reg_recv_window(data, sizeof data) == status);
     check(ripc_reg_recv_window_for_service(data, sizeof data, 11) == status);
     check(ripc_send_short(11, 12, &item, &size, 1, NULL, NULL, 0) == ENOENT);

@@ -1,0 +1,115 @@
+/* compat_state: the one context of the process, its end, and `context`, which shows the state to
+ * the program.
+ *
+ * The context is opened by the first call and is not closed before the process ends. The program
+ * may read `context` at any time, as in 2013, but what it writes there has no effect: the library
+ * reads only `compat`. The exception is compat_knows, where a wrong entry makes a send return an
+ * error that would otherwise have waited. */
+#include "ripc/compat_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/check.h"
+
+#define COMPAT_LINGER_NSEC (5 * NSEC_PER_SEC)
+
+struct compat compat = {.mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
+
+struct library_context context; /* written under the mutex of `compat`; the program only reads it */
+
+uint8_t compat_status(int64_t result)
+{
+    if (result >= 0)
+        return 0;
+    return -result > 1 && -result <= UINT8_MAX ? (uint8_t)-result : EINVAL;
+}
+
+void compat_leave(void)
+{
+    int result = pthread_mutex_unlock(&compat.mutex);
+    assert(result == 0); /* else a call left without having entered */
+}
+
+/* The program ends: peers that still read what we sent get some more time. If other threads wait in
+ * a call, the context is not closed. */
+static void compat_end(void)
+{
+    struct ripc_stats stats;
+    if (!compat.ripc || getpid() != compat.pid)
+        return;
+    int64_t deadline = ripc_after(COMPAT_LINGER_NSEC);
+    while (ripc_stats(compat.ripc, &stats) == 0 && stats.operations && ripc_now() < deadline)
+        usleep(500);
+    pthread_mutex_lock(&compat.mutex);
+    compat.ended = true;
+    if (!compat.waiters)
+        ripc_close(compat.ripc, deadline);
+    compat_leave();
+}
+
+/* Called with the mutex held. */
+static int compat_open(void)
+{
+    if (compat.ended)
+        return -ESHUTDOWN;
+    if (compat.ripc)
+        return 0;
+    if (!compat.services)
+        compat.services = array_new(COMPAT_IDS, sizeof(struct compat_service *));
+    if (!compat.services)
+        return -ENOMEM;
+    int result = ripc_open(NULL, &compat.ripc);
+    if (result < 0)
+        return result;
+    compat.pid = getpid();
+    if (atexit(compat_end)) {
+        ripc_close(compat.ripc, RIPC_NOW);
+        compat.ripc = NULL;
+        return -ENOMEM;
+    }
+    context.initialized = true;
+    return 0;
+}
+
+uint8_t init(void)
+{
+    pthread_mutex_lock(&compat.mutex);
+    bool was_open = compat.ripc != NULL;
+    int result = compat_open();
+    compat_leave();
+    return result < 0 ? compat_status(result) : was_open;
+}
+
+int compat_enter(void)
+{
+    pthread_mutex_lock(&compat.mutex);
+    int result = compat_open();
+    if (result < 0)
+        compat_leave();
+    return result;
+}
+
+void compat_enter_again(void)
+{
+    assert(compat.ripc);
+    pthread_mutex_lock(&compat.mutex);
+}
+
+void compat_know(uint16_t id)
+{
+    if (id == UINT16_MAX || context.remotes[id])
+        return;
+    struct ripc_compat_remote *remote = malloc(sizeof *remote);
+    if (!remote)
+        return;
+    remote->number = id;
+    context.remotes[id] = remote;
+}
+
+bool compat_knows(uint16_t id)
+{
+    return id != UINT16_MAX && context.remotes[id];
+}
