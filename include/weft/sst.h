@@ -25,6 +25,9 @@
  *  - Deadlines are as in ripc: absolute, RIPC_NOW or RIPC_FOREVER.
  *  - All calls may be made from any thread and from triggers, unless stated otherwise. Reading
  *    never blocks.
+ *  - A child of fork() cannot use its parent's tables: every call that returns a status returns
+ *    -ECHILD there and changes nothing. The parent stays a member; its end is noticed at once, even
+ *    if the child lives on.
  *  - A row number belongs to one member for as long as it is a member. The row of a member that
  *    left may be given to a new member in a later epoch.
  *

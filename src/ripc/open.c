@@ -189,6 +189,10 @@ static int context_try(struct ripc **out, const struct settings *settings, struc
     struct ripc *ripc = calloc(1, sizeof *ripc);
     if (!ripc)
         return -ENOMEM;
+    if (owner_make(&ripc->owner)) {
+        free(ripc);
+        return -ENOMEM;
+    }
     ripc->events = &ripc_events;
     list_init(&ripc->peers);
     list_init(&ripc->bells);
@@ -261,6 +265,8 @@ static void context_finish(struct ripc *ripc, int64_t deadline)
 
 int ripc_close(struct ripc *ripc, int64_t deadline)
 {
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     assert(!ripc->reach_count && list_is_empty(&ripc->bells)); /* the layer above closes them
                                                                 * first */

@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "transport/fork/descriptor.h"
+
 enum {
     YIELDS_MAX = 20,     /* tries after a yield, while a remover holds the lock; then ... */
     TRIES_MAX = 1000,    /* ... tries after a nap: the remover may not be running */
@@ -57,17 +59,17 @@ static int folder_open(int above, const char *path, const char *shown, struct wh
         int error = errno;
         return why_fail(why, -error, "cannot make the folder %s: %s", shown, strerror(error));
     }
-    int fd = openat(above, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = DESCRIPTOR_OPEN(openat(above, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
         return why_fail(why, -EPERM, "%s is not a folder (a link is not followed)", shown);
     if (fd < 0 || fstat(fd, &found)) {
         int error = errno;
         if (fd >= 0)
-            close(fd);
+            descriptor_close(fd);
         return why_fail(why, -error, "cannot open the folder %s: %s", shown, strerror(error));
     }
     if (found.st_uid != geteuid() || (found.st_mode & 077)) {
-        close(fd);
+        descriptor_close(fd);
         return why_fail(why, -EPERM, "the folder %s %s", shown,
                         found.st_uid != geteuid()
                             ? "belongs to another user; set WEFT_FOLDER to another folder"
@@ -97,10 +99,10 @@ int domain_open(char folder[DOMAIN_PATH_MAX], const char *domain, struct why *wh
     if (above_fd < 0)
         return above_fd;
     int fd = folder_open(above_fd, domain, folder, why);
-    close(above_fd);
+    descriptor_close(above_fd);
     if (fd < 0)
         return fd;
-    close(fd);
+    descriptor_close(fd);
     return 0;
 }
 
@@ -119,11 +121,12 @@ void domain_leave(const char *folder)
 static int file_open(int folder_fd, const char *name, int flags)
 {
     struct stat found;
-    int fd = openat(folder_fd, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+    int fd =
+        DESCRIPTOR_OPEN(openat(folder_fd, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
     if (fd < 0)
         return -errno;
     if (fstat(fd, &found) || !S_ISREG(found.st_mode) || found.st_uid != geteuid()) {
-        close(fd);
+        descriptor_close(fd);
         return -EPERM;
     }
     return fd;
@@ -159,13 +162,13 @@ static int file_try_lock(int folder_fd, const char *name)
     else if (file_owner(fd) == 1)
         result = -EBUSY;
     if (result < 0)
-        close(fd);
+        descriptor_close(fd);
     return result;
 }
 
 static int folder_reopen(const char *folder)
 {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = DESCRIPTOR_OPEN(open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (fd < 0)
         return -errno;
     return fd;
@@ -186,7 +189,7 @@ int domain_file_lock(const char *folder, const char *name)
             sched_yield();
         result = file_try_lock(folder_fd, name);
     }
-    close(folder_fd);
+    descriptor_close(folder_fd);
     return result == -EAGAIN ? -EBUSY : result;
 }
 
@@ -195,7 +198,7 @@ bool domain_file_named(const char *folder, const char *name, int fd)
     int folder_fd = folder_reopen(folder);
     bool named = folder_fd >= 0 && file_is_named(folder_fd, name, fd);
     if (folder_fd >= 0)
-        close(folder_fd);
+        descriptor_close(folder_fd);
     return named;
 }
 
@@ -208,14 +211,14 @@ int domain_file_read(const char *folder, const char *name, void *out, size_t siz
     if (folder_fd < 0)
         return folder_fd == -ENOENT ? 0 : folder_fd;
     int fd = file_open(folder_fd, name, O_RDONLY);
-    close(folder_fd);
+    descriptor_close(folder_fd);
     if (fd < 0)
         return fd == -ENOENT ? 0 : fd;
     int result = file_owner(fd);
     ssize_t count = pread(fd, out, size, 0);
     if (count > 0)
         *got = (size_t)count;
-    close(fd);
+    descriptor_close(fd);
     return result;
 }
 
@@ -255,7 +258,7 @@ static int file_clean(int folder_fd, const char *name)
         }
         count += file_remove(folder_fd, name);
     }
-    close(fd); /* releases both locks */
+    descriptor_close(fd); /* releases both locks */
     return count;
 }
 
@@ -276,10 +279,14 @@ int domain_clean(const char *folder)
     int folder_fd = folder_reopen(folder);
     if (folder_fd < 0)
         return folder_fd;
-    DIR *entries = fdopendir(folder_fd);
+    int list_fd = fcntl(folder_fd, F_DUPFD_CLOEXEC, 0); /* closedir closes it */
+    DIR *entries = list_fd >= 0 ? fdopendir(list_fd) : NULL;
     if (!entries) {
-        close(folder_fd);
-        return -ENOMEM;
+        int error = errno;
+        if (list_fd >= 0)
+            close(list_fd);
+        descriptor_close(folder_fd);
+        return -error;
     }
     int count = 0;
     for (int i = 0; i < ENTRIES_MAX; i++) {
@@ -296,5 +303,6 @@ int domain_clean(const char *folder)
             count += socket_clean(folder_fd, name);
     }
     closedir(entries);
+    descriptor_close(folder_fd);
     return count;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 
 #define MEMFILE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define HUGE_PAGE     (2u << 20)
@@ -50,7 +51,7 @@ int memfile_open(struct memfile *file, const char *label, size_t size)
     *file = (struct memfile){.fd = -1, .size = size, .writable = 1};
     if (!size || size > (size_t)INT64_MAX)
         return -EINVAL;
-    file->fd = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    file->fd = DESCRIPTOR_OPEN(memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (file->fd < 0)
         return -errno;
     if (ftruncate(file->fd, (off_t)size) || fcntl(file->fd, F_ADD_SEALS, MEMFILE_SEALS))
@@ -95,11 +96,11 @@ int memfile_share(const struct memfile *file, int writable)
         return -EACCES;
     int fd;
     if (writable == file->writable) {
-        fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+        fd = DESCRIPTOR_OPEN(fcntl(file->fd, F_DUPFD_CLOEXEC, 0));
     } else {
         char path[32];
         snprintf(path, sizeof path, "/proc/self/fd/%d", file->fd);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
+        fd = DESCRIPTOR_OPEN(open(path, O_RDONLY | O_CLOEXEC));
     }
     return fd < 0 ? -errno : fd;
 }
@@ -180,6 +181,6 @@ void memfile_close(struct memfile *file)
     if (file->base)
         munmap(file->base, file->size);
     if (file->fd >= 0)
-        close(file->fd);
+        descriptor_close(file->fd);
     *file = (struct memfile){.fd = -1};
 }

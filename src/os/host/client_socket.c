@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 #include "transport/ring/channel.h"
 #include "wire/attach.h"
 
@@ -86,7 +87,7 @@ static int client_share(struct socket_client *client, size_t size, int file)
     if (!result)
         result = channel_map(&client->channel, file, &ask, client->fd); /* owns the file now */
     else if (file >= 0)
-        close(file);
+        descriptor_close(file);
     if (result == -EPROTO)
         return result;
     if (!result)
@@ -174,7 +175,7 @@ static int client_take(struct socket_client *client)
     if (!in.failed && service == ATTACH_SERVICE)
         return client_share(client, (size_t)size, file);
     if (file >= 0)
-        close(file);
+        descriptor_close(file);
     if (size == 1 && client->channel)
         return 0;
     if (!size)

@@ -1,5 +1,7 @@
 #include "ripc/core/context.h"
 
+#include <errno.h>
+
 #include "base/check.h"
 #include "ripc/core/service.h"
 #include "ripc/core/waiting.h"
@@ -108,6 +110,8 @@ int ripc_stats(struct ripc *ripc, struct ripc_stats *stats)
 {
     struct names_counts names;
     struct pool_counts pool;
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     names_count(ripc->names, &names);
     pool_count(ripc->pool, &pool);
@@ -153,6 +157,8 @@ static void list_none(void *argument, const struct claim *claim)
 
 int ripc_list(struct ripc *ripc, ripc_list_callback *callback, void *argument)
 {
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     struct listing listing = {ripc, callback, argument};
     lock_take(&ripc->lock);
     if (names_answer_later(ripc->names)) {

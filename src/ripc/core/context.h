@@ -19,6 +19,7 @@
 #include "ripc/pool/window.h"
 #include "ripc/trace/trace.h"
 #include "transport/domain.h"
+#include "transport/fork/owner.h"
 #include "transport/lifeline/lifeline.h"
 #include "transport/transport.h"
 #include "transport/wake/lock.h"
@@ -28,6 +29,7 @@
 #define CONTEXT_TRANSPORT_MAX 4
 
 struct ripc {
+    struct owner owner; /* the process that opened the context; constant */
     struct lock lock;
     const struct events *events; /* the table of handlers; constant */
     struct poller *poller;
@@ -82,6 +84,13 @@ struct ripc {
     nsec yield;
     struct ripc_stats stats;
 };
+
+/* May this process use the context? Not if it is a child of the process that opened it: then every
+ * call returns -ECHILD and changes nothing. */
+static inline bool context_is_ours(const struct ripc *ripc)
+{
+    return owner_is_here(&ripc->owner);
+}
 
 /* Closes the regions of an extent that is freed. */
 extern const struct pool_events context_pool_events;

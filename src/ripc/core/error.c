@@ -30,6 +30,7 @@ static const struct {
     {EKEYREJECTED, "the peer does not have the cluster's secret"},
     {EPROTONOSUPPORT, "the peer uses another protocol version"},
     {ENOPKG, "a library that the transport needs is not installed"},
+    {ECHILD, "another process opened this: a child of fork cannot use its parent's objects"},
     {EEXIST, "overlaps memory that is already registered"},
 };
 

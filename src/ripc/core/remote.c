@@ -397,6 +397,8 @@ void remotes_free(struct ripc_service *service)
 const char *ripc_transport(struct ripc_service *service, ripc_id to)
 {
     struct ripc *ripc = service->ripc;
+    if (!context_is_ours(ripc))
+        return NULL;
     lock_take(&ripc->lock);
     const struct remote *remote = id_map_get(&service->remotes, to);
     const char *name = NULL;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 
 /* Name services that ask the network have answered by then in all cases. */
 #define CLAIM_PATIENCE_NSEC (5 * NSEC_PER_SEC)
@@ -181,7 +182,7 @@ static void service_free(struct ripc_service *service)
     id_map_take(&service->ripc->services, service->id);
     doorbell_close(&service->bell);
     if (service->loop_fd >= 0)
-        close(service->loop_fd);
+        descriptor_close(service->loop_fd);
     free(service);
 }
 
@@ -250,6 +251,8 @@ int service_open(struct ripc *ripc, ripc_id id, service_notified *notified,
 
 int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags, struct ripc_service **service)
 {
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     if (flags)
         return -EINVAL;
     lock_take(&ripc->lock);
@@ -262,6 +265,8 @@ int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags, struct ripc_service
 int ripc_unbind(struct ripc_service *service)
 {
     struct ripc *ripc = service->ripc;
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     int result = service_drain(ripc, service, RIPC_FOREVER);
     service_close(service);

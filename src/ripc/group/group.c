@@ -139,6 +139,8 @@ void groups_leave(struct ripc_service *service)
 
 int ripc_join(struct ripc_service *service, ripc_id id)
 {
+    if (!context_is_ours(service->ripc))
+        return -ECHILD;
     lock_take(&service->ripc->lock);
     int result = group_join(service, id);
     lock_drop(&service->ripc->lock);
@@ -149,6 +151,8 @@ int ripc_leave(struct ripc_service *service, ripc_id id)
 {
     struct ripc *ripc = service->ripc;
     int result = -ENOENT;
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     struct group *group = id_map_get(&service->groups, id);
     if (group && group->joined) {

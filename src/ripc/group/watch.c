@@ -56,6 +56,8 @@ static int watch_add(struct ripc_service *service, ripc_id id)
 
 int ripc_watch(struct ripc_service *service, ripc_id id)
 {
+    if (!context_is_ours(service->ripc))
+        return -ECHILD;
     lock_take(&service->ripc->lock);
     int result = watch_add(service, id);
     lock_drop(&service->ripc->lock);
@@ -76,6 +78,8 @@ int watch_state(struct ripc_service *service, ripc_id id, uint64_t *incarnation,
 
 int ripc_unwatch(struct ripc_service *service, ripc_id id)
 {
+    if (!context_is_ours(service->ripc))
+        return -ECHILD;
     lock_take(&service->ripc->lock);
     struct watch *watch = id_map_take(&service->watches, id);
     free(watch);

@@ -269,11 +269,15 @@ static int grant_access(struct ripc_service *service, const struct ripc_grant *g
 int ripc_read(struct ripc_service *service, const struct ripc_grant *grant, uint64_t offset,
               void *to, size_t size, int64_t deadline)
 {
+    if (!context_is_ours(service->ripc))
+        return -ECHILD;
     return grant_access(service, grant, offset, to, size, false, deadline);
 }
 
 int ripc_write(struct ripc_service *service, const struct ripc_grant *grant, uint64_t offset,
                const void *from, size_t size, int64_t deadline)
 {
+    if (!context_is_ours(service->ripc))
+        return -ECHILD;
     return grant_access(service, grant, offset, (void *)from, size, true, deadline);
 }

@@ -2,10 +2,14 @@
  * own memory. */
 #include "ripc/memory/buffers.h"
 
+#include <errno.h>
+
 #include "ripc/core/service.h"
 
 void *ripc_alloc(struct ripc *ripc, size_t size)
 {
+    if (!context_is_ours(ripc))
+        return NULL;
     lock_take(&ripc->lock);
     void *data = pool_alloc(ripc->pool, size);
     lock_drop(&ripc->lock);
@@ -30,6 +34,8 @@ enum pool_kind buffers_whole(struct ripc *ripc, const void *at, void **base, siz
 
 void *ripc_resize(struct ripc *ripc, void *data, size_t size)
 {
+    if (!context_is_ours(ripc))
+        return NULL;
     lock_take(&ripc->lock);
     void *moved = pool_resize(ripc->pool, data, size);
     lock_drop(&ripc->lock);
@@ -38,6 +44,8 @@ void *ripc_resize(struct ripc *ripc, void *data, size_t size)
 
 int ripc_free(struct ripc *ripc, void *data)
 {
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     int result = pool_free(ripc->pool, data);
     lock_drop(&ripc->lock);
@@ -46,6 +54,8 @@ int ripc_free(struct ripc *ripc, void *data)
 
 int ripc_register(struct ripc *ripc, void *base, size_t size)
 {
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     int result = pool_register(ripc->pool, base, size);
     lock_drop(&ripc->lock);
@@ -54,6 +64,8 @@ int ripc_register(struct ripc *ripc, void *base, size_t size)
 
 int ripc_unregister(struct ripc *ripc, void *base)
 {
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     int result = pool_unregister(ripc->pool, base);
     lock_drop(&ripc->lock);
@@ -62,6 +74,8 @@ int ripc_unregister(struct ripc *ripc, void *base)
 
 int ripc_window_add(struct ripc *ripc, struct ripc_service *service, void *base, size_t size)
 {
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     int result = windows_add(service ? &service->windows : &ripc->windows, base, size);
     lock_drop(&ripc->lock);
@@ -70,6 +84,8 @@ int ripc_window_add(struct ripc *ripc, struct ripc_service *service, void *base,
 
 int ripc_window_remove(struct ripc *ripc, struct ripc_service *service, void *base)
 {
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     int result = windows_remove(service ? &service->windows : &ripc->windows, base);
     lock_drop(&ripc->lock);

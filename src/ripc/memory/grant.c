@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 
 #define GRANT_HOLDERS_MAX 16 /* of one grant: processes that hold or held the peer's id */
 
@@ -116,7 +117,7 @@ static int given_map(struct given *given, const struct extent *extent)
     int fd = memfile_share(extent->file, 1);
     int result = fd < 0 ? fd : memfile_map(&given->alias, fd, extent->size, 1);
     if (result == 0) {
-        close(given->alias.fd); /* the mapping keeps the memory */
+        descriptor_close(given->alias.fd); /* the mapping keeps the memory */
         given->alias.fd = -1;
     }
     return result;
@@ -377,6 +378,8 @@ void grants_drop_all(struct ripc *ripc)
 int ripc_grant(struct ripc_service *service, ripc_id peer, void *base, size_t size, uint32_t rights,
                struct ripc_grant *grant)
 {
+    if (!context_is_ours(service->ripc))
+        return -ECHILD;
     lock_take(&service->ripc->lock);
     int result = grant_give(service, peer, base, size, rights, grant);
     lock_drop(&service->ripc->lock);
@@ -385,6 +388,8 @@ int ripc_grant(struct ripc_service *service, ripc_id peer, void *base, size_t si
 
 int ripc_revoke(struct ripc_service *service, const struct ripc_grant *grant, int64_t deadline)
 {
+    if (!context_is_ours(service->ripc))
+        return -ECHILD;
     lock_take(&service->ripc->lock);
     int result = grant_revoke(service, grant->key, deadline);
     lock_drop(&service->ripc->lock);

@@ -331,6 +331,8 @@ int ripc_fetch(struct ripc_message *message, unsigned index, void *to, size_t si
         return -EINVAL;
     struct incoming *incoming = message_incoming(message);
     struct ripc *ripc = incoming_context(incoming);
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     if (deadline != RIPC_NOW && clock_now() >= deadline)
         return -ETIMEDOUT;
     lock_take(&ripc->lock);
@@ -345,6 +347,8 @@ int ripc_reject(struct ripc_message *message, unsigned index)
         return -EINVAL;
     struct incoming *incoming = message_incoming(message);
     struct ripc *ripc = incoming_context(incoming);
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     int result = -ESTALE;
     if (incoming->details[index].state == ITEM_PENDING) {

@@ -6,15 +6,19 @@
 #include "ripc/core/remote.h"
 #include "ripc/message/notice.h"
 #include "ripc/message/receive.h"
+#include "transport/fork/descriptor.h"
 
 int ripc_progress(struct ripc *ripc)
 {
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     int moved = waiting_progress(ripc);
     lock_drop(&ripc->lock);
     if (ripc->manual) {
         moved += poller_step(ripc->poller, 0);
-        moved += notices_deliver(ripc, RIPC_NOW);
+        int called = notices_deliver(ripc, RIPC_NOW);
+        moved = called < 0 ? called : moved + called;
     }
     return moved;
 }
@@ -27,7 +31,7 @@ static int loop_fd_add(int loop, int fd)
 
 static int loop_fd_open(const struct ripc_service *service)
 {
-    int loop = epoll_create1(EPOLL_CLOEXEC);
+    int loop = DESCRIPTOR_OPEN(epoll_create1(EPOLL_CLOEXEC));
     if (loop < 0)
         return -errno;
     int result = loop_fd_add(loop, service->bell.event_fd);
@@ -35,13 +39,15 @@ static int loop_fd_open(const struct ripc_service *service)
         result = loop_fd_add(loop, poller_fd(service->ripc->poller));
     if (result == 0)
         return loop;
-    close(loop);
+    descriptor_close(loop);
     return result;
 }
 
 int ripc_fd(struct ripc_service *service)
 {
     struct ripc *ripc = service->ripc;
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     if (!ripc->manual)
         return service->bell.event_fd;
     lock_take(&ripc->lock);
@@ -55,8 +61,10 @@ int ripc_fd(struct ripc_service *service)
 int ripc_arm(struct ripc_service *service)
 {
     struct ripc *ripc = service->ripc;
-    if (ripc->manual)
-        ripc_progress(ripc);
+    if (!context_is_ours(ripc))
+        return -ECHILD;
+    if (ripc->manual && ripc_progress(ripc) < 0)
+        return -ECHILD;
     lock_take(&ripc->lock);
     waiting_progress(ripc);
     doorbell_clear(&service->bell);

@@ -59,8 +59,9 @@ static void notice_free(struct ripc_notice *notice)
     free(notice);
 }
 
-/* Calls the callback of a notice that is due, with the lock released. */
-static void notice_call(struct ripc_notice *notice)
+/* Calls the callback of a notice that is due, with the lock released. -ECHILD: the callback forked,
+ * and this is the child, in which the lock means nothing. */
+static int notice_call(struct ripc_notice *notice)
 {
     struct ripc *ripc = notice->ripc;
     uint64_t count = notice->count;
@@ -70,10 +71,13 @@ static void notice_call(struct ripc_notice *notice)
     notice->caller = lock_self();
     lock_drop(&ripc->lock);
     notice->callback(notice->argument, count, value);
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     notice->calling = false;
     if (notice->closed)
         notice_free(notice);
+    return 0;
 }
 
 static int notices_check(void *argument)
@@ -97,7 +101,8 @@ int notices_deliver(struct ripc *ripc, int64_t deadline)
         service_wait(ripc->notices, notices_check, ripc, deadline);
         struct list *node;
         while ((node = list_take(&ripc->notices_due))) {
-            notice_call(container_of(node, struct ripc_notice, due_node));
+            if (notice_call(container_of(node, struct ripc_notice, due_node)))
+                return -ECHILD;
             called++;
         }
     }
@@ -109,7 +114,8 @@ static void *notices_run(void *argument)
 {
     struct ripc *ripc = argument;
     for (;;) {
-        notices_deliver(ripc, RIPC_FOREVER);
+        if (notices_deliver(ripc, RIPC_FOREVER) < 0)
+            return NULL;
         lock_take(&ripc->lock);
         bool closing = ripc->notices_closing;
         lock_drop(&ripc->lock);
@@ -166,6 +172,8 @@ void notices_close(struct ripc *ripc)
 int ripc_notice_open(struct ripc *ripc, ripc_notice_callback *callback, void *argument,
                      struct ripc_notice **out, struct ripc_handle *handle)
 {
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     struct ripc_notice *notice = calloc(1, sizeof *notice);
     if (!notice)
         return -ENOMEM;
@@ -200,6 +208,8 @@ int ripc_notice_open(struct ripc *ripc, ripc_notice_callback *callback, void *ar
 int ripc_notice_close(struct ripc_notice *notice)
 {
     struct ripc *ripc = notice->ripc;
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     int result = notice->waiters || notice->closing ? -EBUSY : 0;
     if (result == 0 && notice->calling && notice->caller == lock_self()) {
@@ -227,6 +237,8 @@ static int notice_check(void *argument)
 int ripc_notice_wait(struct ripc_notice *notice, uint64_t *value, int64_t deadline)
 {
     struct ripc *ripc = notice->ripc;
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     if (notice->callback)
         return -EINVAL;
     lock_take(&ripc->lock);
@@ -250,6 +262,8 @@ int ripc_notice_wait(struct ripc_notice *notice, uint64_t *value, int64_t deadli
 
 int ripc_notice_fd(struct ripc_notice *notice)
 {
+    if (!context_is_ours(notice->ripc))
+        return -ECHILD;
     return notice->callback ? -EINVAL : notice->bell.event_fd;
 }
 
@@ -284,6 +298,8 @@ int ripc_notify(struct ripc_service *service, const struct ripc_handle *handle, 
 {
     struct ripc *ripc = service->ripc;
     struct notifying notifying;
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     message_notify_write(notifying.body, handle->token, value);
     lock_take(&ripc->lock);
     int result = remote_get(service, handle->service, &notifying.remote);

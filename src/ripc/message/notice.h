@@ -9,7 +9,8 @@
 #include "ripc/core/context.h"
 
 /* Waits for notifications until the deadline, and calls the callbacks of all notices that are due.
- * Called without the lock. Returns the number of callbacks. */
+ * Called without the lock. Returns the number of callbacks, or -ECHILD if a callback forked and
+ * this is the child. */
 int notices_deliver(struct ripc *ripc, int64_t deadline);
 
 /* Ends the thread and frees all notices. Called with the lock held; drops it while it waits for

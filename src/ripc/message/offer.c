@@ -325,6 +325,8 @@ static int offer_withdraw(struct ripc_service *service, const void *base, int64_
 int ripc_withdraw(struct ripc_service *service, void *base, int64_t deadline)
 {
     struct ripc *ripc = service->ripc;
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     int result = offer_withdraw(service, base, deadline);
     lock_drop(&ripc->lock);

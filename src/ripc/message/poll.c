@@ -40,6 +40,8 @@ static int poll_check(void *argument)
 int ripc_poll(struct ripc_service *service, struct ripc_event *events, unsigned max,
               int64_t deadline)
 {
+    if (!context_is_ours(service->ripc))
+        return -ECHILD;
     if (max == 0)
         return -EINVAL;
     struct polling polling = {.service = service, .events = events, .max = max};
@@ -120,6 +122,8 @@ static int operation_wait(struct operation *operation, int64_t deadline)
 
 int ripc_wait(struct ripc_service *service, int64_t number, int64_t deadline)
 {
+    if (!context_is_ours(service->ripc))
+        return -ECHILD;
     lock_take(&service->ripc->lock);
     struct operation *operation = id_map_get(&service->operations, (uint64_t)number);
     int result = operation ? operation_wait(operation, deadline) : -EINVAL;
@@ -167,6 +171,8 @@ static int operation_cancel(struct ripc_service *service, uint64_t number, int64
 
 int ripc_cancel(struct ripc_service *service, int64_t number, int64_t deadline)
 {
+    if (!context_is_ours(service->ripc))
+        return -ECHILD;
     lock_take(&service->ripc->lock);
     int result = operation_cancel(service, (uint64_t)number, deadline);
     lock_drop(&service->ripc->lock);

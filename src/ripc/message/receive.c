@@ -176,6 +176,8 @@ static int receive_check(void *argument)
 int ripc_receive(struct ripc_service *service, struct ripc_message *messages, unsigned max,
                  int64_t deadline)
 {
+    if (!context_is_ours(service->ripc))
+        return -ECHILD;
     if (max == 0)
         return -EINVAL;
     lock_take(&service->ripc->lock);
@@ -226,6 +228,8 @@ void ripc_release(struct ripc_message *message)
     if (!arrival)
         return;
     struct ripc *ripc = arrival->service->ripc;
+    if (!context_is_ours(ripc))
+        return;
     struct frame frame = {
         .body = message->internal[1],
         .size = message->size, /* an approximation: it only affects when credit is returned */

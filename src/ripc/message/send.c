@@ -382,6 +382,8 @@ static int64_t send_wait(struct sending *sending)
 int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *send)
 {
     struct sending sending; /* large: only fields that are read before being written are set */
+    if (!context_is_ours(service->ripc))
+        return -ECHILD;
     sending.service = service;
     sending.send = send;
     sending.operation = NULL;
@@ -409,6 +411,8 @@ int ripc_send(struct ripc_service *service, ripc_id to, const void *data, size_t
         message_head_write(&(struct message_head){.kind = FRAME_MESSAGE, .short_count = 1});
     struct ripc *ripc = service->ripc;
     struct iovec piece = {(void *)data, size};
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     lock_take(&ripc->lock);
     struct remote *remote = service->remote_last;
     if (remote && remote->id == to && remote->state == REMOTE_OPEN && size <= RIPC_SHORT_MAX &&

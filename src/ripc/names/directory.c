@@ -22,6 +22,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "ripc/names/names_impl.h"
+#include "transport/fork/descriptor.h"
 #include "transport/routed/attachment.h"
 #include "wire/directory.h"
 
@@ -254,7 +255,7 @@ static void directory_hang_up(struct directory_client *directory)
 {
     poller_remove(directory->poller, directory->watch);
     if (directory->fd >= 0)
-        close(directory->fd);
+        descriptor_close(directory->fd);
     directory->watch = NULL;
     directory->fd = -1;
 }

@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "ripc/names/names_file.h"
 #include "ripc/names/names_impl.h"
+#include "transport/fork/descriptor.h"
 
 struct file {
     struct name_service service;
@@ -74,7 +75,7 @@ static int file_load(struct file *file, struct names_file *table, struct why *wh
     size_t size = 0;
     int result = 0;
     /* Read-only and non-blocking, because the path may be a pipe. */
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = DESCRIPTOR_OPEN(open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (fd < 0 || fstat(fd, &file->seen))
         result = -errno;
     else if (!S_ISREG(file->seen.st_mode))
@@ -84,7 +85,7 @@ static int file_load(struct file *file, struct names_file *table, struct why *wh
     if (result == 0)
         result = text_load(fd, &text, &size);
     if (fd >= 0)
-        close(fd);
+        descriptor_close(fd);
     if (result < 0)
         result = why_fail(why, result, "cannot read %s: %s", file->path,
                           result == -EINVAL ? "not a plain file" : strerror(-result));

@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "transport/fork/descriptor.h"
+
 /* Reads ADDRESS:PORT of an IPv4 group. */
 static int group_read(struct sockaddr_in *group, const char *text, struct why *why)
 {
@@ -85,7 +87,7 @@ static int hear_open(const struct sockaddr_in *group, int index)
 {
     const int on = 1, off = 0;
     struct ip_mreqn join = {.imr_multiaddr = group->sin_addr, .imr_ifindex = index};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = DESCRIPTOR_OPEN(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0)
         return -errno;
     /* Without MULTICAST_ALL, only datagrams from our interface are received. */
@@ -95,7 +97,7 @@ static int hear_open(const struct sockaddr_in *group, int index)
         option_set(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &join, sizeof join))
         return fd;
     int error = errno;
-    close(fd);
+    descriptor_close(fd);
     return -error;
 }
 
@@ -104,7 +106,7 @@ static int talk_open(struct in_addr from, int index)
     const int on = 1;
     struct ip_mreqn out = {.imr_ifindex = index};
     struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr = from};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = DESCRIPTOR_OPEN(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0)
         return -errno;
     if (bind(fd, (const struct sockaddr *)&own, sizeof own) == 0 &&
@@ -113,7 +115,7 @@ static int talk_open(struct in_addr from, int index)
         option_set(fd, IPPROTO_IP, IP_MULTICAST_TTL, &on, sizeof on))
         return fd;
     int error = errno;
-    close(fd);
+    descriptor_close(fd);
     return -error;
 }
 
@@ -144,9 +146,9 @@ int group_socket_open(struct group_socket *sockets, const char *group, const cha
 void group_socket_close(struct group_socket *sockets)
 {
     if (sockets->hear_fd >= 0)
-        close(sockets->hear_fd);
+        descriptor_close(sockets->hear_fd);
     if (sockets->talk_fd >= 0)
-        close(sockets->talk_fd);
+        descriptor_close(sockets->talk_fd);
     sockets->hear_fd = sockets->talk_fd = -1;
 }
 

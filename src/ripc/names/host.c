@@ -27,6 +27,7 @@
 #include "ripc/names/holding.h"
 #include "ripc/names/names_impl.h"
 #include "transport/domain.h"
+#include "transport/fork/descriptor.h"
 
 enum {
     ENTRIES_MAX = 65536, /* of the folder, read by one listing */
@@ -256,7 +257,7 @@ static void watch_stop(struct host_names *host)
     poller_remove(host->poller, host->watch);
     host->watch = NULL;
     if (host->watch_fd >= 0)
-        close(host->watch_fd);
+        descriptor_close(host->watch_fd);
     host->watch_fd = -1;
 }
 
@@ -265,7 +266,7 @@ static void watch_start(struct host_names *host)
 {
     if (host->watch || host->rescan.at != NSEC_NEVER)
         return;
-    host->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    host->watch_fd = DESCRIPTOR_OPEN(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     if (host->watch_fd >= 0 &&
         inotify_add_watch(host->watch_fd, host->folder,
                           IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ONLYDIR) >= 0 &&
@@ -289,7 +290,7 @@ static void locked_free(void *owner, struct holding *holding)
     char path[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX];
     file_path(owner, path, holding->claim.id, holding->claim.member);
     unlink(path);
-    close(locked_of(holding)->fd);
+    descriptor_close(locked_of(holding)->fd);
     free(locked_of(holding));
 }
 

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "ripc/trace/trace_impl.h"
 #include "transport/domain.h"
+#include "transport/fork/descriptor.h"
 #include "transport/wake/lock.h"
 
 struct trace_writer {
@@ -94,7 +95,7 @@ void trace_close(struct trace *trace)
     unlink(writer->path); /* while it is locked, so that it is still our file */
     if (writer->file)
         munmap(writer->file, sizeof *writer->file);
-    close(writer->fd);
+    descriptor_close(writer->fd);
     free(writer);
 }
 

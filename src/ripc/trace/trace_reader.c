@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "ripc/trace/trace.h"
 #include "ripc/trace/trace_impl.h"
+#include "transport/fork/descriptor.h"
 
 #define TRACE_BATCH 64
 
@@ -87,7 +88,7 @@ int trace_reader_open(struct trace_reader **reader, const char *folder, uint64_t
     memcpy(made->folder, folder, strlen(folder) + 1);
     trace_file_name(made->name, context);
     snprintf(path, sizeof path, "%s/%s", made->folder, made->name);
-    made->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    made->fd = DESCRIPTOR_OPEN(open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     int result = made->fd < 0 ? -errno : reader_check(made, context);
     if (result == 0)
         result = reader_refresh(made);
@@ -104,7 +105,7 @@ void trace_reader_close(struct trace_reader *reader)
     if (!reader)
         return;
     if (reader->fd >= 0)
-        close(reader->fd);
+        descriptor_close(reader->fd);
     free(reader);
 }
 

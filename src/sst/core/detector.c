@@ -53,8 +53,10 @@ int detector_pass(struct sst *sst)
     atomic_store_explicit(&sst->share.detecting, lock_self(), memory_order_relaxed);
     if (atomic_load_explicit(&sst->events_wait, memory_order_relaxed))
         happened += membership_take_over(sst);
-    happened += detector_move(sst);
-    happened += predicates_pass(&sst->predicates, sst);
+    if (happened == 0 || owner_is_here(&sst->owner)) {
+        happened += detector_move(sst);
+        happened += predicates_pass(&sst->predicates, sst);
+    } /* else an upcall forked, and this is the child */
     atomic_store_explicit(&sst->share.detecting, 0, memory_order_relaxed);
     lock_drop(&sst->detect_lock);
     return happened;
@@ -122,6 +124,7 @@ void detector_sleep(struct sst *sst, nsec until)
 
 /* ---- the thread ---- */
 
+/* Ends in a child, too, if a trigger forks and returns there. */
 void *detector_run(void *argument)
 {
     struct sst *sst = argument;
@@ -133,7 +136,8 @@ void *detector_run(void *argument)
     lock_favour(&sst->share.put_lock);
     lock_drop(&sst->share.put_lock);
     bool waits = false; /* `wait` runs; only idle passes start it, so that busy ones are fast */
-    while (!atomic_load_explicit(&sst->stopping, memory_order_relaxed)) {
+    while (!atomic_load_explicit(&sst->stopping, memory_order_relaxed) &&
+           owner_is_here(&sst->owner)) {
         if (detector_pass(sst)) {
             waits = false;
             continue;
@@ -156,6 +160,8 @@ static int step(struct sst *sst, int64_t deadline)
     for (;;) {
         uint64_t fired = sst->predicates.fires;
         int happened = detector_pass(sst);
+        if (!owner_is_here(&sst->owner))
+            return -ECHILD; /* a trigger forked, and this is the child */
         /* Members change rarely, and the check costs as much as a pass. */
         if (!happened || sst->steps++ % MEMBERS_TURNS == 0)
             happened += members_step(sst->members, RIPC_NOW) > 0;
@@ -174,6 +180,8 @@ static int step(struct sst *sst, int64_t deadline)
 
 int sst_step(struct sst *sst, int64_t deadline)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     if (!(sst->config.flags & SST_MANUAL))
         return -EINVAL;
     if (share_in_pass(&sst->share))

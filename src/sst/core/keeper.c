@@ -90,7 +90,8 @@ void *keeper_run(void *argument)
     struct sst *sst = argument;
     nsec quarter = sst->config.trigger_nsec / 4;
     nsec nap = quarter < TRIGGERS_NSEC ? quarter + 1 : TRIGGERS_NSEC;
-    while (!atomic_load_explicit(&sst->stopping, memory_order_relaxed)) {
+    while (!atomic_load_explicit(&sst->stopping, memory_order_relaxed) &&
+           owner_is_here(&sst->owner)) { /* not if an upcall forked, and returned in the child */
         members_step(sst->members, clock_after(nap));
         trigger_watch(sst);
     }

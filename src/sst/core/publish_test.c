@@ -143,6 +143,7 @@ static void stage_open(struct stage *stage, enum sst_design design)
 {
     *stage = (struct stage){.sst = calloc(1, sizeof *stage->sst)};
     assert_non_null(stage->sst);
+    assert_int_equal(owner_make(&stage->sst->owner), 0);
     stage->sst->config = config_of(design, 1);
     stage->sst->config.rows_max = SST_ROWS_MAX;
     test_table(&stage->sst->table, 1);

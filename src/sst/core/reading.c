@@ -95,6 +95,8 @@ const void *sst_cells(const struct sst *sst, uint32_t row, uint32_t column)
 
 int sst_get(const struct sst *sst, uint32_t row, const struct sst_range *range, void *to)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     if (row >= SST_ROWS_MAX || range->column >= sst->table.schema.column_count)
         return -EINVAL;
     const struct schema_column *column = &sst->table.schema.columns[range->column];
@@ -130,6 +132,8 @@ static uint8_t *row_buffer(const struct sst *sst)
 
 int sst_row(const struct sst *sst, uint32_t row, void *to)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     if (row >= SST_ROWS_MAX)
         return -EINVAL;
     uint8_t *words = row_buffer(sst);
@@ -204,6 +208,8 @@ static int snapshot_fill(const struct sst *sst, struct sst_snapshot *snapshot, u
 
 int sst_snapshot_take(const struct sst *sst, struct sst_snapshot **out)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     const struct schema *schema = &sst->table.schema;
     struct sst_snapshot *snapshot =
         calloc(1, sizeof *snapshot + sst->config.rows_max * (size_t)schema->struct_size);
@@ -286,6 +292,8 @@ ripc_id sst_member(const struct sst *sst, uint32_t row)
 
 int sst_row_of(const struct sst *sst, ripc_id member)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     for (uint32_t row = 0; member && row < SST_ROWS_MAX; row++)
         if (sst_member(sst, row) == member)
             return (int)row;

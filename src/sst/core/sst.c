@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "ripc/core/context.h"
 #include "sst/core/sst_impl.h"
 #include "sst/table/aggregate.h"
 #include "transport/wake/wait.h"
@@ -178,6 +179,7 @@ static int table_open(struct ripc *ripc, const struct sst_config *config, struct
         free(schema);
         return result;
     }
+    sst->owner = ripc->owner;
     sst->ripc = ripc;
     sst->config = *config;
     config_fill(&sst->config);
@@ -200,6 +202,8 @@ int sst_open(struct ripc *ripc, const struct sst_config *config, struct sst **ou
     struct why why = {""};
     if (!ripc || !config || !out)
         return -EINVAL;
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     int result = table_open(ripc, config, out, &why);
     if (result && config->reason)
         snprintf(config->reason, RIPC_REASON_MAX, "%s",
@@ -209,6 +213,8 @@ int sst_open(struct ripc *ripc, const struct sst_config *config, struct sst **ou
 
 int sst_close(struct sst *sst, int64_t deadline)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     if (share_in_pass(&sst->share))
         return -EDEADLK;
     threads_stop(sst);
@@ -254,6 +260,8 @@ static int set(struct sst *sst, uint32_t column, uint64_t cell)
 
 int sst_set_u64(struct sst *sst, uint32_t column, uint64_t value)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     uint64_t cell;
     const struct schema_column *of = number_column(sst, column);
     if (of && of->type == SST_U64)
@@ -264,6 +272,8 @@ int sst_set_u64(struct sst *sst, uint32_t column, uint64_t value)
 
 int sst_set_i64(struct sst *sst, uint32_t column, int64_t value)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     uint64_t cell;
     const struct schema_column *of = number_column(sst, column);
     int result = of ? schema_cell_i64(of, value, &cell) : -EINVAL;
@@ -272,6 +282,8 @@ int sst_set_i64(struct sst *sst, uint32_t column, int64_t value)
 
 int sst_set_f64(struct sst *sst, uint32_t column, double value)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     uint64_t cell;
     const struct schema_column *of = number_column(sst, column);
     int result = of ? schema_cell_f64(of, value, &cell) : -EINVAL;
@@ -293,12 +305,16 @@ static int put(struct sst *sst, const struct sst_range *ranges, unsigned range_c
 int sst_put(struct sst *sst, const struct sst_range *ranges, unsigned range_count,
             const struct sst_rows *to)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     return put(sst, ranges, range_count, OWN_NO_GUARD, 0, to);
 }
 
 int sst_publish(struct sst *sst, const struct sst_range *ranges, unsigned range_count,
                 uint32_t guard, uint64_t value, const struct sst_rows *to)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     uint64_t cell;
     const struct schema_column *of = number_column(sst, guard);
     int result = of ? schema_cell_u64(of, value, &cell) : -EINVAL;
@@ -309,6 +325,8 @@ int sst_publish(struct sst *sst, const struct sst_range *ranges, unsigned range_
 
 int sst_predicate_add(struct sst *sst, const struct sst_predicate *predicate, uint64_t *handle)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     for (uint32_t i = 0; predicate->columns && i < predicate->column_count; i++)
         if (predicate->columns[i] >= sst->table.schema.column_count)
             return -EINVAL;
@@ -322,6 +340,8 @@ int sst_predicate_add(struct sst *sst, const struct sst_predicate *predicate, ui
 
 int sst_trigger_add(struct sst *sst, uint64_t handle, sst_fire *fire, void *argument)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     detector_enter(sst);
     int result = predicates_trigger(&sst->predicates, handle, fire, argument);
     detector_leave(sst);
@@ -330,6 +350,8 @@ int sst_trigger_add(struct sst *sst, uint64_t handle, sst_fire *fire, void *argu
 
 int sst_predicate_remove(struct sst *sst, uint64_t handle)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     detector_enter(sst);
     int result = predicates_remove(&sst->predicates, handle);
     detector_leave(sst);
@@ -340,6 +362,8 @@ int sst_predicate_remove(struct sst *sst, uint64_t handle)
 
 int sst_freeze(struct sst *sst, uint32_t row)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     ripc_id member = sst_member(sst, row);
     if (!member || row == sst_row_own(sst))
         return -EINVAL;
@@ -432,6 +456,8 @@ static uint64_t counted(const _Atomic uint64_t *counter)
 
 int sst_stats(struct sst *sst, struct sst_stats *stats)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     detector_enter(sst);
     *stats = (struct sst_stats){
         .passes = sst->predicates.passes,

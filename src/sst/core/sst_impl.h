@@ -23,6 +23,7 @@
 #include "sst/spread/share.h"
 #include "sst/table/predicate.h"
 #include "sst/table/table.h"
+#include "transport/fork/owner.h"
 #include "transport/wake/lock.h"
 #include "transport/wake/monitor.h"
 #include "transport/wake/thread.h"
@@ -37,6 +38,7 @@ struct membership_event {
 };
 
 struct sst {
+    struct owner owner; /* the process that opened the table; constant */
     struct ripc *ripc;
     struct sst_config config; /* with the defaults filled in; columns and reason are NULL */
     struct table table;

@@ -119,6 +119,8 @@ static int wait_until(struct sst *sst, const struct sst_predicate *predicate, in
 int sst_wait(struct sst *sst, sst_holds *holds, void *argument, const uint32_t *columns,
              uint32_t column_count, int64_t deadline)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     if (!holds)
         return -EINVAL;
     return wait_until(sst,
@@ -162,6 +164,8 @@ static uint64_t barrier_next(const struct sst *sst)
 
 int sst_barrier(struct sst *sst, int64_t deadline)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     if (share_in_pass(&sst->share))
         return -EDEADLK;
     lock_take(&sst->share.put_lock);
@@ -192,6 +196,8 @@ int sst_barrier(struct sst *sst, int64_t deadline)
 
 int sst_flush(struct sst *sst, int64_t deadline)
 {
+    if (!owner_is_here(&sst->owner))
+        return -ECHILD;
     struct wait wait;
     wait_start(&wait, sst->config.spin_nsec, sst->config.yield_nsec);
     while (!share_flush(&sst->share)) {

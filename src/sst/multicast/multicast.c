@@ -84,6 +84,8 @@ static int multicast_wait(struct sst_multicast *multicast, int64_t deadline)
 int sst_multicast_send_many(struct sst_multicast *multicast, const struct iovec *messages,
                             unsigned message_count, int64_t deadline)
 {
+    if (!owner_is_here(&multicast->owner))
+        return -ECHILD;
     for (unsigned i = 0; i < message_count; i++)
         if (messages[i].iov_len > multicast->slot_size)
             return -EMSGSIZE;
@@ -111,6 +113,8 @@ int sst_multicast_send_many(struct sst_multicast *multicast, const struct iovec 
 int sst_multicast_send(struct sst_multicast *multicast, const void *data, size_t size,
                        int64_t deadline)
 {
+    if (!owner_is_here(&multicast->owner))
+        return -ECHILD;
     struct iovec message = {.iov_base = (void *)(uintptr_t)data, .iov_len = size};
     int result = sst_multicast_send_many(multicast, &message, 1, deadline);
     return result < 0 ? result : 0;
@@ -118,6 +122,8 @@ int sst_multicast_send(struct sst_multicast *multicast, const void *data, size_t
 
 int sst_multicast_step(struct sst_multicast *multicast, int64_t deadline)
 {
+    if (!owner_is_here(&multicast->owner))
+        return -ECHILD;
     return sst_step(multicast->table, deadline);
 }
 
@@ -128,6 +134,8 @@ struct sst *sst_multicast_table(const struct sst_multicast *multicast)
 
 int sst_multicast_stats(struct sst_multicast *multicast, struct sst_multicast_stats *stats)
 {
+    if (!owner_is_here(&multicast->owner))
+        return -ECHILD;
     const struct counters *counters = &multicast->counters;
     *stats = (struct sst_multicast_stats){
         .sent = atomic_load_explicit(&counters->sent, memory_order_relaxed),
@@ -261,7 +269,9 @@ int sst_multicast_open(struct ripc *ripc, const struct sst_multicast_config *giv
     struct sst_multicast *multicast = multicast_make(&config);
     if (!multicast)
         return -ENOMEM;
-    result = table_open(multicast, ripc, &config);
+    result = owner_make(&multicast->owner);
+    if (result == 0)
+        result = table_open(multicast, ripc, &config);
     if (result < 0)
         goto free;
     *out = multicast;
@@ -282,6 +292,8 @@ free:
 
 int sst_multicast_close(struct sst_multicast *multicast, int64_t deadline)
 {
+    if (!owner_is_here(&multicast->owner))
+        return -ECHILD;
     int result = 0;
     monitor_take(&multicast->lock);
     for (;;) {

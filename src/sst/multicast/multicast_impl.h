@@ -15,6 +15,7 @@
 #include <weft/sst_multicast.h>
 
 #include "sst/multicast/order.h"
+#include "transport/fork/owner.h"
 #include "transport/wake/monitor.h"
 
 struct multicast_row {
@@ -40,6 +41,7 @@ struct counters {
 };
 
 struct sst_multicast {
+    struct owner owner; /* the process that opened it; constant */
     struct sst *table;
     sst_multicast_deliver *deliver;
     sst_multicast_change *change;

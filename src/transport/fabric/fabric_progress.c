@@ -18,6 +18,7 @@
 
 #include "base/check.h"
 #include "transport/fabric/fabric_impl.h"
+#include "transport/fork/descriptor.h"
 
 enum {
     BATCH_SIZE = 16,
@@ -278,6 +279,7 @@ int fabric_watch_open(struct fabric *fabric)
         if (result)
             return result;
         fabric->armed = true;
+        descriptor_adopt(fabric->fd); /* the set of all sockets of the provider */
     }
     return poller_set(fabric->poller, &fabric->timer, clock_after(0)); /* a first poll */
 }
@@ -287,4 +289,6 @@ void fabric_watch_close(struct fabric *fabric)
     if (fabric->timer.fired)
         poller_unset(fabric->poller, &fabric->timer);
     poller_remove(fabric->poller, fabric->watch);
+    if (fabric->watch)
+        descriptor_forget(fabric->fd);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "transport/fork/descriptor.h"
 #include "transport/lifeline/lifeline.h"
 #include "wire/relay.h"
 
@@ -27,11 +28,11 @@ static void host_find(void)
 {
     char text[64];
     unsigned digits = 0;
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    int fd = DESCRIPTOR_OPEN(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     if (fd < 0)
         return;
     ssize_t size = read(fd, text, sizeof text);
-    close(fd);
+    descriptor_close(fd);
     for (ssize_t i = 0; i < size && digits < 32; i++) {
         if (!isxdigit((unsigned char)text[i]))
             continue;

@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 #include "transport/lifeline/lifeline_impl.h"
 
 void lifeline_fds_close(int *fds, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         if (fds[i] >= 0)
-            close(fds[i]);
+            descriptor_close(fds[i]);
         fds[i] = -1;
     }
 }
@@ -42,7 +43,7 @@ void lifeline_shut(struct lifeline *line)
     line->watch = NULL;
     poller_unset(line->lines->poller, &line->timer);
     if (line->fd >= 0)
-        close(line->fd);
+        descriptor_close(line->fd);
     line->fd = -1;
     lifeline_queue_clear(line);
     line->out_wanted = false;

@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 #include "transport/lifeline/lifeline_impl.h"
 
 enum { QUEUED_FDS_MAX = 128, FLUSH_MAX = 256 };
@@ -82,7 +83,7 @@ static void watch_for_room(struct lifeline *line, bool wanted)
 static int fds_copy(struct lifeline_parcel *parcel, const int *fds, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        parcel->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+        parcel->fds[i] = DESCRIPTOR_OPEN(fcntl(fds[i], F_DUPFD_CLOEXEC, 0));
         if (parcel->fds[i] < 0)
             return -errno;
         parcel->fd_count++;
@@ -190,7 +191,7 @@ static void fds_collect(struct msghdr *message, struct control *control)
             if (control->fd_count < CONTROL_FD_MAX)
                 control->fds[control->fd_count++] = fd;
             else
-                close(fd);
+                descriptor_close(fd);
         }
     }
 }
@@ -200,7 +201,7 @@ static void fds_collect(struct msghdr *message, struct control *control)
 static ssize_t socket_get(struct lifeline *line, struct msghdr *message)
 {
     for (;;) {
-        ssize_t got = recvmsg(line->fd, message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        ssize_t got = descriptor_receive(line->fd, message);
         if (got >= 0)
             return got;
         if (errno == ECONNRESET && line->local && !line->reset_seen) {

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "transport/domain.h"
+#include "transport/fork/descriptor.h"
 #include "transport/lifeline/lifeline.h"
 #include "transport/lifeline/lifeline_impl.h"
 #include "transport/routed/attachment.h"
@@ -110,12 +111,12 @@ static int unix_connect(struct lifeline *line)
     struct sockaddr_un address;
     int result = unix_address(line->lines, line->to.context, &address);
     assert(result == 0); /* our own path, on which we listen, is as long */
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = DESCRIPTOR_OPEN(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0)
         return -errno;
     if (connect(fd, (struct sockaddr *)&address, sizeof address)) {
         result = -errno;
-        close(fd);
+        descriptor_close(fd);
         return result == -EAGAIN ? -EINPROGRESS : result;
     }
     line->local = true;
@@ -130,13 +131,14 @@ static int tcp_connect(struct lifeline *line)
     int result = socket_of_address(&line->to, &address);
     if (result)
         return -EHOSTUNREACH;
-    int fd = socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = DESCRIPTOR_OPEN(
+        socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0)
         return -errno;
     tcp_settle(fd);
     if (connect(fd, (struct sockaddr *)&address.storage, address.size) && errno != EINPROGRESS) {
         result = -errno;
-        close(fd);
+        descriptor_close(fd);
         return result;
     }
     line->local = false;
@@ -232,11 +234,11 @@ static void line_accept(struct lifelines *lines, int fd, bool local)
     struct lifeline *line;
     if (lines->greeting_count >= LIFELINE_GREETING_MAX) {
         lines->counts.surplus++;
-        close(fd);
+        descriptor_close(fd);
         return;
     }
     if (lifeline_new(lines, fd, local, &line)) {
-        close(fd);
+        descriptor_close(fd);
         return;
     }
     lines->greeting_count++;
@@ -274,7 +276,7 @@ static void lifelines_resume(void *owner)
 static void lifelines_accept(struct lifelines *lines, int listener, bool local)
 {
     for (int i = 0; i < ACCEPT_MAX; i++) {
-        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd = DESCRIPTOR_OPEN(accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (fd >= 0) {
             line_accept(lines, fd, local);
             continue;
@@ -345,7 +347,8 @@ static int unix_listen(struct lifelines *lines, struct why *why)
     if (result)
         return why_fail(why, result, "the path of %s is too long for a socket", lines->folder);
     (void)unlink(address.sun_path); /* left by a dead context with our number: we hold its lock */
-    lines->unix_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    lines->unix_fd =
+        DESCRIPTOR_OPEN(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (lines->unix_fd < 0 || bind(lines->unix_fd, (struct sockaddr *)&address, sizeof address) ||
         listen(lines->unix_fd, BACKLOG))
         result = -errno;
@@ -363,8 +366,8 @@ static int tcp_listen(struct lifelines *lines, const char *text, struct why *why
     int result = socket_parse(text, &address);
     if (result)
         return why_fail(why, result, "'%.64s' is not an IP address of one interface", text);
-    lines->tcp_fd =
-        socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    lines->tcp_fd = DESCRIPTOR_OPEN(
+        socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (lines->tcp_fd < 0 ||
         bind(lines->tcp_fd, (struct sockaddr *)&address.storage, address.size) ||
         listen(lines->tcp_fd, BACKLOG))
@@ -434,7 +437,7 @@ static void socket_end(struct poller *poller, struct poller_watch *watch, int fd
 {
     poller_remove(poller, watch);
     if (fd >= 0)
-        close(fd);
+        descriptor_close(fd);
 }
 
 /* Removes the socket's name before its context's file, and that before the lock. If the folder was
@@ -453,7 +456,7 @@ static void names_remove(struct lifelines *lines)
         snprintf(path, sizeof path, "%s/%s", lines->folder, name);
         (void)unlink(path);
     }
-    close(lines->lock_fd);
+    descriptor_close(lines->lock_fd);
 }
 
 void lifelines_close(struct lifelines *lines)

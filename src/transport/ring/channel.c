@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 #include "transport/memfile.h"
 #include "transport/ring/ring.h"
 #include "transport/wake/doorbell.h"
@@ -59,7 +60,7 @@ void channel_agree(struct channel *channel)
     uint8_t *base = channel->file.base;
     ringer_open_on(&channel->ringer, base + BELL_SPACE * !channel->is_node);
     channel->ringer.event_fd = channel->socket;
-    close(channel->file.fd); /* the mapping keeps the memory */
+    descriptor_close(channel->file.fd); /* the mapping keeps the memory */
     channel->file.fd = -1;
 }
 
@@ -99,7 +100,7 @@ int channel_map(struct channel **out, int file, const struct attach_ask *ask, in
     struct channel *channel = valid ? channel_new(socket, true) : NULL;
     if (!channel) {
         if (file >= 0)
-            close(file);
+            descriptor_close(file);
         return valid ? -ENOMEM : -EINVAL;
     }
     channel->shape = shape;
@@ -161,9 +162,9 @@ ssize_t channel_recv(int socket, void *bytes, size_t size, int *file)
     struct msghdr message = {.msg_iov = &piece,
                              .msg_iovlen = 1,
                              .msg_control = room.bytes,
-                             .msg_controllen = sizeof room.bytes};
+                             .msg_controllen = CMSG_LEN(sizeof(int))};
     *file = -1;
-    ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t got = descriptor_receive(socket, &message);
     struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
     if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
         header->cmsg_len == CMSG_LEN(sizeof(int)))

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 #include "transport/routed/attachment_impl.h"
 
 #define ANSWER_NSEC    (5 * NSEC_PER_SEC)   /* how long a node may take to answer */
@@ -33,7 +34,7 @@ static int path_address(const char *path, struct sockaddr_un *address, int *fold
     char *folder = slash ? strndup(path, (size_t)(slash - path)) : NULL;
     if (!folder)
         return -ENAMETOOLONG;
-    *folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    *folder_fd = DESCRIPTOR_OPEN(open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC));
     int result = *folder_fd < 0 ? -errno : 0;
     free(folder);
     if (!result && snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d%s",
@@ -48,17 +49,17 @@ int node_connect(const char *path, bool wait)
     int bytes = BUFFER_BYTES, folder;
     int result = path_address(path, &address, &folder);
     int type = SOCK_SEQPACKET | SOCK_CLOEXEC | (wait ? 0 : SOCK_NONBLOCK);
-    int fd = result ? -1 : socket(AF_UNIX, type, 0);
+    int fd = result ? -1 : DESCRIPTOR_OPEN(socket(AF_UNIX, type, 0));
     if (!result && (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address)))
         result = -errno;
     if (folder >= 0)
-        close(folder);
+        descriptor_close(folder);
     if (!result) {
         (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
         return fd;
     }
     if (fd >= 0)
-        close(fd);
+        descriptor_close(fd);
     return result;
 }
 
@@ -108,7 +109,7 @@ void attachment_hang_up(struct attachment *attachment)
     channel_close(attachment->offered);
     channel_close(attachment->channel);
     if (attachment->fd >= 0)
-        close(attachment->fd);
+        descriptor_close(attachment->fd);
     attachment->watch = NULL;
     attachment->offered = attachment->channel = NULL;
     attachment->fd = -1;

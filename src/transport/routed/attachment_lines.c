@@ -19,6 +19,7 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "transport/domain.h"
+#include "transport/fork/descriptor.h"
 #include "transport/routed/attachment_impl.h"
 #include "transport/routed/stream.h"
 
@@ -55,7 +56,7 @@ static void line_shut(struct line *line)
     if (line->fd < 0)
         return;
     poller_remove(line->attachment->poller, line->watch);
-    close(line->fd);
+    descriptor_close(line->fd);
     line->watch = NULL;
     line->fd = -1;
 }
@@ -162,7 +163,7 @@ static int line_new(struct attachment *attachment, const struct relay_address *p
     struct line *line = array_new(1, sizeof *line);
     if (!line)
         return -ENOMEM;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends)) {
+    if (descriptor_pair(SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, ends)) {
         free(line);
         return -errno;
     }
@@ -173,8 +174,8 @@ static int line_new(struct attachment *attachment, const struct relay_address *p
                           .give_up_at = NSEC_NEVER};
     int result = poller_add(attachment->poller, line->fd, EPOLLIN, line_ready, line, &line->watch);
     if (result) {
-        close(ends[0]);
-        close(ends[1]);
+        descriptor_close(ends[0]);
+        descriptor_close(ends[1]);
         free(line);
         return result;
     }

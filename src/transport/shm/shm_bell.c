@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 #include "transport/shm/shm_impl.h"
 
 #define BELLS_MAX 4096
@@ -18,7 +19,7 @@
 static void descriptors_close(const int fds[DOORBELL_FD_COUNT])
 {
     for (unsigned i = 0; i < DOORBELL_FD_COUNT; i++)
-        close(fds[i]);
+        descriptor_close(fds[i]);
 }
 
 static int bell_new(struct shm_link *link, uint64_t inode, const int fds[DOORBELL_FD_COUNT],

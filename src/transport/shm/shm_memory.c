@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 #include "transport/shm/shm_impl.h"
 
 enum shm_sharing { SHARED_READ = 1, SHARED_WRITE = 2 }; /* stored in an id_map, so not 0 */
@@ -83,7 +84,7 @@ static int slab_send(struct shm_link *link, const struct shm_region *region, boo
         result = lifeline_send(link->line, &control);
     if (result)
         id_map_take(&link->shared, region->key);
-    close(control.fds[0]);
+    descriptor_close(control.fds[0]);
     return result;
 }
 
@@ -151,7 +152,7 @@ static int slab_receive(struct shm_link *link, struct reader *in, struct control
         slab_put(slab);
         return result;
     }
-    close(slab->file.fd); /* the mapping keeps the memory */
+    descriptor_close(slab->file.fd); /* the mapping keeps the memory */
     slab->file.fd = -1;
     slab_put(before);
     return 0;

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 #include "transport/shm/shm_impl.h"
 
 #define OFFER_SIZE     8
@@ -28,7 +29,7 @@ static void shm_ring(struct shm_link *link, struct shm_bell *bell)
  * pipes but few descriptors. */
 static void file_forget_fd(struct memfile *file)
 {
-    close(file->fd);
+    descriptor_close(file->fd);
     file->fd = -1;
 }
 
@@ -45,7 +46,7 @@ static int offer_write(struct shm_outlet *outlet, const struct ring_shape *shape
         return offer->fds[0];
     int result = doorbell_share(bell, &offer->fds[1]);
     if (result) {
-        close(offer->fds[0]);
+        descriptor_close(offer->fds[0]);
         return result;
     }
     offer->fd_count = OFFER_FD_COUNT;

@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 #include "transport/socket.h"
 
 enum {
@@ -139,7 +140,7 @@ static void udp_close(struct transport *transport)
     datagram_core_close(&udp->core);
     poller_remove(udp->core.poller, udp->watch);
     if (udp->fd >= 0)
-        close(udp->fd);
+        descriptor_close(udp->fd);
     free(udp->buffers);
     free(udp);
 }
@@ -165,7 +166,8 @@ static int socket_open(struct udp *udp, const char *text, struct why *why)
     int result = socket_parse(text, &udp->address);
     if (result)
         return why_fail(why, result, "'%.64s' is not an IP address of one interface", text);
-    udp->fd = socket(udp->address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    udp->fd = DESCRIPTOR_OPEN(
+        socket(udp->address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (udp->fd < 0 || bind(udp->fd, (struct sockaddr *)&udp->address.storage, udp->address.size))
         result = -errno;
     if (!result)

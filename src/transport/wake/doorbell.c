@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 
 #define PAGE_SIZE 4096
 
@@ -123,7 +124,7 @@ int doorbell_open(struct doorbell *bell)
     if (result)
         return result;
     int pair[2];
-    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair)) {
+    if (descriptor_pair(SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, pair)) {
         result = -errno;
         memfile_close(&bell->file);
         return result;
@@ -147,9 +148,9 @@ void doorbell_close(struct doorbell *bell)
         return;
     assert(list_is_empty(&bell->polled)); /* else it would be rung after it is closed */
     if (bell->event_fd >= 0)
-        close(bell->event_fd);
+        descriptor_close(bell->event_fd);
     if (bell->far_fd >= 0)
-        close(bell->far_fd);
+        descriptor_close(bell->far_fd);
     memfile_close(&bell->file);
     doorbell_clean(bell);
 }
@@ -322,11 +323,11 @@ int doorbell_share(const struct doorbell *bell, int fds[DOORBELL_FD_COUNT])
     fds[0] = memfile_share(&bell->file, 1);
     if (fds[0] < 0)
         return fds[0];
-    fds[1] = fcntl(bell->far_fd, F_DUPFD_CLOEXEC, 0);
+    fds[1] = DESCRIPTOR_OPEN(fcntl(bell->far_fd, F_DUPFD_CLOEXEC, 0));
     if (fds[1] >= 0)
         return 0;
     int result = -errno;
-    close(fds[0]);
+    descriptor_close(fds[0]);
     return result;
 }
 
@@ -352,7 +353,8 @@ int ringer_open(struct ringer *ringer, const int fds[DOORBELL_FD_COUNT])
         ringer_close(ringer);
         return result;
     }
-    close(ringer->file.fd); /* the mapping suffices; one descriptor per pipe would be many */
+    descriptor_close(
+        ringer->file.fd); /* the mapping suffices; one descriptor per pipe would be many */
     ringer->file.fd = -1;
     ringer_begin(ringer, ringer->file.base);
     return 0;
@@ -369,7 +371,7 @@ void ringer_close(struct ringer *ringer)
 {
     memfile_close(&ringer->file);
     if (ringer->event_fd >= 0)
-        close(ringer->event_fd);
+        descriptor_close(ringer->event_fd);
     *ringer = (struct ringer){.file.fd = -1, .event_fd = -1};
 }
 

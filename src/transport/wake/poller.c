@@ -23,6 +23,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "transport/fork/descriptor.h"
 
 enum {
     EVENTS_MAX = 64,  /* handled by one step */
@@ -66,9 +67,9 @@ int poller_open(struct poller **out, struct lock *lock)
         return -ENOMEM;
     poller->lock = lock;
     poller->armed = NSEC_NEVER;
-    poller->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    poller->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    poller->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    poller->epoll_fd = DESCRIPTOR_OPEN(epoll_create1(EPOLL_CLOEXEC));
+    poller->wake_fd = DESCRIPTOR_OPEN(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    poller->timer_fd = DESCRIPTOR_OPEN(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     int result = 0;
     if (poller->epoll_fd < 0 || poller->wake_fd < 0 || poller->timer_fd < 0)
         result = -errno;
@@ -90,11 +91,11 @@ void poller_close(struct poller *poller)
         return;
     assert(!poller->stepping && !poller->watch_count && !poller->retired);
     if (poller->timer_fd >= 0)
-        close(poller->timer_fd);
+        descriptor_close(poller->timer_fd);
     if (poller->wake_fd >= 0)
-        close(poller->wake_fd);
+        descriptor_close(poller->wake_fd);
     if (poller->epoll_fd >= 0)
-        close(poller->epoll_fd);
+        descriptor_close(poller->epoll_fd);
     for (size_t i = 0; i < poller->timer_count; i++)
         poller->heap[i]->slot = 0;
     free(poller->heap);
