@@ -124,6 +124,10 @@ RIPC_API int ripc_open(const struct ripc_config *config, struct ripc **ripc);
  * exits without this call, or calls _exit during it, may be lost. */
 RIPC_API int ripc_close(struct ripc *ripc, int64_t deadline);
 
+/* Returns the folder of the context's domain on this host, which has a file for each id. If
+ * ripc_bind or ripc_join returns -ENOSPC, its file system is full. Valid until ripc_close. */
+RIPC_API const char *ripc_folder(const struct ripc *ripc);
+
 /* Does all work that is due now, without waiting, and returns the number of things done. A
  * RIPC_MANUAL context makes progress only here and in its waiting calls. */
 RIPC_API int ripc_progress(struct ripc *ripc);
@@ -131,7 +135,7 @@ RIPC_API int ripc_progress(struct ripc *ripc);
 /* ---- services ---- */
 
 /* Binds a service. Id 0 chooses a random id. -EADDRINUSE: a live process holds the id; -ETIMEDOUT:
- * the name services have not answered for 5 s. */
+ * the name services have not answered for 5 s; -ENOSPC: no space for its file in ripc_folder. */
 RIPC_API int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags,
                        struct ripc_service **service);
 

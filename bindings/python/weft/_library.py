@@ -103,6 +103,7 @@ _PROTOTYPES = {
     "ripc_open": (c_int, [POINTER(Config), POINTER(c_void_p)]),
     "ripc_close": (c_int, [c_void_p, c_int64]),
     "ripc_progress": (c_int, [c_void_p]),
+    "ripc_folder": (c_char_p, [c_void_p]),
     "ripc_bind": (c_int, [c_void_p, c_uint64, c_uint32, POINTER(c_void_p)]),
     "ripc_unbind": (c_int, [c_void_p]),
     "ripc_service_id": (c_uint64, [c_void_p]),

@@ -80,6 +80,15 @@ def _check(result, reason=None):
     raise _CLASSES.get(-result, Error)(int(-result), text)
 
 
+def _check_space(context, result):
+    """For calls that write a file in the folder of the domain: a full folder is named."""
+    reason = None
+    if result == -errno.ENOSPC:
+        folder = lib.ripc_folder(context._open()).decode()
+        reason = f"cannot write a file in {folder}: {lib.ripc_strerror(result).decode()}"
+    return _check(result, reason)
+
+
 def _deadline(timeout):
     if timeout is None:
         return c.FOREVER
@@ -286,7 +295,7 @@ class Service(_Closing):
 
     def __init__(self, context, id):
         handle = ctypes.c_void_p()
-        _check(lib.ripc_bind(context._open(), id, 0, ctypes.byref(handle)))
+        _check_space(context, lib.ripc_bind(context._open(), id, 0, ctypes.byref(handle)))
         self._handle = handle
         self._context = context
         self._memory = {}  # operation: memory that must stay alive
@@ -397,7 +406,7 @@ class Service(_Closing):
         _check(lib.ripc_unwatch(self._open(), id))
 
     def join(self, group):
-        _check(lib.ripc_join(self._open(), group))
+        _check_space(self._context, lib.ripc_join(self._open(), group))
 
     def leave(self, group):
         _check(lib.ripc_leave(self._open(), group))

@@ -192,5 +192,8 @@ enum err ripc_call_bind(struct ripc *ripc, ripc_id id, bool group, struct ripc_s
     int error = ripc_bind(ripc, group ? 0 : id, 0, service);
     if (error >= 0 && group)
         error = ripc_join(*service, id);
+    if (error == -ENOSPC || error == -EDQUOT)
+        return why_fail(why, ERR_SYSTEM, "%s: cannot write its file in %s: %s",
+                        ripc_id_text(id, name), ripc_folder(ripc), ripc_strerror(error));
     return error < 0 ? ripc_call_fail(why, error, "%s", ripc_id_text(id, name)) : OK;
 }

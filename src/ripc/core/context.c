@@ -106,6 +106,11 @@ static uint64_t context_garbage(const struct ripc *ripc)
     return garbage;
 }
 
+const char *ripc_folder(const struct ripc *ripc)
+{
+    return ripc->folder; /* constant while the context is open */
+}
+
 int ripc_stats(struct ripc *ripc, struct ripc_stats *stats)
 {
     struct names_counts names;

@@ -205,6 +205,8 @@ int sst_open(struct ripc *ripc, const struct sst_config *config, struct sst **ou
     if (!context_is_ours(ripc))
         return -ECHILD;
     int result = table_open(ripc, config, out, &why);
+    if (result == -ENOSPC && !why.text[0])
+        why_set(&why, "cannot write a file in %s: %s", ripc_folder(ripc), ripc_strerror(result));
     if (result && config->reason)
         snprintf(config->reason, RIPC_REASON_MAX, "%s",
                  why.text[0] ? why.text : ripc_strerror(result));

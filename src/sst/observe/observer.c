@@ -412,7 +412,9 @@ int observer_open(struct ripc *ripc, uint64_t table, int64_t deadline,
     observer->table = table;
     observer->group = members_group(table);
     int error = ripc_bind(ripc, 0, 0, &observer->service);
-    if (error < 0)
+    if (error == -ENOSPC)
+        why_set(why, "cannot write a file in %s: %s", ripc_folder(ripc), ripc_strerror(error));
+    else if (error < 0)
         why_set(why, "%s", ripc_strerror(error));
     else
         error = meet(observer, deadline, why);
