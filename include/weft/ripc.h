@@ -345,7 +345,11 @@ RIPC_API int ripc_notice_open(struct ripc *ripc, ripc_notice_callback *callback,
 RIPC_API int ripc_notice_close(struct ripc_notice *notice);
 
 /* Notifies the owner of the handle. Notifications are counted and never lost while both processes
- * live. They arrive after all earlier writes and messages of this service to that process. */
+ * live. They arrive after all earlier writes and messages of this service to that process. -ENOENT:
+ * no process holds the id of the handle, or its owner has no notice with that token. The first call
+ * for a handle asks the owner and waits for the answer; with RIPC_NOW it does not wait, and may
+ * return 0 for a wrong token until the answer has come. If the notice is closed, the owner says so
+ * after the next notification. */
 RIPC_API int ripc_notify(struct ripc_service *service, const struct ripc_handle *handle,
                          uint64_t value, int64_t deadline);
 

@@ -7,6 +7,7 @@
 #include "ripc/memory/grant.h"
 #include "ripc/message/ending.h"
 #include "ripc/message/incoming.h"
+#include "ripc/message/notice.h"
 #include "ripc/message/offer.h"
 #include "ripc/message/operation.h"
 
@@ -26,11 +27,13 @@ const struct events ripc_events = {
             [CONTROL_GRANT_REVOKED] = grant_given_up,
             [CONTROL_COPY] = operation_copy,
             [CONTROL_COPIED] = incoming_copied,
+            [CONTROL_NOTICE_ASK] = notice_asked,
+            [CONTROL_NOTICE_ANSWER] = notice_answered,
         },
 
     .peer_died = {remotes_lost, arrivals_orphan, grants_forget, access_forget, their_offers_forget},
     .peer_drained = {offers_forget}, /* not earlier: the last message may have filled an offer */
-    .peer_freed = {grants_forget, access_forget},
+    .peer_freed = {grants_forget, access_forget, notices_forget},
 
     /* Operations are dropped after the pipes, which still bring acknowledgements, and offers after
      * the arrivals, whose last messages may have filled some. */

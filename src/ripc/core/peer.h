@@ -27,11 +27,13 @@ struct peer {
     struct list arrivals;              /* pipes from the peer */
     unsigned arrival_count;
     bool condemned;
-    int reason;           /* after its death: the result for calls that wait for the peer */
-    unsigned offer_count; /* return buffers of the peer that we may fill */
-    struct id_map grants; /* grants from the peer that we know, by key */
-    uint32_t users;       /* transfers and waiting calls that use the peer; while > 0 it is not
-                           * freed */
+    int reason;            /* after its death: the result for calls that wait for the peer */
+    unsigned offer_count;  /* return buffers of the peer that we may fill */
+    struct id_map grants;  /* grants from the peer that we know, by key */
+    struct id_map notices; /* notices of the peer that we notify, by token: what we know of them */
+    uint64_t notice_lost;  /* token of which the peer was last told that there is no such notice */
+    uint32_t users;        /* transfers and waiting calls that use the peer; while > 0 it is not
+                            * freed */
 };
 
 extern const struct lifeline_events peer_events;

@@ -17,8 +17,8 @@ enum service_claim { CLAIM_ASKED, CLAIM_HELD, CLAIM_LOST };
 struct peer;
 struct remote;
 
-/* Handles a notification, the body of a frame. 0, or -EPROTO. */
-typedef int service_notified(struct ripc *ripc, const uint8_t *body, size_t size);
+/* Handles a notification of the peer, the body of a frame. 0, or -EPROTO. */
+typedef int service_notified(struct peer *peer, const uint8_t *body, size_t size);
 
 struct ripc_service {
     struct ripc *ripc;

@@ -71,7 +71,7 @@ static void a_notice_counts_and_its_descriptor_becomes_readable(void **state)
     assert_int_equal(value, 30);
     assert_int_equal(poll(&pollfd, 1, 0), 0);
     struct ripc_handle guess = {handle.service, handle.token ^ 1};
-    assert_int_equal(ripc_notify(sender, &guess, 1, scene_deadline()), 0);
+    assert_int_equal(ripc_notify(sender, &guess, 1, scene_deadline()), -ENOENT);
     assert_int_equal(ripc_notice_wait(notice, &value, ripc_after(SCENE_SECOND / 50)), -ETIMEDOUT);
     assert_int_equal(ripc_notice_close(notice), 0);
     scene_close(here);

@@ -25,17 +25,36 @@ struct ripc_notice {
     uint32_t waiters;
 };
 
-/* Handles a frame for the hidden service. -EPROTO, or 0. */
-static int notice_arrived(struct ripc *ripc, const uint8_t *body, size_t size)
+/* Returns the notice, or NULL if there is none or it is being closed. */
+static struct ripc_notice *notice_of(struct ripc *ripc, uint64_t token)
 {
+    struct ripc_notice *notice = id_map_get(&ripc->notice_map, token);
+    return notice && !notice->closed && !notice->closing ? notice : NULL;
+}
+
+/* Tells the sender of a notification that there is no such notice. Only once in a row: the sender
+ * stops then, and one that goes on is not answered. */
+static void notice_missing(struct peer *peer, uint64_t token)
+{
+    const struct control_words words = {
+        .kind = CONTROL_NOTICE_ANSWER, .number = token, .status = -ENOENT};
+    peer->ripc->stats.dropped_unknown++;
+    if (peer->notice_lost != token && peer_say(peer, &words) >= 0)
+        peer->notice_lost = token;
+}
+
+/* Handles a frame for the hidden service. -EPROTO, or 0. */
+static int notice_arrived(struct peer *peer, const uint8_t *body, size_t size)
+{
+    struct ripc *ripc = peer->ripc;
     uint64_t token;
     uint64_t value;
     int result = message_notify_read(body, size, &token, &value);
     if (result)
         return result;
-    struct ripc_notice *notice = id_map_get(&ripc->notice_map, token);
-    if (!notice || notice->closed || notice->closing) {
-        ripc->stats.dropped_unknown++;
+    struct ripc_notice *notice = notice_of(ripc, token);
+    if (!notice) {
+        notice_missing(peer, token);
         return 0;
     }
     notice->count++;
@@ -49,6 +68,16 @@ static int notice_arrived(struct ripc *ripc, const uint8_t *body, size_t size)
             doorbell_ring(&ripc->notices->bell); /* ripc_notice_wait waits there in that case */
     }
     return 0;
+}
+
+void notice_asked(struct peer *peer, struct control_words *words)
+{
+    const struct control_words answer = {
+        .kind = CONTROL_NOTICE_ANSWER,
+        .number = words->number,
+        .status = notice_of(peer->ripc, words->number) ? 0 : -ENOENT,
+    };
+    peer_answer(peer, &answer);
 }
 
 static void notice_free(struct ripc_notice *notice)
@@ -267,13 +296,62 @@ int ripc_notice_fd(struct ripc_notice *notice)
     return notice->callback ? -EINVAL : notice->bell.event_fd;
 }
 
+/* ---- what we know of the notices of a peer ---- */
+
+#define NOTICES_KNOWN_MAX 4096 /* of a peer; then all are asked for again */
+
+/* The values of peer->notices: the owner was asked, has the notice, or does not have it. */
+static const char notice_unsure, notice_known, notice_unknown;
+
+/* Returns the value for the token; asks the owner if there is none yet. */
+static const char *notice_look_up(struct peer *peer, uint64_t token)
+{
+    const char *known = id_map_get(&peer->notices, token);
+    if (known)
+        return known;
+    const struct control_words words = {.kind = CONTROL_NOTICE_ASK, .number = token};
+    if (peer->notices.count >= NOTICES_KNOWN_MAX)
+        id_map_fini(&peer->notices);
+    /* If memory is short, the notification is sent unchecked. */
+    if (!id_map_put(&peer->notices, token, (void *)&notice_unsure))
+        return &notice_known;
+    peer_answer(peer, &words); /* a peer that does not read is condemned */
+    return &notice_unsure;
+}
+
+void notice_answered(struct peer *peer, struct control_words *words)
+{
+    /* Only answers about what we asked, so a peer cannot fill the map. */
+    if (!id_map_get(&peer->notices, words->number))
+        return;
+    const char *known = words->status == 0 ? &notice_known : &notice_unknown;
+    if (id_map_put(&peer->notices, words->number, (void *)known))
+        context_wake(peer->ripc);
+}
+
+void notices_forget(struct peer *peer)
+{
+    id_map_fini(&peer->notices);
+}
+
 /* ---- sending a notification ---- */
 
 struct notifying {
     struct remote *remote;
+    uint64_t token;
+    bool now; /* do not wait for the owner's answer */
     uint8_t body[NOTIFY_SIZE];
     int result;
 };
+
+/* 0: there is such a notice, or the caller does not wait to learn it; -EAGAIN: no answer yet. */
+static int notify_verify(const struct notifying *notifying)
+{
+    const char *known = notice_look_up(notifying->remote->peer, notifying->token);
+    if (known == &notice_unknown)
+        return -ENOENT;
+    return known == &notice_known || notifying->now ? 0 : -EAGAIN;
+}
 
 static int notify_check(void *argument)
 {
@@ -282,6 +360,8 @@ static int notify_check(void *argument)
     struct remote *remote = notifying->remote;
     struct iovec piece = {notifying->body, sizeof notifying->body};
     int result = remote_advance(remote);
+    if (result == 0)
+        result = notify_verify(notifying);
     if (result == 0) {
         result = remote->outlet->ops->push(remote->outlet, &head, &piece, 1);
         if (result == -EPROTO)
@@ -297,7 +377,7 @@ int ripc_notify(struct ripc_service *service, const struct ripc_handle *handle, 
                 int64_t deadline)
 {
     struct ripc *ripc = service->ripc;
-    struct notifying notifying;
+    struct notifying notifying = {.token = handle->token, .now = deadline == RIPC_NOW};
     if (!context_is_ours(ripc))
         return -ECHILD;
     message_notify_write(notifying.body, handle->token, value);

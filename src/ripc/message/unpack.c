@@ -52,7 +52,7 @@ static int unpack_notice(struct arrival *arrival, const struct frame *frame)
     struct ripc_service *service = arrival->service;
     if (!service->notified)
         return -EPROTO;
-    return service->notified(service->ripc, frame->body, frame->size);
+    return service->notified(arrival->peer, frame->body, frame->size);
 }
 
 int unpack_other(struct arrival *arrival, const struct message_head *head,
