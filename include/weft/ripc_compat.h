@@ -14,7 +14,8 @@
  *    EFAULT: memory that is not mapped, EPIPE and so on; or 1, as the calls below say. The register
  *    calls return 1 if the id was free and 0 if it was taken.
  *  - An address inside a buffer or inside registered memory stands for the whole of it.
- *  - Calls may be made from any thread.
+ *  - Calls may be made from any thread. A child of fork() cannot use what its parent opened: its
+ *    calls fail.
  *
  * What LibRIPC left undefined, and what happens here:
  *  - A send blocks while its receiver has no room; it loses no messages.

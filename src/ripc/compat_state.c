@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "ripc/core/context.h"
 
 #define COMPAT_LINGER_NSEC (5 * NSEC_PER_SEC)
 
@@ -56,7 +57,7 @@ static int compat_open(void)
     if (compat.ended)
         return -ESHUTDOWN;
     if (compat.ripc)
-        return 0;
+        return context_is_ours(compat.ripc) ? 0 : -ECHILD;
     if (!compat.services)
         compat.services = array_new(COMPAT_IDS, sizeof(struct compat_service *));
     if (!compat.services)

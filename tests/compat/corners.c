@@ -312,13 +312,19 @@ static void copies(void)
     check(i < 8); /* nothing was allocated for the short items, of which there were none */
 }
 
-/* A forked child does not use the context, and does not close it when it ends. */
+/* A forked child cannot use the context, and does not close it when it ends. */
 static void child(void)
 {
     int status;
     pid_t pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
+        check(init() == ECHILD);
+        check(ripc_buf_alloc(100) == NULL);
+        check(send_one(ripc_send_short, TWO, "child", 6) != 0);
+        check(receive(TWO) != 0);
+        check(ripc_register_service_id(77) == 0);
         exit(0);
+    }
     check(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
     check(send_one(ripc_send_short, TWO, "still", 6) == 0);
     check(receive(TWO) == 0 && num_short == 1 && strcmp(shorts[0], "still") == 0);
