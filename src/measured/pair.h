@@ -65,6 +65,7 @@ struct pair {
     double cpu_since;
     uint32_t batch_count;                     /* batches so far */
     uint64_t arrived, expected, out_of_order; /* of JOB_STREAM */
+    uint32_t in_batch;                        /* how many of `arrived` are in the current batch */
     struct pair_shared *shared;
 };
 
