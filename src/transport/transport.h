@@ -161,6 +161,7 @@ struct pipe_ops {
     int (*pull)(struct inlet *inlet, struct frame *out, unsigned max);
     /* Would pull() find a frame? Far cheaper than pull(). NULL: only pull() can tell. */
     bool (*waiting)(const struct inlet *inlet);
+    /* Reads only the frame's cookie and size; a size that is too small only delays credit. */
     void (*release)(struct inlet *inlet, const struct frame *frame);
     /* Acknowledges the frame with that token to its sender. Allowed at most once for each pulled
      * frame, at any time until the inlet closes; there is always room for it. */

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "transport/transport.h"
 
@@ -76,7 +77,16 @@ static inline struct message_head message_head_read(const struct frame_head *hea
     };
 }
 
-/* True if the frame consists of its only short item. */
+/* True if the frame is a message that consists of its only short item: all that follows its token
+ * is as the sender of such a message writes it. One comparison; a frame that a peer wrote
+ * differently is handled by the general way. */
+static inline bool message_frame_is_plain(const struct frame_head *head)
+{
+    const struct frame_head plain = {.kind = FRAME_MESSAGE, .user_bytes = {1}};
+    return memcmp(&head->kind, &plain.kind, sizeof plain - offsetof(struct frame_head, kind)) == 0;
+}
+
+/* The same for a head that was read. */
 static inline bool message_is_plain(const struct message_head *head)
 {
     return head->short_count == 1 && !head->long_count && !head->return_count;

@@ -45,42 +45,58 @@ static bool arrival_drop(struct arrival *arrival, const struct frame *frame, int
     return false;
 }
 
-/* The program gets the message of frames[next]. */
-static inline void arrival_count_taken(struct arrival *arrival, const struct frame *frame)
+/* The program gets `count` messages of the arrival, of so many bytes together. */
+static inline void arrival_count_taken(struct arrival *arrival, unsigned count, uint64_t bytes)
 {
     struct ripc *ripc = arrival->service->ripc;
-    arrival->next++;
-    arrival->held++;
-    trace_event(ripc->trace, TRACE_RECEIVE, arrival->service->id, arrival->from, frame->size);
-    ripc->stats.received++;
-    ripc->stats.received_bytes += frame->size;
+    arrival->held += count;
+    ripc->stats.received += count;
+    ripc->stats.received_bytes += bytes;
+}
+
+/* Takes messages of one short item, up to the first frame of another kind. Returns how many. */
+static inline unsigned arrival_take_plain(struct arrival *arrival, struct ripc_message *out,
+                                          unsigned max)
+{
+    struct trace *trace = arrival->service->ripc->trace;
+    unsigned taken = 0;
+    uint64_t bytes = 0;
+    for (; taken < max; taken++) {
+        if (arrival->next == arrival->count && !arrival_refill(arrival))
+            break;
+        const struct frame *frame = &arrival->frames[arrival->next];
+        if (!message_frame_is_plain(&frame->head))
+            break;
+        unpack_plain(arrival, frame, &out[taken]);
+        trace_event(trace, TRACE_RECEIVE, arrival->service->id, arrival->from, frame->size);
+        bytes += frame->size;
+        arrival->next++;
+    }
+    if (taken)
+        arrival_count_taken(arrival, taken, bytes);
+    return taken;
 }
 
 /* Returns how many messages were taken. The arrival may be closed afterwards. */
 static unsigned arrival_take(struct arrival *arrival, struct ripc_message *out, unsigned max)
 {
-    unsigned taken = 0;
     unsigned dropped = 0;
-    while (taken < max) {
-        if (arrival->next == arrival->count && !arrival_refill(arrival))
-            break;
+    unsigned taken = arrival_take_plain(arrival, out, max);
+    while (taken < max && arrival->next < arrival->count) {
         const struct frame *frame = &arrival->frames[arrival->next];
         const struct message_head head = message_head_read(&frame->head);
-        int result = 1;
-        if (head.kind == FRAME_MESSAGE && message_is_plain(&head))
-            unpack_plain(arrival, &head, frame, &out[taken]);
-        else
-            result = unpack_other(arrival, &head, frame, &out[taken]);
+        int result = unpack_other(arrival, &head, frame, &out[taken]);
         if (result == -EAGAIN)
             break;
+        arrival->next++;
         if (result == 1) {
-            arrival_count_taken(arrival, frame);
+            trace_event(arrival->service->ripc->trace, TRACE_RECEIVE, arrival->service->id,
+                        arrival->from, frame->size);
+            arrival_count_taken(arrival, 1, frame->size);
             taken++;
-        } else {
-            arrival->next++;
-            if (!arrival_drop(arrival, frame, result, &dropped))
-                break;
-        }
+        } else if (!arrival_drop(arrival, frame, result, &dropped))
+            break;
+        taken += arrival_take_plain(arrival, out + taken, max - taken);
     }
     return taken;
 }
@@ -149,14 +165,10 @@ static inline int receive_plain(struct ripc_service *service, struct ripc_messag
             arrivals_turn(service);
             continue;
         }
-        const struct frame *frame = &arrival->frames[arrival->next];
-        const struct message_head head = message_head_read(&frame->head);
-        if (head.kind != FRAME_MESSAGE || !message_is_plain(&head))
+        if (!message_frame_is_plain(&arrival->frames[arrival->next].head))
             return -EAGAIN;
         arrivals_turn(service);
-        unpack_plain(arrival, &head, frame, out);
-        arrival_count_taken(arrival, frame);
-        return 1;
+        return (int)arrival_take_plain(arrival, out, 1);
     }
     return 0;
 }
@@ -230,12 +242,9 @@ void ripc_release(struct ripc_message *message)
     struct ripc *ripc = arrival->service->ripc;
     if (!context_is_ours(ripc))
         return;
-    struct frame frame = {
-        .body = message->internal[1],
-        .size = message->size, /* an approximation: it only affects when credit is returned */
-        .cookie = message->cookie,
-        .head.token = 0,
-    };
+    struct frame frame; /* release() needs no more of it */
+    frame.cookie = message->cookie;
+    frame.size = message->size; /* without its table: it only affects when credit is returned */
     lock_take(&ripc->lock);
     arrival_release(arrival, &frame);
     arrival->held--;

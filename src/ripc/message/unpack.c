@@ -36,7 +36,10 @@ static int unpack_table(struct arrival *arrival, const struct message_head *head
         return -EAGAIN;
     if (head->return_count)
         their_offers_keep(arrival->service, arrival, table.offers, head->return_count);
-    unpack_plain(arrival, head, frame, out);
+    unpack_plain(arrival, frame, out);
+    out->short_count = head->short_count;
+    out->long_count = head->long_count;
+    out->return_count = head->return_count;
     out->data = frame->body + offset;
     out->size = frame->size - (uint32_t)offset;
     out->longs = incoming ? incoming->items : NULL;

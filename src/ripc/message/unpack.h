@@ -5,17 +5,17 @@
 #include "ripc/message/arrival.h"
 #include "ripc/message/message.h"
 
-static inline void unpack_plain(struct arrival *arrival, const struct message_head *head,
-                                const struct frame *frame, struct ripc_message *out)
+/* Fills in the message of a frame that is one short item. */
+static inline void unpack_plain(struct arrival *arrival, const struct frame *frame,
+                                struct ripc_message *out)
 {
+    ripc_id group = frame->head.user;
     *out = (struct ripc_message){
         .from = arrival->from,
-        .to = head->group ? head->group : arrival->service->id,
+        .to = group ? group : arrival->service->id,
         .data = frame->body,
         .size = frame->size,
-        .short_count = head->short_count,
-        .long_count = head->long_count,
-        .return_count = head->return_count,
+        .short_count = 1,
         .internal = {arrival, (void *)frame->body, NULL},
         .cookie = frame->cookie,
     };
