@@ -136,6 +136,12 @@ struct mapping {
     void *internal;
 };
 
+/* Frames of an outlet since it was opened. */
+struct outlet_counts {
+    uint64_t pushed;
+    uint64_t released; /* of these, the frames that the receiver is known to have released */
+};
+
 /* Frames from one service to another. */
 struct pipe_ops {
     /* The bell belongs to the local service. It is rung for acknowledgements and credit (outlets)
@@ -156,6 +162,8 @@ struct pipe_ops {
     bool (*room)(struct outlet *outlet, size_t size);
     /* Takes acknowledgements; returns how many. */
     int (*collect)(struct outlet *outlet, struct acknowledgement *out, unsigned max);
+    /* Also works when the peer is lost. */
+    void (*outlet_count)(struct outlet *outlet, struct outlet_counts *counts);
 
     /* Takes frames in order; returns how many. The caller may release them in any order. */
     int (*pull)(struct inlet *inlet, struct frame *out, unsigned max);

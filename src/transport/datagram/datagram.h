@@ -162,6 +162,7 @@ int datagram_push(struct outlet *outlet, const struct frame_head *head, const st
                   unsigned piece_count);
 bool datagram_room(struct outlet *outlet, size_t size);
 int datagram_collect(struct outlet *outlet, struct acknowledgement *out, unsigned max);
+void datagram_outlet_count(struct outlet *outlet, struct outlet_counts *counts);
 size_t datagram_outlet_owes(struct outlet *outlet);
 
 int datagram_inlet_open(struct transport_link *link, struct doorbell *bell, struct parcel *offer,

@@ -10,6 +10,7 @@ const struct pipe_ops datagram_pipe_ops = {
     .push = datagram_push,
     .room = datagram_room,
     .collect = datagram_collect,
+    .outlet_count = datagram_outlet_count,
     .pull = datagram_pull,
     .release = datagram_release,
     .acknowledge = datagram_acknowledge,

@@ -319,6 +319,12 @@ int datagram_collect(struct outlet *base, struct acknowledgement *out, unsigned 
     return count || !max || !outlet->pipe.link->lost ? (int)count : -EPIPE;
 }
 
+void datagram_outlet_count(struct outlet *base, struct outlet_counts *counts)
+{
+    const struct datagram_outlet *outlet = outlet_of(base);
+    *counts = (struct outlet_counts){outlet->frames.next, outlet->released};
+}
+
 size_t datagram_outlet_owes(struct outlet *base)
 {
     const struct datagram_outlet *outlet = outlet_of(base);

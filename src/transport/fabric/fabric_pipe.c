@@ -194,6 +194,13 @@ static int fabric_collect(struct outlet *base, struct acknowledgement *out, unsi
     return (int)count;
 }
 
+static void fabric_outlet_count(struct outlet *base, struct outlet_counts *counts)
+{
+    const struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
+    uint32_t unreleased = outlet->window - outlet->credit;
+    *counts = (struct outlet_counts){outlet->pushed_count, outlet->pushed_count - unreleased};
+}
+
 static size_t fabric_outlet_owes(struct outlet *base)
 {
     const struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
@@ -467,6 +474,7 @@ const struct pipe_ops fabric_pipe_ops = {
     .push = fabric_push,
     .room = fabric_room,
     .collect = fabric_collect,
+    .outlet_count = fabric_outlet_count,
     .pull = fabric_pull,
     .release = fabric_release,
     .acknowledge = fabric_acknowledge,

@@ -296,6 +296,12 @@ int ring_push(struct ring_sender *sender, const struct frame_head *head, const s
     return 0;
 }
 
+uint64_t ring_released(struct ring_sender *sender)
+{
+    (void)sender_refresh(sender); /* after invalid data, the last valid head counts */
+    return sender->head;
+}
+
 int ring_collect(struct ring_sender *sender, struct acknowledgement *out, unsigned max)
 {
     unsigned count = 0;

@@ -65,6 +65,9 @@ MUST_CHECK int ring_push(struct ring_sender *sender, const struct frame_head *he
 /* Would a frame of that size, with a token, be accepted now? */
 bool ring_room(struct ring_sender *sender, size_t size);
 
+/* Returns how many of the pushed frames the receiver has released and published. */
+uint64_t ring_released(struct ring_sender *sender);
+
 /* Takes acknowledgements, at most `max`; returns how many, or -EPROTO. */
 int ring_collect(struct ring_sender *sender, struct acknowledgement *out, unsigned max);
 

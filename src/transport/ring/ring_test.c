@@ -276,6 +276,7 @@ static void release_in_any_order_frees_the_prefix(void **state)
                 free++;
             assert_int_equal(ring_room(&pair.sender, 0), free > 0);
             assert_int_equal(pair.receiver.published - lap * 16, free);
+            assert_int_equal(ring_released(&pair.sender), lap * 16 + free);
         }
     }
     pair_close(&pair);

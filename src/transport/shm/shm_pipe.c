@@ -137,6 +137,12 @@ static int shm_collect(struct outlet *base, struct acknowledgement *out, unsigne
     return count || outlet->link->line ? count : -EPIPE;
 }
 
+static void shm_outlet_count(struct outlet *base, struct outlet_counts *counts)
+{
+    struct shm_outlet *outlet = (struct shm_outlet *)base;
+    *counts = (struct outlet_counts){outlet->ring.tail, ring_released(&outlet->ring)};
+}
+
 /* ---- receiver ---- */
 
 static int inlet_map(struct shm_inlet *inlet, struct parcel *offer)
@@ -234,6 +240,7 @@ const struct pipe_ops shm_pipe_ops = {
     .push = shm_push,
     .room = shm_room,
     .collect = shm_collect,
+    .outlet_count = shm_outlet_count,
     .pull = shm_pull,
     .waiting = shm_waiting,
     .release = shm_release,
