@@ -134,6 +134,7 @@ static void use_rest(void)
     demand_result(ripc_bind(mine.ripc, 999, 0, &service), -ECHILD);
     demand_result(ripc_join(mine.service, 555), -ECHILD);
     demand_result(ripc_leave(mine.service, 555), -ECHILD);
+    demand_result(ripc_retire(mine.service, 0), -ECHILD);
     demand_result(ripc_watch(mine.service, 1), -ECHILD);
     demand_result(ripc_unwatch(mine.service, 1), -ECHILD);
     demand_result(ripc_notice_open(mine.ripc, NULL, NULL, &notice, &handle), -ECHILD);

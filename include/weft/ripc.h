@@ -103,10 +103,10 @@ struct ripc_config {
  *
  * If the context uses a node and that node dies, all paths through it break. Operations on these
  * paths complete with -EPIPE. Short messages on them are lost; they never arrive later or twice.
- * (`doubtful` in ripc_stats counts the messages that may or may not have arrived.) The library
- * reconnects to the node, first after 50 ms and then at growing intervals of up to 1 s. Once the
- * node is back, the context gets a new address there and claims its services and groups again.
- * Until then:
+ * (RIPC_LOST reports those that may not have arrived; `doubtful` in ripc_stats counts them.) The
+ * library reconnects to the node, first after 50 ms and then at growing intervals of up to 1 s.
+ * Once the node is back, the context gets a new address there and claims its services and groups
+ * again. Until then:
  *  - sends over the node wait until their deadline, like any send without a path;
  *  - ripc_bind and ripc_join wait for up to 5 s;
  *  - peers on this host that are reached without the node stay connected;
@@ -142,8 +142,37 @@ RIPC_API int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags,
 /* Unbinds and frees the service. First waits, as ripc_close does, for messages that it sent to
  * arrive, but gives up after 2 s without progress. Operations under way complete with -ECANCELED.
  * Messages of this service that were not released become invalid. -ETIMEDOUT: the service is
- * unbound, but messages that it sent may not have arrived. */
+ * unbound, but messages that it sent may not have arrived.
+ *
+ * Messages that were sent to the service and not received are dropped. Each sender gets RIPC_LOST
+ * with the exact number of its messages, including those that it sent before it heard of the
+ * unbinding; `dropped_unread` in ripc_stats counts those that had arrived here. Call ripc_retire
+ * first to drop none. */
 RIPC_API int ripc_unbind(struct ripc_service *service);
+
+enum ripc_retire_flag {
+    RIPC_MOVES = 1, /* the id will be bound again, here or by another process */
+};
+
+/* Begins an orderly end of the service: its senders send nothing more, and it still receives
+ * everything that they have sent. Does not wait. The service also leaves its groups.
+ *
+ *     ripc_retire(service, RIPC_MOVES);
+ *     while ((result = ripc_receive(service, &message, 1, deadline)) == 1)
+ *         handle(&message); // and release it
+ *     ripc_unbind(service); // result is -ESHUTDOWN: nothing is lost
+ *
+ * ripc_receive returns -ESHUTDOWN once every sender holds or has ended and all that they sent has
+ * been received. It returns -ETIMEDOUT if a sender does not answer, because it is stopped, or
+ * unreachable for now. What is not received until ripc_unbind is lost, and reported as there.
+ *
+ * Meanwhile a send to the service waits until its deadline (RIPC_NOW: -EAGAIN, and RIPC_CREDIT
+ * later). After ripc_unbind it continues to wait if the service was retired with RIPC_MOVES: as
+ * soon as a process has bound the id, it sends there, so that the messages of one sender arrive in
+ * order, the last ones at the old holder before the next ones at the new holder. Without RIPC_MOVES
+ * the send returns -ENOENT, as it does for a sender that had not sent to this id before.
+ * -EALREADY: the service already retires. */
+RIPC_API int ripc_retire(struct ripc_service *service, uint32_t flags);
 
 RIPC_API ripc_id ripc_service_id(const struct ripc_service *service);
 
@@ -172,7 +201,8 @@ struct ripc_send {
 /* Sends a message. Returns 0 if it is complete, or the number (> 0) of an operation that completes
  * once the receiver has taken or rejected all long items.
  *   -ENOENT        no process holds that id
- *   -EAGAIN        no credit (a RIPC_CREDIT event follows when there is), or not connected yet
+ *   -EAGAIN        no credit (a RIPC_CREDIT event follows when there is), not connected yet, or
+ *                 the receiver retires or moves (ripc_retire)
  *   -ETIMEDOUT     the same until the deadline; nothing was sent
  *   -EMSGSIZE      short items beyond RIPC_SHORT_MAX, or too many items
  *   -EFAULT        a long item is in memory that is not registered
@@ -181,7 +211,11 @@ struct ripc_send {
  *                 (it is closing, or it has as many pipes from this process as it accepts)
  *   -EHOSTUNREACH  this context has no transport in common with the peer's process
  *   -EPIPE         the peer's process, or the path to it, is gone; nothing was sent
- * A message to a group goes to every member or, with -EAGAIN, to none. */
+ * A message to a group goes to every member or, with -EAGAIN, to none.
+ *
+ * A message that was accepted (the result is >= 0) is received by the program that has the id,
+ * unless that program unbinds the id, closes its context or dies before it has received it. Then
+ * RIPC_LOST reports it. */
 RIPC_API int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *send);
 
 /* Sends one short item. Returns 0 or an error of ripc_send_message. */
@@ -206,6 +240,7 @@ enum ripc_event_kind {
     RIPC_MOVED,    /* watched id: another process holds it now, or its holder has moved in the
                     * cluster */
     RIPC_DOWN,     /* watched id: no process holds it any more */
+    RIPC_LOST,     /* messages to `id` that were accepted were not received: count, since, status */
 };
 
 struct ripc_event {
@@ -214,9 +249,17 @@ struct ripc_event {
     int64_t operation;
     uint64_t user;
     ripc_id id; /* the peer */
+    /* RIPC_LOST: of the messages and notifications that this service sent to `id`, the last `since`
+     * were sent after the loss; the `count` before these are lost (status 0), or some of them are
+     * (status -EPIPE: the process died, and it is not known which of its last messages it had
+     * received). If a lost message has an operation, that completes with an error, too. */
+    uint64_t count;
+    uint64_t since;
 };
 
-/* Takes up to `max` events and returns their number. Waits for the first. */
+/* Takes up to `max` events and returns their number. Waits for the first. Apart from completions,
+ * at most 4,096 events wait to be taken; the statistics also count losses that are reported by no
+ * event. */
 RIPC_API int ripc_poll(struct ripc_service *service, struct ripc_event *events, unsigned max,
                        int64_t deadline);
 
@@ -230,7 +273,7 @@ RIPC_API int ripc_cancel(struct ripc_service *service, int64_t operation, int64_
 
 /* From now on, reports RIPC_UP, RIPC_MOVED and RIPC_DOWN for the id. These events come from the
  * name services: after RIPC_DOWN the pipe to a dead process may stay open for a moment, and
- * messages sent in that moment are lost. */
+ * messages sent in that moment are lost (RIPC_LOST). */
 RIPC_API int ripc_watch(struct ripc_service *service, ripc_id id);
 RIPC_API int ripc_unwatch(struct ripc_service *service, ripc_id id);
 
@@ -260,7 +303,8 @@ struct ripc_message {
 };
 
 /* Takes up to `max` messages and returns their number. Waits for the first. A long item that fits a
- * window is already in it; a window is used once. */
+ * window is already in it; a window is used once. -ESHUTDOWN: ripc_retire was called, and
+ * everything that was sent to the service has been received. */
 RIPC_API int ripc_receive(struct ripc_service *service, struct ripc_message *messages, unsigned max,
                           int64_t deadline);
 
@@ -362,7 +406,8 @@ RIPC_API int ripc_notice_fd(struct ripc_notice *notice); /* readable while notif
 
 /* A file descriptor that belongs to the service. It becomes readable when ripc_receive or ripc_poll
  * of the service has something to return, provided that ripc_arm has returned 0 since the last such
- * call. ripc_arm returns -EAGAIN if something is already waiting. */
+ * call. ripc_arm returns -EAGAIN if something is already waiting. RIPC_LOST alone counts only if
+ * the program has called ripc_poll for this service before. */
 RIPC_API int ripc_fd(struct ripc_service *service);
 RIPC_API int ripc_arm(struct ripc_service *service);
 
@@ -387,8 +432,13 @@ struct ripc_stats {
     uint64_t wakes;                 /* sleeping peers that had to be woken */
     uint64_t buffers, buffer_bytes; /* allocated by ripc_alloc at present */
     uint64_t operations;            /* under way at present */
-    uint64_t doubtful; /* messages over udp and routed whose receiver was lost before it
-                        * acknowledged them */
+    uint64_t doubtful; /* messages sent that may or may not have been received: the receiver died
+                        * before it released them, or ripc_close or ripc_unbind did not wait
+                        * for them */
+    uint64_t lost;     /* messages sent that were certainly not received, because the receiver
+                        * unbound its id or closed its context */
+    uint64_t dropped_unread; /* messages that had arrived for services of this context, and were not
+                              * received before ripc_unbind, or from a sender that died long ago */
 };
 
 RIPC_API int ripc_stats(struct ripc *ripc, struct ripc_stats *stats);

@@ -10,6 +10,7 @@
 #include "ripc/message/notice.h"
 #include "ripc/message/offer.h"
 #include "ripc/message/operation.h"
+#include "ripc/message/retiring.h"
 
 const struct events ripc_events = {
     .control =
@@ -29,6 +30,8 @@ const struct events ripc_events = {
             [CONTROL_COPIED] = incoming_copied,
             [CONTROL_NOTICE_ASK] = notice_asked,
             [CONTROL_NOTICE_ANSWER] = notice_answered,
+            [CONTROL_RETIRE] = remote_hold,
+            [CONTROL_HELD] = arrival_counted,
         },
 
     .peer_died = {remotes_lost, arrivals_orphan, grants_forget, access_forget, their_offers_forget},

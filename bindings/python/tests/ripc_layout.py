@@ -13,7 +13,7 @@ class Layout(layout.Case):
     module = _library
     constants = {
         **{"RIPC_" + name: getattr(_library, name) for name in (
-            "SHORT_MAX", "ITEM_MAX", "REASON_MAX", "MANUAL", "READ", "WRITE", "NOW", "FOREVER")},
+            "SHORT_MAX", "ITEM_MAX", "REASON_MAX", "MANUAL", "MOVES", "READ", "WRITE", "NOW", "FOREVER")},
         **{"RIPC_" + name: getattr(ripc, name) for name in (
             "DONE", "CREDIT", "UP", "MOVED", "DOWN")},
     }

@@ -268,6 +268,31 @@ class Others(Case):
         self.assertEqual(self.client.poll(timeout=PATIENCE)[0].kind, ripc.DOWN)
         self.client.unwatch(0x77)
 
+    def test_a_service_retires_and_moves_without_a_loss(self):
+        for word in b"one", b"two", b"three":
+            self.client.send(self.server.id, word, timeout=PATIENCE)
+        self.server.retire(moves=True)
+        self.assertEqual([message.data for message in self.server], [b"one", b"two", b"three"])
+        with self.assertRaises(ripc.Retired):
+            self.server.receive(PATIENCE)
+        with self.assertRaises(ripc.WouldBlock):
+            self.client.send(self.server.id, b"four", timeout=0)
+        self.assertTrue(self.server.close())
+        with ripc.Context() as beyond, beyond.bind(self.server.id) as server:
+            self.client.send(server.id, b"four", timeout=PATIENCE)
+            self.assertEqual(server.receive(PATIENCE).data, b"four")
+        self.assertEqual(self.here.stats()["lost"], 0)
+
+    def test_messages_that_a_closed_service_did_not_receive_are_reported(self):
+        for word in b"one", b"two", b"three":
+            self.client.send(self.server.id, word, timeout=PATIENCE)
+        self.assertEqual(self.server.receive(PATIENCE).data, b"one")
+        self.server.close()
+        event, = self.client.poll(timeout=PATIENCE)
+        self.assertEqual(event, (ripc.LOST, 0, 0, 0, self.server.id, 2, 0))
+        self.assertEqual(self.here.stats()["lost"], 2)
+        self.assertEqual(self.there.stats()["dropped_unread"], 2)
+
     def test_names_and_statistics(self):
         names = {name.id: name for name in self.here.names()}
         self.assertEqual(names[self.server.id].pid, os.getpid())

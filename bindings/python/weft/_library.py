@@ -16,6 +16,7 @@ SHORT_MAX = 8900
 ITEM_MAX = 64
 REASON_MAX = 320
 MANUAL = 1
+MOVES = 1
 READ, WRITE = 1, 2
 
 
@@ -45,7 +46,7 @@ class Send(Structure):
 
 class Event(Structure):
     _fields_ = [("kind", c_int), ("status", c_int), ("operation", c_int64), ("user", c_uint64),
-                ("id", c_uint64)]
+                ("id", c_uint64), ("count", c_uint64), ("since", c_uint64)]
 
 
 class Item(Structure):
@@ -82,7 +83,7 @@ class Stats(Structure):
         "long_received", "long_received_bytes", "no_credit", "pending", "rejected",
         "dropped_unknown", "protocol_errors", "peers_lost", "claims_forged", "claims_conflict",
         "garbage", "blocks", "wakes", "buffers", "buffer_bytes", "operations",
-        "doubtful")]
+        "doubtful", "lost", "dropped_unread")]
 
 
 # The structures by their names in C, for the test of their layout.
@@ -106,6 +107,7 @@ _PROTOTYPES = {
     "ripc_folder": (c_char_p, [c_void_p]),
     "ripc_bind": (c_int, [c_void_p, c_uint64, c_uint32, POINTER(c_void_p)]),
     "ripc_unbind": (c_int, [c_void_p]),
+    "ripc_retire": (c_int, [c_void_p, c_uint32]),
     "ripc_service_id": (c_uint64, [c_void_p]),
     "ripc_join": (c_int, [c_void_p, c_uint64]),
     "ripc_leave": (c_int, [c_void_p, c_uint64]),

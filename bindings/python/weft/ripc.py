@@ -26,11 +26,11 @@ from weft._library import library as lib
 
 SHORT_MAX = c.SHORT_MAX
 READ, WRITE = c.READ, c.WRITE
-DONE, CREDIT, UP, MOVED, DOWN = range(1, 6)
+DONE, CREDIT, UP, MOVED, DOWN, LOST = range(1, 7)
 
 _TURN_NSEC = 200_000_000  # Ctrl-C is noticed only between calls of C, so long waits are split
 
-Event = collections.namedtuple("Event", "kind status operation user id")
+Event = collections.namedtuple("Event", "kind status operation user id count since")
 Name = collections.namedtuple("Name", "id member context incarnation group local pid address")
 
 
@@ -62,6 +62,10 @@ class InUse(Error):
     """A live process holds that id."""
 
 
+class Retired(Error):
+    """The service retires, and everything that was sent to it has been received."""
+
+
 class Denied(Error, PermissionError):
     """There is no such grant for this process, it was revoked, or it lacks the right."""
 
@@ -69,7 +73,7 @@ class Denied(Error, PermissionError):
 _CLASSES = {
     errno.ENOENT: UnknownService, errno.EAGAIN: WouldBlock, errno.ETIMEDOUT: Timeout,
     errno.EPIPE: PeerGone, errno.ENOBUFS: Rejected, errno.EADDRINUSE: InUse,
-    errno.EACCES: Denied,
+    errno.EACCES: Denied, errno.ESHUTDOWN: Retired,
 }
 
 
@@ -291,7 +295,7 @@ class Operation:
 
 
 class Service(_Closing):
-    """A bound id that sends and receives. Iterating over it receives for ever."""
+    """A bound id that sends and receives. Iterating over it receives until it has retired."""
 
     def __init__(self, context, id):
         handle = ctypes.c_void_p()
@@ -304,12 +308,19 @@ class Service(_Closing):
 
     def close(self):
         """Waits for sent messages to arrive, then unbinds. Messages that were not
-        released become invalid. Returns False if messages may not have arrived."""
+        released become invalid. Messages that were not received are lost, and their
+        senders get LOST events. Returns False if sent messages may not have arrived."""
         if self._handle is None:
             return True
         handle, self._handle = self._handle, None
         self._memory.clear()
         return lib.ripc_unbind(handle) >= 0
+
+    def retire(self, moves=False):
+        """Asks all senders to send nothing more. Receive until Retired is raised, or the
+        iteration ends, then close: no message is lost. With `moves`, sends to the id wait
+        until it is bound again; otherwise they fail once it is closed."""
+        _check(lib.ripc_retire(self._open(), c.MOVES if moves else 0))
 
     def _orphan(self):
         self._handle = None
@@ -361,7 +372,8 @@ class Service(_Closing):
         _wait(lambda deadline: lib.ripc_withdraw(self._open(), base, deadline), timeout)
 
     def receive(self, timeout=None):
-        """Returns the next message; raises Timeout or WouldBlock if none arrives in time."""
+        """Returns the next message; raises Timeout or WouldBlock if none arrives in time,
+        and Retired after the last one that was sent before retire()."""
         raw = c.Message()
         _wait(lambda deadline: lib.ripc_receive(self._open(), ctypes.byref(raw), 1, deadline),
               timeout)
@@ -385,14 +397,20 @@ class Service(_Closing):
 
     def __iter__(self):
         while True:
-            yield self.receive()
+            try:
+                message = self.receive()
+            except Retired:
+                return
+            yield message
 
     def poll(self, max=64, timeout=None):
-        """Returns completions and other Events; waits for the first."""
+        """Returns completions and other Events; waits for the first. LOST: of the messages
+        that this service sent to `id`, the `count` before the last `since` are lost
+        (status 0), or perhaps lost (negative status: the receiver died)."""
         events = (c.Event * max)()
         count = _wait(lambda deadline: lib.ripc_poll(self._open(), events, max, deadline), timeout)
-        news = [Event(event.kind, event.status, event.operation, event.user, event.id)
-                for event in events[:count]]
+        news = [Event(event.kind, event.status, event.operation, event.user, event.id,
+                      event.count, event.since) for event in events[:count]]
         for event in news:
             if event.kind == DONE:
                 self._memory.pop(event.operation, None)

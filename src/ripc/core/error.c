@@ -22,6 +22,7 @@ static const struct {
     {ECANCELED, "cancelled"},
     {EINPROGRESS, "the long item is pending: fetch or reject it"},
     {ESTALE, "no longer valid"},
+    {ESHUTDOWN, "the service retires, and everything sent to it has been received"},
     {EALREADY, "already free, used, joined or completed"},
     {EBUSY, "still in use"},
     {EACCES, "no such grant for this process, or it was revoked"},

@@ -17,6 +17,9 @@
 #define REMOTES_KEPT     64
 #define REMOTE_KEPT_NSEC NSEC_PER_SEC
 
+#define MOVING_AGAIN_NSEC (50 * 1000 * 1000LL) /* between two questions for an id that moves */
+#define MOVING_KEPT_NSEC  (60 * NSEC_PER_SEC)
+
 #define REMOTE_FAILURES_MAX 3 /* attempts before the sender gets the error */
 #define REMOTE_CLAIMS_MAX   8
 #define REMOTE_ACKS         16
@@ -25,9 +28,11 @@ static void remote_free(struct remote *remote);
 
 static bool remote_is_idle(const struct remote *remote, nsec now)
 {
-    return remote->state == REMOTE_RESTING && !remote->users && !remote->starved &&
+    nsec kept = remote->moving ? MOVING_KEPT_NSEC : REMOTE_KEPT_NSEC;
+    return (remote->state == REMOTE_RESTING || (remote->moving && !remote->peer)) &&
+           !remote->users && !remote->starved && !remote->reports &&
            list_is_empty(&remote->flights) && list_is_empty(&remote->offers) &&
-           now - remote->used_at > REMOTE_KEPT_NSEC;
+           now - remote->used_at > kept;
 }
 
 /* Sweeps when there are twice as many remotes as after the last sweep. */
@@ -81,6 +86,15 @@ static bool remote_was_refused(const struct remote *remote, const struct claim *
            remote->refused.incarnation == claim->incarnation;
 }
 
+/* True if the claim is that of a holder that retired, which a name service may still report. A
+ * claim from a file has no context: the next holder may be at the same address. */
+static bool remote_was_left(const struct remote *remote, const struct claim *claim)
+{
+    return remote->moving && claim->address.context &&
+           remote->left.address.context == claim->address.context &&
+           claim->incarnation <= remote->left.incarnation;
+}
+
 /* Chooses the newest claim that has not refused us recently. */
 static bool remote_choose(struct remote *remote, struct claim *chosen)
 {
@@ -91,7 +105,8 @@ static bool remote_choose(struct remote *remote, struct claim *chosen)
         count = REMOTE_CLAIMS_MAX;
     bool found = false;
     for (unsigned i = 0; i < count; i++) {
-        if (claims[i].group || remote_was_refused(remote, &claims[i]))
+        if (claims[i].group || remote_was_refused(remote, &claims[i]) ||
+            remote_was_left(remote, &claims[i]))
             continue;
         if (!found || claims[i].incarnation > chosen->incarnation) {
             *chosen = claims[i];
@@ -99,6 +114,68 @@ static bool remote_choose(struct remote *remote, struct claim *chosen)
         }
     }
     return found;
+}
+
+/* True if a send waits for the id, or the program waits for RIPC_CREDIT. A waiting send tries again
+ * whenever the timer fires, which sets used_at. */
+static bool remote_is_awaited(const struct remote *remote, nsec now)
+{
+    return remote->moving && !remote_has_pipe(remote) &&
+           (remote->starved ||
+            (remote->service->waiters && now - remote->used_at < 4 * MOVING_AGAIN_NSEC));
+}
+
+/* Not every name service reports a new holder by itself: sends that wait for an id that moves ask
+ * again. */
+static void moving_fired(void *owner)
+{
+    struct ripc *ripc = owner;
+    nsec now = clock_now();
+    bool more = false;
+    size_t cursor = 0, inner;
+    struct ripc_service *service;
+    while ((service = id_map_next(&ripc->services, &cursor))) {
+        const struct remote *remote;
+        bool awaited = false;
+        inner = 0;
+        while ((remote = id_map_next(&service->remotes, &inner)))
+            awaited |= remote_is_awaited(remote, now);
+        if (awaited)
+            doorbell_ring(&service->bell);
+        more |= awaited;
+    }
+    if (more)
+        (void)!poller_set(ripc->poller, &ripc->moving_timer, now + MOVING_AGAIN_NSEC);
+}
+
+/* Without memory for the timer, only the reports of the name services wake the waiting sends. */
+static void moving_start(struct ripc *ripc)
+{
+    ripc->moving_timer.fired = moving_fired;
+    ripc->moving_timer.owner = ripc;
+    if (!ripc->moving_timer.slot)
+        (void)!poller_set(ripc->poller, &ripc->moving_timer, clock_after(MOVING_AGAIN_NSEC));
+}
+
+/* The holder has retired, and the id is to be bound again elsewhere. */
+static void remote_move(struct remote *remote)
+{
+    remote->moving = true;
+    remote->left = remote->claim;
+    remote->failures = 0;
+}
+
+/* True if the error only means that the id is not there yet. */
+static bool remote_still_moves(const struct remote *remote, int error)
+{
+    return remote->moving &&
+           (error == -ENOENT || error == -ESHUTDOWN || error == -ECONNREFUSED || error == -EPIPE);
+}
+
+static void remote_refuse(struct remote *remote)
+{
+    remote->refused = remote->claim;
+    remote->refused_until = clock_after(REFUSED_NSEC);
 }
 
 static int remote_resolve(struct remote *remote)
@@ -118,6 +195,12 @@ static int remote_resolve(struct remote *remote)
     bool found = remote_choose(remote, &remote->claim);
     if (found && lifelines_reach(ripc->lines, &remote->claim.address)) {
         int result = peer_get(ripc, &remote->claim.address, &remote->peer);
+        if (remote_still_moves(remote, result)) {
+            remote_refuse(remote);
+            remote->state = REMOTE_RESOLVING;
+            moving_start(ripc);
+            return -EAGAIN;
+        }
         if (result) {
             remote->state = REMOTE_RESTING;
             return result;
@@ -131,11 +214,14 @@ static int remote_resolve(struct remote *remote)
      * unclaimed. */
     if (ripc->adrift || names_answered(ripc->names, remote->id) < remote->resolves_from)
         remote->ask_until = now + RESOLVE_PATIENCE_NSEC;
-    if (!found && (!names_answer_later(ripc->names) || now >= remote->ask_until)) {
+    if (!found && !remote->moving &&
+        (!names_answer_later(ripc->names) || now >= remote->ask_until)) {
         remote->state = REMOTE_RESTING;
         return -ENOENT;
     }
     remote->state = REMOTE_RESOLVING;
+    if (remote->moving)
+        moving_start(ripc);
     return -EAGAIN;
 }
 
@@ -169,7 +255,8 @@ static int remote_open_by(struct remote *remote, unsigned transport)
     remote->pipe = words.pipe;
     remote->transport = transport;
     remote->answered = false;
-    remote->state = REMOTE_OPEN;
+    remote->state =
+        remote->moving || remote->peer->arrival_count == 0 ? REMOTE_OFFERED : REMOTE_OPEN;
     trace_event(ripc->trace, TRACE_OPEN, remote->service->id, remote->id, (int64_t)words.pipe);
     return 0;
 }
@@ -203,6 +290,9 @@ int remote_advance(struct remote *remote)
         switch (remote->state) {
         case REMOTE_OPEN:
             return 0;
+        case REMOTE_OFFERED:
+        case REMOTE_HELD:
+            return -EAGAIN;
         case REMOTE_RESTING:
             if (remote->failures >= REMOTE_FAILURES_MAX) {
                 remote->failures = 0;
@@ -250,14 +340,47 @@ static int remote_collect(struct remote *remote)
     return count;
 }
 
+static struct outlet_counts remote_counts(const struct remote *remote)
+{
+    struct outlet_counts counts = {0};
+    if (remote->outlet)
+        remote->outlet->ops->outlet_count(remote->outlet, &counts);
+    return counts;
+}
+
+uint64_t remote_sent(const struct remote *remote)
+{
+    return remote->sent_before + remote_counts(remote).pushed;
+}
+
+/* Reports that the last `count` frames in the pipe, which is about to be closed, did not reach a
+ * program, or, if that is not certain, that up to so many did not. */
+static void remote_report(struct remote *remote, uint64_t count, bool certain)
+{
+    struct ripc_service *service = remote->service;
+    if (count == 0)
+        return;
+    if (certain)
+        service->ripc->stats.lost += count;
+    else
+        service->ripc->stats.doubtful += count;
+    struct ripc_event event = {
+        .kind = RIPC_LOST,
+        .status = certain ? 0 : -EPIPE,
+        .id = remote->id,
+        .count = count,
+        .since = remote_sent(remote), /* ripc_poll replaces this by what was sent since */
+    };
+    remote->reports += service_tell(service, &event);
+}
+
 void remote_lost(struct remote *remote, int reason)
 {
     struct ripc_service *service = remote->service;
     trace_event(service->ripc->trace, TRACE_CLOSE, service->id, remote->id, reason);
     if (remote->outlet) {
         remote_collect(remote);
-        if (remote->outlet->ops->outlet_owes)
-            service->ripc->stats.doubtful += remote->outlet->ops->outlet_owes(remote->outlet);
+        remote->sent_before = remote_sent(remote);
         remote->outlet->ops->outlet_close(remote->outlet);
         remote->outlet = NULL;
     }
@@ -266,8 +389,12 @@ void remote_lost(struct remote *remote, int reason)
     events_emit(service->ripc, pipe_lost, remote, reason);
     remote->state = REMOTE_RESTING;
     remote->used_at = clock_now();
-    remote->failures++;
-    remote->failure = reason;
+    if (remote_still_moves(remote, reason)) {
+        remote_refuse(remote);
+    } else {
+        remote->failures++;
+        remote->failure = reason;
+    }
     remote_leave(remote);
     doorbell_ring(&service->bell);
 }
@@ -275,7 +402,14 @@ void remote_lost(struct remote *remote, int reason)
 void remotes_lost(struct peer *peer)
 {
     list_each(&peer->remotes, node)
-        remote_lost(container_of(node, struct remote, peer_node), peer->reason);
+    {
+        struct remote *remote = container_of(node, struct remote, peer_node);
+        struct outlet_counts counts = remote_counts(remote);
+        if (remote->state == REMOTE_HELD)
+            remote->moving = false; /* it died before it had left */
+        remote_report(remote, counts.pushed - counts.released, false);
+        remote_lost(remote, peer->reason);
+    }
 }
 
 struct remote *remote_of_pipe(struct peer *peer, uint64_t pipe)
@@ -283,7 +417,7 @@ struct remote *remote_of_pipe(struct peer *peer, uint64_t pipe)
     list_each(&peer->remotes, node)
     {
         struct remote *remote = container_of(node, struct remote, peer_node);
-        if (remote->state == REMOTE_OPEN && remote->pipe == pipe)
+        if (remote_has_pipe(remote) && remote->pipe == pipe)
             return remote;
     }
     return NULL;
@@ -305,24 +439,59 @@ void remote_answer(struct peer *peer, struct control_words *words)
         peer_condemn(peer);
     if (result) {
         /* The claim was stale, or this transport is closed. Messages that were pushed are lost with
-         * the pipe, as short messages may be; operations fail. */
-        if (result == -ENOENT) {
-            remote->refused = remote->claim;
-            remote->refused_until = clock_after(REFUSED_NSEC);
-        }
+         * the pipe, and operations fail. */
+        if (result == -ENOENT)
+            remote_refuse(remote);
+        if (result == -ESHUTDOWN)
+            remote_move(remote);
+        /* If our side failed, the receiver may have taken frames. */
+        remote_report(remote, remote_counts(remote).pushed, words->status != 0);
         remote_lost(remote, result);
         return;
     }
     remote->answered = true;
+    remote->moving = false;
+    remote->state = REMOTE_OPEN;
     remote->failures = 0;
     doorbell_ring(&remote->service->bell);
+}
+
+/* The receiver retires. From here on nothing is pushed: pushing requires REMOTE_OPEN and the lock,
+ * which we hold. So the count below is final, and the receiver takes frames until it has as many.
+ */
+void remote_hold(struct peer *peer, struct control_words *words)
+{
+    struct remote *remote = remote_of_pipe(peer, words->pipe);
+    if (!remote)
+        return; /* closed in the meantime */
+    if (remote->state != REMOTE_OPEN || !remote->answered) {
+        peer_condemn(peer);
+        return;
+    }
+    remote->state = REMOTE_HELD;
+    remote->moving = words->item & RIPC_MOVES;
+    peer_answer(peer, &(struct control_words){.kind = CONTROL_HELD,
+                                              .pipe = remote->pipe,
+                                              .number = remote_counts(remote).pushed});
 }
 
 void remote_gone(struct peer *peer, struct control_words *words)
 {
     struct remote *remote = remote_of_pipe(peer, words->pipe);
-    if (remote)
-        remote_lost(remote, words->status ? words->status : -EPIPE);
+    if (!remote)
+        return;
+    peer_hear_out(peer); /* acknowledgements may still be on their way */
+    remote = remote_of_pipe(peer, words->pipe);
+    if (!remote)
+        return;
+    struct outlet_counts counts = remote_counts(remote);
+    bool valid = words->number <= counts.pushed;
+    remote_report(remote, counts.pushed - (valid ? words->number : counts.released), valid);
+    if (!valid)
+        peer_condemn(peer);
+    if (remote->moving)
+        remote_move(remote);
+    remote_lost(remote, words->status ? words->status : -EPIPE);
 }
 
 void remotes_collect(struct ripc_service *service)
@@ -330,7 +499,7 @@ void remotes_collect(struct ripc_service *service)
     size_t cursor = 0;
     struct remote *remote;
     while ((remote = id_map_next(&service->remotes, &cursor))) {
-        if (remote->state != REMOTE_OPEN)
+        if (!remote_has_pipe(remote))
             continue;
         if (!list_is_empty(&remote->flights) && remote_collect(remote) == -EPROTO)
             peer_condemn(remote->peer);
@@ -357,7 +526,7 @@ size_t remotes_owe(struct ripc_service *service)
     size_t cursor = 0, owed = 0;
     const struct remote *remote;
     while ((remote = id_map_next(&service->remotes, &cursor))) {
-        if (remote->state != REMOTE_OPEN || remote->peer->state != PEER_UP)
+        if (!remote_has_pipe(remote) || remote->peer->state != PEER_UP)
             continue;
         owed += lifeline_queued(remote->peer->line);
         if (remote->outlet->ops->outlet_owes)
@@ -369,9 +538,11 @@ size_t remotes_owe(struct ripc_service *service)
 static void remote_free(struct remote *remote)
 {
     struct ripc_service *service = remote->service;
-    if (remote->state == REMOTE_OPEN) {
+    if (remote_has_pipe(remote)) {
         peer_say(remote->peer,
                  &(struct control_words){.kind = CONTROL_CLOSE, .pipe = remote->pipe});
+        if (remote->outlet->ops->outlet_owes)
+            service->ripc->stats.doubtful += remote->outlet->ops->outlet_owes(remote->outlet);
         remote_lost(remote, -ECANCELED);
     }
     remote_leave(remote);

@@ -1,9 +1,18 @@
 #pragma once
 /* remote: another service as seen by one of ours, from its name to a pipe.
  *
- *   RESTING --ask--> RESOLVING --claim--> CONNECTING --lifeline up--> OPEN
- *      ^                                                               |
- *      +------------- the peer died, refused, or unbound it -----------+
+ *   RESTING --ask--> RESOLVING --claim--> CONNECTING --lifeline up--> OFFERED --answer--> OPEN
+ *      ^                                                                                   |
+ *      |                                                               HELD <--retires-----+
+ *      |                                                                |                  |
+ *      +-------------- the peer died, refused, or unbound it -----------+------------------+
+ *
+ * In OFFERED, sends wait for the answer: a process that no longer has the service refuses the pipe,
+ * and messages in the pipe would be lost. A pipe to a peer that sends to us is OPEN at once,
+ * because the message is probably a reply, and a hung client must not block its server.
+ *
+ * In HELD, the receiver retires: it takes what is in the pipe, and sends wait. If it moves (and
+ * does not only leave), sends also wait from the loss of the pipe until the id is bound again.
  *
  * A send advances the state as far as it can without waiting. If the send has to wait, events that
  * the keeper handles ring the service's bell, and the send continues. When the pipe is lost, the
@@ -13,7 +22,14 @@
 #include "ripc/core/peer.h"
 #include "ripc/core/service.h"
 
-enum remote_state { REMOTE_RESTING, REMOTE_RESOLVING, REMOTE_CONNECTING, REMOTE_OPEN };
+enum remote_state {
+    REMOTE_RESTING,
+    REMOTE_RESOLVING,
+    REMOTE_CONNECTING,
+    REMOTE_OFFERED, /* from here on there is a pipe */
+    REMOTE_OPEN,
+    REMOTE_HELD,
+};
 
 struct remote {
     struct ripc_service *service;
@@ -23,7 +39,11 @@ struct remote {
     struct claim refused; /* a claim whose process did not have the service; valid until
                            * refused_until */
     nsec refused_until;
-    struct peer *peer; /* from CONNECTING on */
+    struct claim left;    /* while moving: the claim whose holder has retired */
+    bool moving;          /* the holder announced that the id will be bound again */
+    uint64_t sent_before; /* frames pushed into earlier pipes */
+    uint32_t reports;     /* RIPC_LOST events about it that the program has not taken */
+    struct peer *peer;    /* from CONNECTING on */
     struct list peer_node;
     unsigned transport; /* the transport in use; while connecting, the next to try */
     struct transport_link *link;
@@ -48,6 +68,14 @@ struct remote {
  * neither open nor in use and have not been used for a while. */
 int remote_get(struct ripc_service *service, ripc_id id, struct remote **remote);
 
+static inline bool remote_has_pipe(const struct remote *remote)
+{
+    return remote->state >= REMOTE_OFFERED;
+}
+
+/* Returns the number of frames pushed for the remote in all its pipes. */
+uint64_t remote_sent(const struct remote *remote);
+
 /* Advances the state. 0: frames can be pushed. -EAGAIN: in progress, the bell rings when it is
  * worth trying again. Else the reason why there is no path. */
 int remote_advance(struct remote *remote);
@@ -57,9 +85,10 @@ int remote_advance(struct remote *remote);
 void remote_lost(struct remote *remote, int reason);
 void remotes_lost(struct peer *peer); /* all remotes of a peer that died */
 
-/* Handlers of the peer's answer to CONTROL_OPEN, and of its CONTROL_GONE. */
+/* Handlers of the peer's answer to CONTROL_OPEN, and of its CONTROL_RETIRE and CONTROL_GONE. */
 struct remote *remote_of_pipe(struct peer *peer, uint64_t pipe); /* NULL if there is none */
 void remote_answer(struct peer *peer, struct control_words *words);
+void remote_hold(struct peer *peer, struct control_words *words);
 void remote_gone(struct peer *peer, struct control_words *words);
 
 /* Takes the acknowledgements of all remotes and reports credit to sends that lacked it. */

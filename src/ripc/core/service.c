@@ -49,9 +49,21 @@ bool service_tell(struct ripc_service *service, const struct ripc_event *news)
         return false;
     event->event = *news;
     service->news_count++;
+    service->loss_count += news->kind == RIPC_LOST;
     list_append(&service->events, &event->node);
     doorbell_ring(&service->bell);
     return true;
+}
+
+bool service_has_events(const struct ripc_service *service)
+{
+    if (list_is_empty(&service->events))
+        return false;
+    if (service->polled || !service->loss_count)
+        return true;
+    unsigned count = 0;
+    list_each(&service->events, node) count++;
+    return count > service->loss_count;
 }
 
 /* ---- claiming the name ---- */
@@ -105,8 +117,8 @@ static void service_on_found(void *owner, const struct claim *claim)
     struct ripc_service *service;
     while ((service = id_map_next(&ripc->services, &cursor))) {
         events_emit(ripc, name_found, service, claim);
-        /* A send may be waiting for this name. */
-        if (service->waiters)
+        /* A send may be waiting for this name, or the program for RIPC_CREDIT. */
+        if (service->waiters || service->starved)
             doorbell_ring(&service->bell);
     }
 }
@@ -116,8 +128,12 @@ static void service_on_gone(void *owner, const struct claim *claim)
     struct ripc *ripc = owner;
     size_t cursor = 0;
     struct ripc_service *service;
-    while ((service = id_map_next(&ripc->services, &cursor)))
+    while ((service = id_map_next(&ripc->services, &cursor))) {
         events_emit(ripc, name_gone, service, claim);
+        /* A send to a group may be waiting for this member. */
+        if (service->waiters)
+            doorbell_ring(&service->bell);
+    }
 }
 
 /* A send may be waiting for the answer, even for the answer that the id is unclaimed. */

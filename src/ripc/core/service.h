@@ -29,6 +29,9 @@ struct ripc_service {
     struct doorbell bell;
     service_notified *notified; /* for a service that the library itself uses, else NULL */
     bool closing;               /* unbind waits until no thread waits in the service */
+    bool retiring;              /* senders hold; what they have sent is still received */
+    bool moves;                 /* retiring, to be bound again: senders wait for that */
+    bool polled;                /* the program has called ripc_poll */
     uint32_t waiters;
     struct list arrivals; /* in the order in which they are polled */
     unsigned arrival_count;
@@ -39,6 +42,7 @@ struct ripc_service {
     int64_t operation_last;
     struct list events;
     unsigned news_count; /* events in the list that are not completions */
+    unsigned loss_count; /* of these, RIPC_LOST */
     struct windows windows;
     struct id_map offers; /* return buffers of ours that peers may still fill, by number */
     struct id_map groups; /* groups of which it is a member or to which it sends */
@@ -63,6 +67,10 @@ int service_drain(struct ripc *ripc, struct ripc_service *service, int64_t deadl
  * memory is short or the program takes no events. Completions are never lost: their memory is
  * allocated with the operation. */
 bool service_tell(struct ripc_service *service, const struct ripc_event *event);
+
+/* True if there are events that the program has to be woken for. A program that has never called
+ * ripc_poll does not expect RIPC_LOST, and would be woken again and again. */
+bool service_has_events(const struct ripc_service *service);
 
 /* Handlers for the answers of the name services about ids that a service binds, joins or
  * watches. */

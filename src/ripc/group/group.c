@@ -125,15 +125,24 @@ static int group_join(struct ripc_service *service, ripc_id id)
     return result;
 }
 
-void groups_leave(struct ripc_service *service)
+void groups_withdraw(struct ripc_service *service)
 {
     size_t cursor = 0;
     struct group *group;
     while ((group = id_map_next(&service->groups, &cursor))) {
         if (group->joined)
             names_withdraw(service->ripc->names, group->id, service->id);
-        free(group);
+        group->joined = false;
     }
+}
+
+void groups_leave(struct ripc_service *service)
+{
+    groups_withdraw(service);
+    size_t cursor = 0;
+    struct group *group;
+    while ((group = id_map_next(&service->groups, &cursor)))
+        free(group);
     id_map_fini(&service->groups);
 }
 

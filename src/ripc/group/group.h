@@ -27,4 +27,6 @@ struct group *group_find(struct ripc_service *service, ripc_id id);
 void group_changed(struct ripc_service *service, const struct claim *claim);
 void group_announced(struct ripc_service *service, ripc_id id, int status);
 
-void groups_leave(struct ripc_service *service);
+/* Leaves all groups: messages to them no longer go to the service. */
+void groups_withdraw(struct ripc_service *service);
+void groups_leave(struct ripc_service *service); /* the same, when the service closes */

@@ -33,6 +33,8 @@ static int arrival_new(struct peer *peer, struct control_words *words, struct pa
     struct ripc_service *service = id_map_get(&ripc->services, words->to);
     unsigned transport;
     struct transport_link *link;
+    if (service && service->retiring)
+        return service->moves ? -ESHUTDOWN : -ENOENT;
     if (!service || service->closing) {
         ripc->stats.dropped_unknown++;
         return -ENOENT;

@@ -29,6 +29,9 @@ struct arrival {
     uint32_t held; /* messages that were received and not released */
     unsigned next; /* frames pulled and not yet taken: frames[next .. count) */
     unsigned count;
+    uint64_t pulled;           /* frames pulled in total */
+    bool counted;              /* the sender holds, and has told ... */
+    uint64_t expected;         /* ... how many frames it has sent in total */
     struct incoming *incoming; /* the message of frames[next] while its items arrive; or NULL */
     uint64_t token_last;       /* the last token of the frames seen */
     struct id_map canceled;    /* tokens of frames not yet seen whose operations the sender has
@@ -51,7 +54,15 @@ static inline int arrival_pull(struct arrival *arrival)
     int count = arrival->inlet->ops->pull(arrival->inlet, arrival->frames, ARRIVAL_BURST);
     arrival->next = 0;
     arrival->count = count > 0 ? (unsigned)count : 0;
+    arrival->pulled += arrival->count;
     return count;
+}
+
+/* Returns the number of frames that the program has got, or that were dropped as invalid or
+ * cancelled. */
+static inline uint64_t arrival_taken(const struct arrival *arrival)
+{
+    return arrival->pulled - (arrival->count - arrival->next);
 }
 
 /* Closes the arrival if it has ended, is empty, and no message from it is held. */

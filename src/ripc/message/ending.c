@@ -29,6 +29,17 @@ void arrival_end(struct peer *peer, struct control_words *words)
     arrival_settle(arrival);
 }
 
+/* Counts the messages that the program will not get, before the arrival is closed. */
+static void arrival_count_unread(struct arrival *arrival)
+{
+    uint64_t taken = arrival_taken(arrival);
+    if (arrival->service->notified)
+        return; /* these are notifications */
+    while (arrival_pull(arrival) > 0)
+        ;
+    arrival->service->ripc->stats.dropped_unread += arrival->pulled - taken;
+}
+
 static bool arrival_is_orphan(const struct arrival *arrival)
 {
     return arrival->peer->state == PEER_DEAD && !arrival->busy && !arrival->held &&
@@ -48,7 +59,7 @@ static void arrivals_limit(struct ripc_service *service)
             break;
         if (!arrival_is_orphan(arrival))
             continue;
-        service->ripc->stats.dropped_unknown++;
+        arrival_count_unread(arrival);
         arrival_close(arrival);
         orphans--;
     }
@@ -125,7 +136,9 @@ void arrivals_close(struct ripc_service *service)
         if (!arrival->ended)
             peer_say(arrival->peer, &(struct control_words){.kind = CONTROL_GONE,
                                                             .pipe = arrival->pipe,
+                                                            .number = arrival_taken(arrival),
                                                             .status = -EPIPE});
+        arrival_count_unread(arrival);
         arrival_close(arrival);
     }
 }

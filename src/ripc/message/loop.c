@@ -71,7 +71,7 @@ int ripc_arm(struct ripc_service *service)
     doorbell_prepare(&service->bell, DOORBELL_FD);
     waiting_arm(ripc);
     remotes_collect(service);
-    int result = !list_is_empty(&service->events) || arrivals_wait(service) ? -EAGAIN : 0;
+    int result = service_has_events(service) || arrivals_wait(service) ? -EAGAIN : 0;
     if (result)
         doorbell_cancel(&service->bell);
     lock_drop(&ripc->lock);

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/check.h"
 #include "ripc/message/operation.h"
 #include "ripc/message/receive.h"
 
@@ -14,6 +15,16 @@ struct polling {
     struct ripc_event *events;
     unsigned max;
 };
+
+/* Tells the program where the lost messages are: before those that it has sent since. */
+static void loss_taken(struct ripc_service *service, struct ripc_event *event)
+{
+    struct remote *remote = id_map_get(&service->remotes, event->id);
+    assert(remote && remote->reports > 0); /* it is not freed before */
+    event->since = remote_sent(remote) - event->since;
+    remote->reports--;
+    service->loss_count--;
+}
 
 static int poll_check(void *argument)
 {
@@ -30,6 +41,8 @@ static int poll_check(void *argument)
         if (event->event.kind == RIPC_DONE)
             operation_free(container_of(event, struct operation, event));
         else {
+            if (event->event.kind == RIPC_LOST)
+                loss_taken(service, &polling->events[taken - 1]);
             service->news_count--;
             free(event);
         }
@@ -46,6 +59,7 @@ int ripc_poll(struct ripc_service *service, struct ripc_event *events, unsigned 
         return -EINVAL;
     struct polling polling = {.service = service, .events = events, .max = max};
     lock_take(&service->ripc->lock);
+    service->polled = true;
     int result = service_wait(service, poll_check, &polling, deadline);
     lock_drop(&service->ripc->lock);
     return result;
@@ -63,7 +77,7 @@ static int await_check(void *argument)
     remotes_collect(service);
     if (atomic_exchange_explicit(awaiting->woken, false, memory_order_relaxed))
         return SERVICE_WOKEN;
-    return !list_is_empty(&service->events) || arrivals_wait(service);
+    return service_has_events(service) || arrivals_wait(service);
 }
 
 int service_await(struct ripc_service *service, _Atomic bool *woken, int64_t deadline)

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "ripc/message/incoming.h"
+#include "ripc/message/retiring.h"
 #include "ripc/message/unpack.h"
 
 #define RECEIVE_DROPS_MAX 64 /* frames without a message, before other threads get the lock */
@@ -140,7 +141,7 @@ bool arrivals_wait(struct ripc_service *service)
                               : arrival->next < arrival->count || arrival_refill(arrival))
             return true;
     }
-    return false;
+    return service->retiring && arrivals_are_drained(service);
 }
 
 /* ---- the calls ---- */
@@ -182,7 +183,10 @@ static inline int receive_take(struct ripc_service *service, struct ripc_message
 static int receive_check(void *argument)
 {
     const struct receiving *receiving = argument;
-    return receive_take(receiving->service, receiving->messages, receiving->max);
+    int result = receive_take(receiving->service, receiving->messages, receiving->max);
+    if (result == 0 && receiving->service->retiring && arrivals_are_drained(receiving->service))
+        return -ESHUTDOWN;
+    return result;
 }
 
 int ripc_receive(struct ripc_service *service, struct ripc_message *messages, unsigned max,

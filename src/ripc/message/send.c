@@ -141,6 +141,8 @@ static int send_item(struct sending *sending, struct remote *remote, const struc
                                        * receiver pull */
         else
             list_append(&sending->filled, &theirs->node);
+        if (remote->state == REMOTE_HELD) /* the receiver retires: send to the next holder */
+            return -EAGAIN;
         if (result == -EPIPE || remote->state != REMOTE_OPEN)
             return -EPIPE;
         if (result == 0)
@@ -308,6 +310,8 @@ static int send_group(struct sending *sending, struct group *group)
     for (unsigned i = 0; i < group->count; i++) {
         struct remote *remote;
         int result = remote_get(sending->service, group->members[i], &remote);
+        if (result == 0 && (remote->state == REMOTE_HELD || remote->moving))
+            continue; /* it has retired, and so left the group */
         if (result == 0)
             result = remote_advance(remote);
         if (result == -EAGAIN || (result == 0 && !send_has_room(sending, remote))) {
@@ -349,7 +353,7 @@ static int send_try(void *argument)
     sending->head.group = 0;
     /* An id that is not a service may have become a group. */
     const struct remote *remote = id_map_get(&service->remotes, sending->send->to);
-    if (!remote || remote->state == REMOTE_RESTING || remote->state == REMOTE_RESOLVING)
+    if (!remote || (remote->state <= REMOTE_RESOLVING && !remote->moving))
         group = group_find(service, sending->send->to);
     int result = group ? send_group(sending, group) : send_single(sending);
     if (result == -EAGAIN)

@@ -316,7 +316,7 @@ static void messages_of_dead_clients_are_kept_up_to_a_limit(void **state)
             assert_true(ripc_now() < end);
             assert_int_equal(ripc_stats(there, &stats), 0);
         }
-        assert_int_equal(stats.dropped_unknown, i == KEPT);
+        assert_int_equal(stats.dropped_unread, i == KEPT);
     }
     struct ripc_message message = scene_receive(server);
     assert_string_equal(message.data, "alive"); /* it is kept although it is older */

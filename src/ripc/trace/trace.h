@@ -28,6 +28,7 @@
     X(TRACE_DOWN, "down")                                                                          \
     X(TRACE_BIND, "bind")                                                                          \
     X(TRACE_UNBIND, "unbind")                                                                      \
+    X(TRACE_RETIRE, "retire")                                                                      \
     X(TRACE_NOTIFY, "notify")                                                                      \
     X(TRACE_BLOCK, "block") /* a wait went to sleep */
 
