@@ -295,6 +295,20 @@ class Messages(Shells):
         self.assertRegex(self.finish(receiver)[1], r"^3000 messages of 30000 bytes")
         self.assertEqual((self.folder / "all").read_text(), "0123456789" * 3000)
 
+    def test_messages_that_were_not_received_are_counted(self):
+        for _ in range(100):  # the first message may be the only one that has arrived
+            receiver = self.begin("recv", 42, "--count", 1, "--json")
+            self.await_names(42)
+            sender = self.begin("send", 42, "x", "--count", 1000000)
+            code, out, err = self.finish(receiver)
+            self.assertEqual((code, err), (0, ""))
+            self.assertEqual(json.loads(out)["received"], 1)
+            # The sender continues until it learns that the receiver is gone.
+            self.assertEqual(self.finish(sender), (1, "", "weft: 42: no process holds that id\n"))
+            if json.loads(out)["unread"] > 0:
+                return
+        self.fail("no message was dropped unread")
+
     def test_all_members_of_a_group_receive_a_message(self):
         members = [self.begin("recv", 77, "--group", "--count", 1) for _ in range(2)]
         self.await_names(77, 77)

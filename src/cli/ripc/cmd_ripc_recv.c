@@ -107,7 +107,10 @@ static enum err receiver_run(struct receiver *receiver, struct call *call, struc
     if (!err) {
         ripc_report_begin(&report, call, RIPC_REPORT_PAGE, receiver->id);
         err = receive_all(receiver, &inbox, &report, why);
+        ripc_inbox_close(&inbox);
+        ripc_report_unbind(&report, ripc, service);
         ripc_report_totals(&report);
+        return err;
     }
     ripc_inbox_close(&inbox);
     ripc_unbind(service);

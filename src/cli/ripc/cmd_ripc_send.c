@@ -148,14 +148,20 @@ static enum err reply_take(struct sender *sender, struct ripc_inbox *inbox,
 
 static const char send_page[] =
     "{?replied}" RIPC_REPORT_PAGE "{/}"
-    "{sent} x {size} bytes sent to {to_text}, {?long}long, received by the service{:}short{/}\n";
+    "{sent} x {size} bytes sent to {to_text}, {?long}long, received by the service{:}short{/}"
+    "{?lost}, {lost} lost: the service ended{/}{?doubtful}, {doubtful} perhaps lost: its process "
+    "died{/}\n";
 
 static void sent_put(const struct sender *sender, struct ripc_report *report)
 {
     char id[RIPC_ID_TEXT];
     struct result *result = &report->call->result;
+    struct ripc_stats stats = {0};
+    (void)ripc_stats(sender->ripc, &stats);
     ripc_report_totals(report);
     result_uint(result, "sent", sender->sent);
+    result_uint(result, "lost", stats.lost);
+    result_uint(result, "doubtful", stats.doubtful);
     result_uint(result, "sent_bytes", sender->sent * sender->size);
     result_bool(result, "long", sender->item);
     result_bool(result_hide(result), "replied", sender->reply);

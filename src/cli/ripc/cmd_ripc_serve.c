@@ -127,7 +127,10 @@ static enum err server_run(struct server *server, struct call *call, struct why 
     if (!err) {
         ripc_report_begin(&report, call, serve_page, server->id);
         err = serve_all(server, &inbox, &report, why);
+        ripc_inbox_close(&inbox);
+        ripc_report_unbind(&report, server->ripc, server->service);
         totals_put(server, &report);
+        return err;
     }
     ripc_inbox_close(&inbox);
     return err;

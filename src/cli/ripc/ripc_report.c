@@ -61,6 +61,14 @@ enum err ripc_report_message(struct ripc_report *report, const struct ripc_inbox
     return call->json ? OK : call_flush(call, why);
 }
 
+void ripc_report_unbind(struct ripc_report *report, struct ripc *ripc, struct ripc_service *service)
+{
+    struct ripc_stats stats = {0};
+    (void)ripc_unbind(service); /* the answers that did not arrive were counted one by one */
+    if (ripc_stats(ripc, &stats) == 0)
+        report->unread = stats.dropped_unread;
+}
+
 void ripc_report_totals(struct ripc_report *report)
 {
     struct result *result = &report->call->result;
@@ -70,5 +78,6 @@ void ripc_report_totals(struct ripc_report *report)
     result_uint(result, "long_items", report->long_items);
     result_uint(result, "long_bytes", report->long_bytes);
     result_uint(result, "long_items_refused", report->refused);
+    result_uint(result, "unread", report->unread);
     result_number(result, "seconds", (double)(ripc_now() - report->begun) / 1e9);
 }
