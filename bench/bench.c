@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/check.h"
-#include "base/json.h"
 
 #define SIDE_MAX  4
 #define ROUND_MAX 64
@@ -66,6 +66,13 @@ void bench_start_with(struct bench *bench, int count, char **words, const struct
             usage(words[0], more);
         i += taken;
     }
+    bench->shows = isatty(STDERR_FILENO);
+    if (!bench->json)
+        return;
+    bench->objects = json_make(&bench->out, true);
+    json_object(&bench->objects);
+    json_key(&bench->objects, "rows");
+    json_array(&bench->objects);
 }
 
 void bench_start(struct bench *bench, int count, char **words)
@@ -100,6 +107,7 @@ void bench_run(struct bench *bench, const char *what, const struct bench_side *s
     assert(count > 0 && count <= SIDE_MAX && rounds > 0 && rounds <= ROUND_MAX);
     for (int round = 0; round < rounds; round++)
         for (size_t i = 0; i < count; i++) {
+            bench_show(bench, "%s: round %d of %d, %s", what, round + 1, rounds, sides[i].name);
             double started = bench_seconds(bench);
             sides[i].run(sides[i].context);
             times[i][round] = bench_seconds(bench) - started;
@@ -111,64 +119,93 @@ void bench_run(struct bench *bench, const char *what, const struct bench_side *s
     bench_add(bench, what, "s", values, count == 2 ? 3 : count);
 }
 
+/* ---- output ---- */
+
+/* Removes the line of progress. */
+static void show_end(struct bench *bench)
+{
+    if (bench->shown)
+        fputs("\r\033[K", stderr);
+    bench->shown = false;
+}
+
+void bench_show(struct bench *bench, const char *format, ...)
+{
+    va_list args;
+    if (!bench->shows)
+        return;
+    va_start(args, format);
+    show_end(bench);
+    vfprintf(stderr, format, args);
+    fflush(stderr);
+    bench->shown = true;
+    va_end(args);
+}
+
+void bench_note(struct bench *bench, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    show_end(bench);
+    fputs("bench: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+/* Prints what was added to the output since the last call. It leaves nothing in the buffer of the
+ * stream: benchmarks fork. */
+static void output_flush(struct bench *bench)
+{
+    if (!text_ok(&bench->out))
+        bench_fail("not enough memory");
+    show_end(bench);
+    fwrite(bench->out.data + bench->printed, 1, bench->out.size - bench->printed, stdout);
+    bench->printed = bench->out.size;
+    if (fflush(stdout))
+        bench_fail("standard output: cannot be written");
+}
+
+static void row_json(struct bench *bench, const char *what, const char *unit,
+                     const struct bench_value *values, size_t count)
+{
+    struct json *json = &bench->objects;
+    json_object(json);
+    json_put_string(json, "what", what);
+    json_put_string(json, "unit", unit);
+    for (size_t i = 0; i < count; i++)
+        json_put_number(json, values[i].name, values[i].value);
+    json_end(json, '}');
+}
+
+static void row_text(struct text *out, const char *what, const char *unit,
+                     const struct bench_value *values, size_t count)
+{
+    text_printf(out, "%-*s", BENCH_WHAT_WIDTH, what);
+    for (size_t i = 0; i < count; i++)
+        text_printf(out, "   %s %9.4g", values[i].name, values[i].value);
+    text_printf(out, "   (%s)\n", unit);
+}
+
 void bench_add(struct bench *bench, const char *what, const char *unit,
                const struct bench_value *values, size_t count)
 {
-    assert(bench->row_count < BENCH_ROW_MAX && count <= BENCH_VALUE_MAX);
-    struct bench_row *row = &bench->rows[bench->row_count++];
-    snprintf(row->what, sizeof row->what, "%s", what);
-    row->unit = unit;
-    row->value_count = count;
-    memcpy(row->values, values, count * sizeof *values);
-}
-
-static void rows_json(const struct bench *bench, struct text *out)
-{
-    struct json json = json_make(out, true);
-    json_object(&json);
-    json_key(&json, "rows");
-    json_array(&json);
-    for (size_t i = 0; i < bench->row_count; i++) {
-        const struct bench_row *row = &bench->rows[i];
-        json_object(&json);
-        json_put_string(&json, "what", row->what);
-        json_put_string(&json, "unit", row->unit);
-        for (size_t k = 0; k < row->value_count; k++)
-            json_put_number(&json, row->values[k].name, row->values[k].value);
-        json_end(&json, '}');
-    }
-    json_end(&json, ']');
-    json_end(&json, '}');
-}
-
-static void rows_text(const struct bench *bench, struct text *out)
-{
-    int width = 0;
-    for (size_t i = 0; i < bench->row_count; i++) {
-        int size = (int)strlen(bench->rows[i].what);
-        width = size > width ? size : width;
-    }
-    for (size_t i = 0; i < bench->row_count; i++) {
-        const struct bench_row *row = &bench->rows[i];
-        text_printf(out, "%-*s", width, row->what);
-        for (size_t k = 0; k < row->value_count; k++)
-            text_printf(out, "   %s %9.4g", row->values[k].name, row->values[k].value);
-        text_printf(out, "   (%s)\n", row->unit);
-    }
+    assert(count <= BENCH_VALUE_MAX);
+    if (bench->json)
+        row_json(bench, what, unit, values, count);
+    else
+        row_text(&bench->out, what, unit, values, count);
+    output_flush(bench);
 }
 
 int bench_finish(struct bench *bench)
 {
-    struct text out = {0};
-    if (bench->json)
-        rows_json(bench, &out);
-    else
-        rows_text(bench, &out);
-    if (!text_ok(&out))
-        bench_fail("not enough memory");
-    fputs(out.data ? out.data : "", stdout);
-    text_fini(&out);
-    if (fflush(stdout))
-        bench_fail("standard output: cannot be written");
+    if (bench->json) {
+        json_end(&bench->objects, ']');
+        json_end(&bench->objects, '}');
+        output_flush(bench);
+    }
+    show_end(bench);
+    text_fini(&bench->out);
     return 0;
 }

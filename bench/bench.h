@@ -7,28 +7,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BENCH_ROW_MAX   64
-#define BENCH_VALUE_MAX 10
-#define BENCH_WHAT_SIZE 96
+#include "base/json.h"
+#include "base/text.h"
+
+#define BENCH_VALUE_MAX  10
+#define BENCH_WHAT_SIZE  96
+#define BENCH_WHAT_WIDTH 56 /* columns for what a row measures; a longer text moves its values */
 
 struct bench_value {
     const char *name; /* "weft", a peer, "floor" or "ratio"; borrowed */
     double value;
 };
 
-struct bench_row {
-    char what[BENCH_WHAT_SIZE];
-    const char *unit; /* borrowed */
-    struct bench_value values[BENCH_VALUE_MAX];
-    size_t value_count;
-};
-
 struct bench {
     bool quick; /* small sizes for a quick look, not for published numbers */
     bool json;
     bool cpu; /* measure processor time instead of wall-clock time: for one thread that computes */
-    struct bench_row rows[BENCH_ROW_MAX];
-    size_t row_count;
+    bool shows;          /* standard error is a terminal: progress is shown there */
+    bool shown;          /* a line of progress is there now */
+    struct text out;     /* everything printed so far */
+    size_t printed;      /* how much of it is on standard output */
+    struct json objects; /* writes into it, for --json */
 };
 
 /* A piece of work to be timed. It ends the program if it fails. */
@@ -61,10 +60,18 @@ double bench_median(double *values, int count);
 void bench_run(struct bench *bench, const char *what, const struct bench_side *sides, size_t count,
                int rounds);
 
+/* Prints a row of the table, or an object of {"rows": [...]}, at once. */
 void bench_add(struct bench *bench, const char *what, const char *unit,
                const struct bench_value *values, size_t count);
 
-/* Prints the table, or the object {"rows": [...]}. Returns the exit code. */
+/* Says what is being measured: a line on the terminal that the next call or row replaces. Prints
+ * nothing if standard error is not a terminal. */
+void bench_show(struct bench *bench, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints a line on standard error that stays, preceded by "bench: ". */
+void bench_note(struct bench *bench, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints the end of the output. Returns the exit code. */
 int bench_finish(struct bench *bench);
 
 /* Ends the program: a benchmark that cannot run has no result. */

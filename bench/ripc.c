@@ -167,15 +167,15 @@ static struct job job_of(const struct bench *bench, const struct row *row, unsig
 }
 
 /* One measurement. Returns false, with a message, if the rival is missing or has failed. */
-static bool rival_run(const struct bench *bench, const struct row *row, const struct rival *rival,
+static bool rival_run(struct bench *bench, const struct row *row, const struct rival *rival,
                       struct pair_result *result)
 {
     struct why why = {""};
     struct job job = job_of(bench, row, rival->slower);
     enum err err = pair_run(rival->side, &job, result, &why);
     if (err || result->missing)
-        fprintf(stderr, "bench: %s: skipping %s: %s\n", row->what, rival->name,
-                err ? why.text : result->reason);
+        bench_note(bench, "%s: skipping %s: %s", row->what, rival->name,
+                   err ? why.text : result->reason);
     else if (result->lost || result->out_of_order)
         bench_fail("%s: %s lost %llu messages, %llu came out of order", row->what, rival->name,
                    (unsigned long long)result->lost, (unsigned long long)result->out_of_order);
@@ -193,6 +193,8 @@ static void row_run(struct bench *bench, const struct row *row, int rounds, bool
             struct pair_result result;
             if (out[i] || (alone && i > 0))
                 continue;
+            bench_show(bench, "%s: round %d of %d, %s", row->what, round + 1, rounds,
+                       row->rivals[i].name);
             out[i] = !rival_run(bench, row, &row->rivals[i], &result);
             if (!out[i])
                 values[i][round] = row_value(row, &result);
@@ -215,7 +217,7 @@ static void credits(struct bench *bench, bool full)
     snprintf(what, sizeof what, "%.0e messages under credits", (CREDIT_RUNS + 1.0) * count);
     enum err err = pair_run(&side_ripc, &job, &result, &why);
     if (err) {
-        fprintf(stderr, "bench: %s: skipping weft: %s\n", what, why.text);
+        bench_note(bench, "%s: skipping weft: %s", what, why.text);
         return;
     }
     bench_add(bench, what, "s",

@@ -277,7 +277,7 @@ static struct job job_of(const struct bench *bench, const struct row *row, unsig
 
 /* One measurement, in seconds. Returns false, with a message, if the rival is missing or has
  * failed. */
-static bool rival_run(const struct bench *bench, const struct row *row, const struct rival *rival,
+static bool rival_run(struct bench *bench, const struct row *row, const struct rival *rival,
                       double *seconds)
 {
     struct why why = {""};
@@ -288,8 +288,8 @@ static bool rival_run(const struct bench *bench, const struct row *row, const st
     if (!err && !result.missing && !(result.value > 0))
         err = why_fail(&why, ERR_SYSTEM, "the measured time is zero");
     if (err || result.missing)
-        fprintf(stderr, "bench: %s: skipping %s: %s\n", row->what, rival->name,
-                err ? why.text : result.reason);
+        bench_note(bench, "%s: skipping %s: %s", row->what, rival->name,
+                   err ? why.text : result.reason);
     *seconds = result.value;
     return !err && !result.missing;
 }
@@ -335,8 +335,11 @@ static void row_run(struct bench *bench, const struct row *row, int rounds, bool
     for (int round = 0; round < rounds; round++)
         for (int i = 0; row->rivals[i].name; i++) {
             out[i] = out[i] || (alone && i > 0);
-            if (!out[i])
-                out[i] = !rival_run(bench, row, &row->rivals[i], &seconds[i][round]);
+            if (out[i])
+                continue;
+            bench_show(bench, "%s: round %d of %d, %s", row->what, round + 1, rounds,
+                       row->rivals[i].name);
+            out[i] = !rival_run(bench, row, &row->rivals[i], &seconds[i][round]);
         }
     row_report(bench, row, out, seconds, rounds);
 }
@@ -349,9 +352,8 @@ int main(int count, char **words)
     const struct bench_word more[] = {{"alone", &alone, NULL}, {"only", NULL, &only}, {0}};
     bench_start_with(&bench, count, words, more);
     if (crowd_cores() < 2)
-        fprintf(
-            stderr,
-            "bench: fewer than two cores: processes are not pinned, and times are unreliable\n");
+        bench_note(&bench,
+                   "fewer than two cores: processes are not pinned, and times are unreliable");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (strstr(rows[i].what, only) && !(bench.quick && rows[i].full))
             row_run(&bench, &rows[i], bench.quick ? 3 : 7, alone);
