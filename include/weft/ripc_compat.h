@@ -14,8 +14,10 @@
  *    EFAULT: memory that is not mapped, EPIPE and so on; or 1, as the calls below say. The register
  *    calls return 1 if the id was free and 0 if it was taken.
  *  - An address inside a buffer or inside registered memory stands for the whole of it.
- *  - Calls may be made from any thread. A child of fork() cannot use what its parent opened: its
- *    calls fail.
+ *  - Calls may be made from any thread.
+ *  - After fork() the child begins anew: it has no services, windows and buffers, and its first
+ *    call opens the library again. It may register ids of its own, and exchange messages with its
+ *    parent. Buffers of the parent can still be read and written there, but not be sent or freed.
  *
  * What LibRIPC left undefined, and what happens here:
  *  - A send blocks while its receiver has no room; it loses no messages.

@@ -32,7 +32,6 @@ extern struct compat {
                                        * It checks its owner: compat_leave asserts that this thread
                                        * holds it */
     struct ripc *ripc;                /* NULL until opened; then never closed before exit */
-    pid_t pid;                        /* process that opened it; a forked child does not use it */
     struct compat_service **services; /* by id */
     uint16_t *ids;                    /* of the bound services */
     size_t id_count, id_capacity;
@@ -41,6 +40,8 @@ extern struct compat {
     struct compat_unregistered *unregistered;
     size_t unregistered_count, unregistered_capacity;
     unsigned waiters; /* threads that wait in a call */
+    bool handlers;    /* those for fork and exit are registered */
+    bool stale;       /* `context` shows the state of the parent */
     bool ended;       /* the process is about to exit: further calls are refused */
 } compat;
 

@@ -1,10 +1,10 @@
 /* compat_state: the one context of the process, its end, and `context`, which shows the state to
  * the program.
  *
- * The context is opened by the first call and is not closed before the process ends. The program
- * may read `context` at any time, as in 2013, but what it writes there has no effect: the library
- * reads only `compat`. The exception is compat_knows, where a wrong entry makes a send return an
- * error that would otherwise have waited. */
+ * The context is opened by the first call and is not closed before the process ends. A child of
+ * fork opens its own. The program may read `context` at any time, as in 2013, but what it writes
+ * there has no effect: the library reads only `compat`. The exception is compat_knows, where a
+ * wrong entry makes a send return an error that would otherwise have waited. */
 #include "ripc/compat_impl.h"
 
 #include <errno.h>
@@ -13,7 +13,6 @@
 
 #include "base/array.h"
 #include "base/check.h"
-#include "ripc/core/context.h"
 
 #define COMPAT_LINGER_NSEC (5 * NSEC_PER_SEC)
 
@@ -39,7 +38,7 @@ void compat_leave(void)
 static void compat_end(void)
 {
     struct ripc_stats stats;
-    if (!compat.ripc || getpid() != compat.pid)
+    if (!compat.ripc)
         return;
     int64_t deadline = ripc_after(COMPAT_LINGER_NSEC);
     while (ripc_stats(compat.ripc, &stats) == 0 && stats.operations && ripc_now() < deadline)
@@ -51,13 +50,35 @@ static void compat_end(void)
     compat_leave();
 }
 
+/* In the child of a fork: forgets the parent's context, with its services and buffers, which are
+ * not freed. The thread that holds the mutex may not exist here. */
+static void compat_forget(void)
+{
+    compat = (struct compat){
+        .mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
+        .handlers = compat.handlers,
+        .stale = compat.stale || compat.ripc,
+        .ended = compat.ended,
+    };
+    context.initialized = false;
+}
+
+/* Registers the handlers, once for this process and its children. */
+static int compat_handle(void)
+{
+    if (!compat.handlers && (pthread_atfork(NULL, NULL, compat_forget) || atexit(compat_end)))
+        return -ENOMEM;
+    compat.handlers = true;
+    return 0;
+}
+
 /* Called with the mutex held. */
 static int compat_open(void)
 {
     if (compat.ended)
         return -ESHUTDOWN;
     if (compat.ripc)
-        return context_is_ours(compat.ripc) ? 0 : -ECHILD;
+        return 0;
     if (!compat.services)
         compat.services = array_new(COMPAT_IDS, sizeof(struct compat_service *));
     if (!compat.services)
@@ -65,12 +86,14 @@ static int compat_open(void)
     int result = ripc_open(NULL, &compat.ripc);
     if (result < 0)
         return result;
-    compat.pid = getpid();
-    if (atexit(compat_end)) {
+    if (compat_handle()) {
         ripc_close(compat.ripc, RIPC_NOW);
         compat.ripc = NULL;
         return -ENOMEM;
     }
+    if (compat.stale) /* not in the handler, because most children never get here */
+        context = (struct library_context){0};
+    compat.stale = false;
     context.initialized = true;
     return 0;
 }
