@@ -9,7 +9,8 @@
 Timeouts are in seconds: None waits for ever, 0 does not wait. Errors are raised
 as ripc.Error, an OSError, with subclasses for those that programs handle.
 A context and its objects may be used from any thread; the interpreter's lock is
-released while a call waits. `man 7 weft-ripc` explains the concepts.
+released while a call waits. In a child of os.fork or multiprocessing, calls on objects
+of the parent raise Inherited, and change nothing; the child opens its own. `man 7 weft-ripc` explains the concepts.
 
 Context.alloc returns memory that peers can access without a copy. Buffer.view
 is a memoryview of it. The memory is freed by Buffer.free or with the context:
@@ -70,10 +71,14 @@ class Denied(Error, PermissionError):
     """There is no such grant for this process, it was revoked, or it lacks the right."""
 
 
+class Inherited(Error, ChildProcessError):
+    """The parent of this process opened the object; a child of fork cannot use it."""
+
+
 _CLASSES = {
     errno.ENOENT: UnknownService, errno.EAGAIN: WouldBlock, errno.ETIMEDOUT: Timeout,
     errno.EPIPE: PeerGone, errno.ENOBUFS: Rejected, errno.EADDRINUSE: InUse,
-    errno.EACCES: Denied, errno.ESHUTDOWN: Retired,
+    errno.EACCES: Denied, errno.ESHUTDOWN: Retired, errno.ECHILD: Inherited,
 }
 
 
@@ -91,6 +96,13 @@ def _check_space(context, result):
         folder = lib.ripc_folder(context._open()).decode()
         reason = f"cannot write a file in {folder}: {lib.ripc_strerror(result).decode()}"
     return _check(result, reason)
+
+
+def _closed(result):
+    """For calls that always close: True, or False if something may be lost."""
+    if result == -errno.ECHILD:
+        _check(result)
+    return result >= 0
 
 
 def _deadline(timeout):
@@ -140,7 +152,10 @@ class _Closing:
         return self
 
     def __exit__(self, *_):
-        self.close()
+        try:
+            self.close()
+        except Inherited:  # a child that leaves the block may have another reason to raise
+            pass
 
 
 class Context(_Closing):
@@ -170,17 +185,21 @@ class Context(_Closing):
         """Waits for operations to complete and for sent messages to arrive, then closes
         all objects of this context. Returns False if an operation was cancelled or
         messages may not have arrived. Closing twice is harmless."""
+        result = self._shut(timeout)
+        return _closed(result)
+
+    def _shut(self, timeout):
         if self._handle is None:
-            return True
+            return 0
         handle, self._handle = self._handle, None
         for child in list(self._children):
             child._orphan()
-        closed = lib.ripc_close(handle, _deadline(timeout)) >= 0
+        result = lib.ripc_close(handle, _deadline(timeout))
         self._callbacks.clear()
-        return closed
+        return result
 
     def __del__(self):
-        self.close(0)
+        self._shut(0)
 
     def progress(self):
         return _check(lib.ripc_progress(self._open()))
@@ -237,6 +256,7 @@ class Buffer(_Closing):
     def __init__(self, context, size, address=None):
         self._handle = address or lib.ripc_alloc(context._open(), size)
         if not self._handle:
+            context.stats()  # raises in a child of fork
             raise MemoryError(f"{size} bytes")
         self._context = context
         self.view = _view(self._handle, size)
@@ -314,7 +334,7 @@ class Service(_Closing):
             return True
         handle, self._handle = self._handle, None
         self._memory.clear()
-        return lib.ripc_unbind(handle) >= 0
+        return _closed(lib.ripc_unbind(handle))
 
     def retire(self, moves=False):
         """Asks all senders to send nothing more. Receive until Retired is raised, or the

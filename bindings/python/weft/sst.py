@@ -24,6 +24,7 @@ import dataclasses
 import errno
 import itertools
 import operator
+import os
 import threading
 import weakref
 
@@ -232,6 +233,15 @@ class _Waiting:
 _tables = weakref.WeakSet()  # open tables
 
 
+def _unlock_all():
+    """In a child of fork: the thread that held a lock may not exist there."""
+    for table in list(_tables):
+        table._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_unlock_all)
+
+
 @atexit.register
 def _close_all():
     """The library's threads must not call into an interpreter that is exiting."""
@@ -340,20 +350,20 @@ class Table(ripc._Closing):
     def close(self, timeout=1):
         """Leaves the table in a new epoch. Returns False if that took too long; the other
         members then see a failure. Not from a trigger. Closing twice is harmless."""
-        closed = self._shut(timeout)
+        result = self._shut(timeout)
         self._raise_kept()
-        return closed
+        return ripc._closed(result)
 
     def _shut(self, timeout):
         if self._handle is None:
-            return True
+            return 0
         result = lib.sst_close(self._handle, ripc._deadline(timeout))
         if result == -errno.EDEADLK:
             _check(result)
         self._handle = None
         self._predicates.clear()
         _tables.discard(self)
-        return result >= 0
+        return result
 
     def _orphan(self):
         self._shut(0)
