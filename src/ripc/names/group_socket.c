@@ -61,12 +61,17 @@ static int interface_find(const char *address, struct in_addr *from, struct why 
     struct ifaddrs *entries;
     int index = 0;
     from->s_addr = htonl(INADDR_ANY);
-    if (getifaddrs(&entries))
+    descriptor_begin(); /* the C library opens a socket for a moment, here and below */
+    int failed = getifaddrs(&entries);
+    descriptor_end(-1);
+    if (failed)
         return why_fail(why, -errno, "cannot list the interfaces: %s", strerror(errno));
     for (const struct ifaddrs *entry = entries; entry && !index; entry = entry->ifa_next) {
         if (!interface_matches(entry, address))
             continue;
+        descriptor_begin();
         index = (int)if_nametoindex(entry->ifa_name);
+        descriptor_end(-1);
         if (entry->ifa_addr->sa_family == AF_INET)
             *from = ((const struct sockaddr_in *)(const void *)entry->ifa_addr)->sin_addr;
     }
