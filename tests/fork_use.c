@@ -501,6 +501,80 @@ static void story_own(const struct story *story)
     exit(0);
 }
 
+/* ---- callbacks that fork ---- */
+
+static pid_t callback_child; /* atomic: written once by a callback */
+
+/* Forks, and returns in both processes. The library's thread must end in the child. */
+static void callback_fork(void)
+{
+    pid_t pid = fork();
+    demand(pid >= 0);
+    if (pid > 0)
+        __atomic_store_n(&callback_child, pid, __ATOMIC_RELEASE);
+}
+
+static void notice_forks(void *argument, uint64_t count, uint64_t value)
+{
+    (void)argument, (void)count, (void)value;
+    callback_fork();
+}
+
+static void trigger_forks(struct sst *table, void *argument)
+{
+    (void)table, (void)argument;
+    callback_fork();
+}
+
+static bool first_step(const struct sst *table, void *argument)
+{
+    (void)argument;
+    return sst_maximum_u64(table, 0) == 1;
+}
+
+static void callback_await(void)
+{
+    int status;
+    pid_t pid;
+    for (int64_t until = soon(); !(pid = __atomic_load_n(&callback_child, __ATOMIC_ACQUIRE));)
+        demand(ripc_now() < until);
+    demand(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    __atomic_store_n(&callback_child, 0, __ATOMIC_RELAXED);
+}
+
+static void story_callback(const struct story *story)
+{
+    static const uint32_t step = 0;
+    static const struct sst_predicate predicate = {.kind = SST_ONCE,
+                                                   .holds = first_step,
+                                                   .fire = trigger_forks,
+                                                   .columns = &step,
+                                                   .column_count = 1};
+    struct sst_config config = {
+        .table = 7, .columns = columns, .column_count = 1, .row_size = sizeof(struct row)};
+    struct ripc_notice *notice;
+    struct ripc_handle handle;
+    struct sst *table;
+    struct ripc *ripc = fork_open(story->way), *other = fork_open(story->way);
+    struct ripc_service *service = fork_bind(ripc, PARENT_ID), *peer = fork_bind(other, PEER_ID);
+    demand_result(ripc_notice_open(ripc, notice_forks, NULL, &notice, &handle), 0);
+    demand_result(sst_open(ripc, &config, &table), 0);
+    demand_result(sst_predicate_add(table, &predicate, NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        demand_result(ripc_notify(peer, &handle, 1, soon()), 0);
+        callback_await();
+    }
+    demand_result(sst_set_u64(table, 0, 1), 0);
+    callback_await();
+    demand_result(ripc_send(peer, PARENT_ID, "still here", 11, soon()), 0);
+    demand(echo(service));
+    demand_result(sst_set_u64(table, 0, 2), 0);
+    demand_result(sst_close(table, soon()), 0);
+    demand_result(ripc_notice_close(notice), 0);
+    demand_result(ripc_close(other, soon()), 0);
+    demand_result(ripc_close(ripc, soon()), 0);
+}
+
 /* ---- descriptors ---- */
 
 /* Does the child have a descriptor of the library? Files that the library only reads for a moment
@@ -577,6 +651,7 @@ static const struct story stories[] = {
     {"a child's own context talks with the parent", 0, &ways[1], story_own},
     {"a child's own context talks with the parent", 0, &ways[2], story_own},
     {"a child's own context talks with the parent", 0, &ways[3], story_own},
+    {"a child that returns from a callback ends", 0, &ways[0], story_callback},
     {"a child has no descriptor of the library", 0, &ways[0], story_descriptors},
     {"a child has no descriptor of the library", 0, &ways[1], story_descriptors},
     {"a child has no descriptor of the library", 0, &ways[3], story_descriptors},

@@ -74,6 +74,18 @@ class Lint(unittest.TestCase):
         self.assertIn("0 findings", self.lint({"src/base/a.h": pair, "src/base/b.h": "struct pair;\n"})[1])
         self.assertIn("0 findings", self.lint({"src/base/a.h": pair, "src/base/b.c": pair})[1])
 
+    def test_a_descriptor_that_is_not_recorded_is_found(self):
+        def lint(name, code):
+            return self.lint({"tools/layers.txt": "base:\ntransport: base\n", name: code + "\n"})[1]
+        self.assertIn("a.c:1: close(): use", lint("src/transport/a.c", "    close(fd);"))
+        self.assertIn("a.c:1: socket(): use", lint("src/transport/a.c", "    fd = socket(1, 2, 3);"))
+        for name, code in (("transport/a.c", "fd = DESCRIPTOR_OPEN(socket(1, 2, 3));"),
+                           ("transport/a.c", "fd = DESCRIPTOR_OPEN(\n    socket(1, 2, 3));"),
+                           ("transport/a.c", "x->close(fd), x_close(fd); /* close(fd) */"),
+                           ("transport/fork/a.c", "close(fd);"), ("transport/a_test.c", "close(fd);"),
+                           ("base/a.c", "close(fd);")):
+            self.assertIn("0 findings", lint("src/" + name, code), code)
+
     def test_an_empty_tree_does_not_pass(self):
         self.assertEqual(self.lint({})[0], 1)
 

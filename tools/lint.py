@@ -5,6 +5,7 @@
 - no two headers define the same struct, union or enum tag;
 - no file over 800 lines, no function over 70, no line over 100 columns;
 - no tabs, no blanks at the end of a line;
+- descriptors of the library are opened and closed by src/transport/fork/descriptor.h;
 - no pronoun in place of the server, process or thread that is meant, in any text of the project.
 
     tools/lint.py [ROOT]
@@ -27,6 +28,13 @@ TAG = re.compile(r"^\s*(?:typedef )?(?:struct|union|enum) (?:alignas\(\w+\) )?(\
 # user of that name exists on every Unix.
 PRONOUN = re.compile(r"(?<![A-Za-z])(?:(?:no|some|every)body|who(?:ever))(?![A-Za-z])", re.I)
 PRONOUN_ALLOWED = re.compile(r"WEFT_NO(?:BODY)|-[uR] no(?:body)")
+
+# A forked child closes what is recorded there; see src/transport/fork/descriptor.h.
+DESCRIPTOR_FOLDERS = ("transport", "ripc", "sst")
+DESCRIPTOR_OPENS = re.compile(r"(?<![\w.>])(socket|open|openat|accept4?|memfd_create|eventfd|"
+                              r"epoll_create1?|timerfd_create|inotify_init1?)\(")
+DESCRIPTOR_CALLS = re.compile(r"(?<![\w.>])(close|recvmsg|socketpair|pipe2?|dup[23]?)\(")
+
 TEXT_FOLDERS = ("src", "include", "tests", "bench", "examples", "bindings", "tools", "docs", "man")
 
 
@@ -72,6 +80,22 @@ def layer_findings(path, folder, lines, table):
     own = str(folder / f"{path.stem}.h")
     if path.suffix == ".c" and path.with_suffix(".h").exists() and first and first[1] != own:
         yield first[0], f'includes "{first[1]}" before its own header "{own}"'
+
+
+def descriptor_findings(path, folder, lines):
+    """A descriptor that is not recorded stays open in a forked child of the program."""
+    if (folder.parts[0] not in DESCRIPTOR_FOLDERS or folder.parts[1:2] == ("fork",)
+            or path.suffix != ".c" or path.stem.endswith("_test")):
+        return
+    before = ""
+    for number, line in enumerate(lines, 1):
+        code = "" if line.lstrip().startswith(("/*", "*")) else line.split("/*")[0]
+        match = DESCRIPTOR_CALLS.search(code)
+        if not match and "DESCRIPTOR_OPEN(" not in before + code:
+            match = DESCRIPTOR_OPENS.search(code)
+        if match:
+            yield number, f"{match.group(1)}(): use transport/fork/descriptor.h"
+        before = code
 
 
 def size_findings(lines):
@@ -131,7 +155,8 @@ def main():
         if not rule_of(folder, table):
             findings = [(1, f"layer {folder.parts[0]} is not in tools/layers.txt")]
         else:
-            findings = [*layer_findings(path, folder, lines, table), *size_findings(lines)]
+            findings = [*layer_findings(path, folder, lines, table), *size_findings(lines),
+                        *descriptor_findings(path, folder, lines)]
         for number, reason in findings:
             print(f"{path.relative_to(root)}:{number}: {reason}")
             count += 1

@@ -284,7 +284,7 @@ int domain_clean(const char *folder)
     if (!entries) {
         int error = errno;
         if (list_fd >= 0)
-            close(list_fd);
+            descriptor_close(list_fd);
         descriptor_close(folder_fd);
         return -error;
     }
