@@ -146,6 +146,7 @@ static void use_rest(void)
     demand_result(ripc_progress(mine.ripc), -ECHILD);
     demand_result(ripc_stats(mine.ripc, &stats), -ECHILD);
     demand_result(ripc_list(mine.ripc, on_name, NULL), -ECHILD);
+    demand_result(ripc_retire(mine.busy, 0), -ECHILD);
     demand_result(ripc_unbind(mine.busy), -ECHILD);
     demand_result(ripc_unbind(mine.service), -ECHILD);
     demand_result(ripc_close(mine.ripc, RIPC_FOREVER), -ECHILD);
