@@ -22,10 +22,11 @@
 
 enum {
     BATCH_SIZE = 16,
-    BATCHES_MAX = 8,  /* per call: the caller has other things to poll */
-    POLLS_MAX = 32,   /* by the program, until the keeper rests */
-    SETTLES_MAX = 16, /* consecutive polls of the keeper */
-    FALSE_ALARMS_MAX = 256,
+    BATCHES_MAX = 8,         /* per call: the caller has other things to poll */
+    POLLS_MAX = 32,          /* by the program, until the keeper rests */
+    SETTLES_MAX = 16,        /* consecutive polls of the keeper */
+    FALSE_ALARMS_MAX = 256,  /* consecutive; then a sticky descriptor is given up ... */
+    FALSE_ALARMS_BUSY = 4096 /* ... and any other is looked at less often */
 };
 
 static void bells_ring(struct fabric *fabric)
@@ -208,16 +209,22 @@ static void keeper_poll(struct fabric *fabric)
 }
 
 /* Once something has arrived, the net provider's descriptor stays readable for ever: after
- * FALSE_ALARMS_MAX false alarms the timer polls instead. */
+ * FALSE_ALARMS_MAX false alarms the timer polls instead.
+ *
+ * With other providers it is readable without a completion when a stranger connects and closes
+ * again. Each poll then accepts one such connection, and those of our peers are behind them in the
+ * queue: so we poll on as fast as we can, and only if this does not end, once per millisecond. */
 static void watch_ready(void *owner, uint32_t events)
 {
     struct fabric *fabric = owner;
     fabric->false_alarms = fabric_poll(fabric) ? 0 : fabric->false_alarms + 1;
-    if (fabric->false_alarms == FALSE_ALARMS_MAX) {
+    if (fabric->sticky && fabric->false_alarms == FALSE_ALARMS_MAX) {
         poller_remove(fabric->poller, fabric->watch);
         fabric->watch = NULL;
     }
     keeper_poll(fabric);
+    if (fabric->watch && fabric->false_alarms >= FALSE_ALARMS_BUSY)
+        watch_rest(fabric);
 }
 
 static void timer_fired(void *owner)

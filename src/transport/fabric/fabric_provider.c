@@ -31,15 +31,18 @@ struct provider {
     bool networked; /* bound to an IP address */
     bool loopback;  /* to 127.0.0.1 if no address is given */
     bool adapter;   /* the adapter itself writes into memory; with the others, software does */
+    bool sticky;    /* its descriptor stays readable for ever once something has arrived */
 };
 
 /* In the order in which they are tried if none is named: hardware first. `net` is faster than `tcp`
  * in libfabric 1.17 but was merged into it in 1.18; `shm` exists for comparison, and is not
  * tried. */
 static const struct provider providers[] = {
-    {"efa", "efa", false, false, false},       {"verbs", "verbs;ofi_rxm", true, false, true},
-    {"tcp", "tcp;ofi_rxm", true, true, false}, {"net", "net", true, true, false},
-    {"shm", "shm", false, false, false},
+    {"efa", "efa", false, false, false, false},
+    {"verbs", "verbs;ofi_rxm", true, false, true, false},
+    {"tcp", "tcp;ofi_rxm", true, true, false, false},
+    {"net", "net", true, true, false, true},
+    {"shm", "shm", false, false, false, false},
 };
 enum { PROVIDER_COUNT = sizeof providers / sizeof *providers, PROVIDER_DEFAULT_COUNT = 3 };
 
@@ -147,13 +150,28 @@ static struct fi_info *provider_find(const struct fabric_library *library,
 }
 
 /* libfabric reads these settings only from the environment, at its first call; we do not override
- * what the user has set. Its registration cache registers everything with all rights, so that on
- * verbs a peer that may read could write. And with separate receive buffers per connection, rxm
- * posts one to a closed connection when a peer leaves at a bad moment, and crashes; shared buffers
- * outlive the connection. */
+ * what the user has set.
+ *
+ * rxm, which makes reliable datagrams of connections, has 4,096 buffers of 16 KiB for what comes
+ * unexpected, and touches all of them. Our peers send only what we have posted buffers for: 1,024
+ * that hold our largest message are plenty, and fewer are not possible. And rxm looks for
+ * connections only every 10 ms, and then accepts one: a queue of connections that were closed again
+ * would keep everyone else out for a long time.
+ *
+ * Verbs: the registration cache registers everything with all rights, so that a peer that may read
+ * could write. And with separate receive buffers per connection, rxm posts one to a closed
+ * connection when a peer leaves at a bad moment, and crashes; shared buffers outlive the
+ * connection. */
 static void settings_make(const char *provider)
 {
-    if (provider && strcmp(provider, "verbs") != 0)
+    if (provider && strcmp(provider, "verbs") != 0 && strcmp(provider, "tcp") != 0)
+        return;
+    static_assert(FABRIC_MESSAGE_MAX + 128 <= 9216, "the sizes below hold it, with rxm's header");
+    (void)setenv("FI_OFI_RXM_BUFFER_SIZE", "9216", 0);
+    (void)setenv("FI_OFI_RXM_EAGER_LIMIT", "9216", 0);
+    (void)setenv("FI_OFI_RXM_MSG_RX_SIZE", "1024", 0);
+    (void)setenv("FI_OFI_RXM_CM_PROGRESS_INTERVAL", "50", 0); /* microseconds */
+    if (provider && strcmp(provider, "tcp") == 0)
         return;
     (void)setenv("FI_MR_CACHE_MAX_COUNT", "0", 0);
     (void)setenv("FI_OFI_RXM_USE_SRX", "1", 0);
@@ -188,6 +206,7 @@ static int provider_choose(struct fabric *fabric, const struct transport_config 
         provider_find(fabric->library, chosen, config->address, FI_DELIVERY_COMPLETE);
     fabric->delivers = delivering != NULL;
     fabric->transport.unseen = chosen->adapter;
+    fabric->sticky = chosen->sticky;
     fabric->library->freeinfo(delivering);
     if (fabric->info->addr_format != FI_ADDR_STR)
         return 0;
