@@ -97,6 +97,8 @@ struct ripc_config {
                           * NULL */
     const char *node;    /* WEFT_NODE, none: socket of the node on this server; gives access to the
                           * whole cluster */
+    uint16_t port;       /* WEFT_PORT, a free one: TCP port at `address` to which peers connect, for
+                          * files of names; one context at a time has it */
 };
 
 /* Opens a context. A NULL config means all defaults.

@@ -1,5 +1,6 @@
 #include "ripc/events.h"
 
+#include "ripc/core/naming.h"
 #include "ripc/core/remote.h"
 #include "ripc/group/group.h"
 #include "ripc/group/watch.h"
@@ -32,9 +33,12 @@ const struct events ripc_events = {
             [CONTROL_NOTICE_ANSWER] = notice_answered,
             [CONTROL_RETIRE] = remote_hold,
             [CONTROL_HELD] = arrival_counted,
+            [CONTROL_NAME] = naming_heard,
         },
 
-    .peer_died = {remotes_lost, arrivals_orphan, grants_forget, access_forget, their_offers_forget},
+    .peer_up = {naming_peer_up},
+    .peer_died = {remotes_lost, arrivals_orphan, grants_forget, access_forget, their_offers_forget,
+                  naming_peer_died},
     .peer_drained = {offers_forget}, /* not earlier: the last message may have filled an offer */
     .peer_freed = {grants_forget, access_forget, notices_forget},
 

@@ -108,6 +108,7 @@ static int context_open_parts(struct ripc *ripc, const struct settings *settings
     struct lifelines_config lines = {
         .folder = ripc->folder,
         .address = settings->address,
+        .port = settings->port,
         .context = ripc->address.context,
         .card = ripc->card,
         .key = ripc->has_key ? ripc->key : NULL,

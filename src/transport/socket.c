@@ -36,6 +36,15 @@ int socket_parse(const char *text, struct socket_address *out)
     return -EINVAL;
 }
 
+void socket_set_port(struct socket_address *address, uint16_t port)
+{
+    uint16_t there = htons(port);
+    bool four = address->storage.ss_family == AF_INET;
+    size_t offset =
+        four ? offsetof(struct sockaddr_in, sin_port) : offsetof(struct sockaddr_in6, sin6_port);
+    memcpy((uint8_t *)&address->storage + offset, &there, sizeof there);
+}
+
 int socket_of_address(const struct context_address *address, struct socket_address *out)
 {
     if (address->family == AF_INET) {

@@ -14,6 +14,7 @@ struct socket_address {
 
 /* Sets port 0. -EINVAL: not an IP address of one interface (host names and "any" are refused). */
 MUST_CHECK int socket_parse(const char *text, struct socket_address *out);
+void socket_set_port(struct socket_address *address, uint16_t port);
 
 /* -EINVAL: the context_address has no IP address. */
 MUST_CHECK int socket_of_address(const struct context_address *address, struct socket_address *out);

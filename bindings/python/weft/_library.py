@@ -31,7 +31,7 @@ class Config(Structure):
         ("secret", c_void_p), ("secret_size", c_size_t),
         ("flags", c_uint32), ("ring_slots", c_uint32), ("ring_bytes", c_uint32),
         ("spin_nsec", c_int64), ("yield_nsec", c_int64), ("reason", c_void_p),
-        ("node", c_char_p),
+        ("node", c_char_p), ("port", c_uint16),
     ]
 
 

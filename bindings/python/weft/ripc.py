@@ -164,11 +164,11 @@ class Context(_Closing):
 
     def __init__(self, domain=None, names=None, transports=None, address=None, provider=None,
                  secret=None, manual=False, ring_slots=0, ring_bytes=0, spin_nsec=0, yield_nsec=0,
-                 node=None):
+                 node=None, port=0):
         reason = ctypes.create_string_buffer(c.REASON_MAX)
         config = c.Config(
             domain=_encoded(domain), names=_encoded(names), transports=_encoded(transports),
-            address=_encoded(address), provider=_encoded(provider), node=_encoded(node),
+            address=_encoded(address), provider=_encoded(provider), node=_encoded(node), port=port,
             flags=c.MANUAL if manual else 0, ring_slots=ring_slots, ring_bytes=ring_bytes,
             spin_nsec=spin_nsec, yield_nsec=yield_nsec, reason=ctypes.addressof(reason))
         key = ctypes.create_string_buffer(secret, len(secret)) if secret else None

@@ -115,6 +115,11 @@ enum err ripc_call_open(const struct call *call, const struct ripc_config *confi
     full.provider = call_option(call, "provider");
     full.node = call_option(call, "node");
     full.reason = reason;
+    uint64_t port = 0;
+    enum err err = call_uint(call, "port", 1, UINT16_MAX, &port, why);
+    if (err)
+        return err;
+    full.port = (uint16_t)port;
     if (secret_file && !*secret_file)
         return why_fail(why, ERR_USAGE, "--secret-file '': expected the name of a file");
     /* The library reads the file, so that only one place knows its format. */

@@ -19,6 +19,7 @@
     {"names", "LIST", "host, multicast[:GROUP:PORT], file:PATH, directory (WEFT_NAMES)"},          \
     {"transports", "LIST", "any of shm, fabric, udp, routed (WEFT_TRANSPORTS)"},                   \
     {"address", "IP", "our address for peers on other hosts (WEFT_ADDRESS; none)"},                \
+    {"port", "N", "our port at that address, for files of names (WEFT_PORT; a free one)"},         \
     {"provider", "WORD", "libfabric's provider (WEFT_PROVIDER; tcp)"},                             \
     {"node", "SOCKET", "socket of our server's node, D/node-ID.socket (WEFT_NODE; none)"},         \
     {"secret-file", "FILE", "file with the secret of the cluster (WEFT_SECRET_FILE; none)"}

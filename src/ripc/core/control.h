@@ -30,6 +30,8 @@ enum control_kind {
                             * notice that is closed */
     CONTROL_RETIRE, /* receiver: send nothing more on the pipe; item: enum ripc_retire_flag */
     CONTROL_HELD,   /* sender: it sends nothing more; number: frames that it has sent */
+    CONTROL_NAME,   /* about a claim; item: an enum names_word; to: its id; from: its member;
+                     * number: its incarnation; rights: 1 in a group; status */
     CONTROL_KIND_END,
 };
 

@@ -32,6 +32,7 @@ struct events {
     /* The peer sent a control message: one handler for each kind. */
     events_control *control[CONTROL_KIND_END];
 
+    events_peer *peer_up[EVENTS_HANDLERS_MAX];
     events_peer *peer_died[EVENTS_HANDLERS_MAX];
     /* The peer is dead and the last message from it was released. May be emitted again. */
     events_peer *peer_drained[EVENTS_HANDLERS_MAX];

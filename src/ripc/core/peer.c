@@ -56,13 +56,18 @@ void peer_free_all(struct ripc *ripc)
     }
 }
 
+static bool address_is(const struct context_address *one, const struct context_address *other)
+{
+    return one->family == other->family && one->port == other->port &&
+           memcmp(one->address, other->address, sizeof one->address) == 0;
+}
+
 /* For a name from a file, only the address may be known, not the context. */
 static bool peer_is_at(const struct peer *peer, const struct context_address *address)
 {
     if (address->context)
         return peer->address.context == address->context;
-    return peer->address.family == address->family && peer->address.port == address->port &&
-           memcmp(peer->address.address, address->address, sizeof address->address) == 0;
+    return address_is(&peer->address, address) || address_is(&peer->dialled, address);
 }
 
 int peer_get(struct ripc *ripc, const struct context_address *address, struct peer **out)
@@ -84,6 +89,7 @@ int peer_get(struct ripc *ripc, const struct context_address *address, struct pe
         return result;
     }
     lifeline_set_data(peer->line, peer);
+    peer->dialled = *address;
     *out = peer;
     return 0;
 }
@@ -184,6 +190,7 @@ static void peer_on_up(void *owner, struct lifeline *line, const struct context_
     peer->card_size = card_size;
     peer->state = PEER_UP;
     trace_event(ripc->trace, TRACE_UP, 0, address->context, 0);
+    events_emit(ripc, peer_up, peer);
     context_wake(ripc);
 }
 

@@ -18,7 +18,9 @@ struct peer {
     struct ripc *ripc;
     enum peer_state state;
     struct context_address address; /* context 0 until the hello, if only an address was known */
+    struct context_address dialled; /* to which we connected; family 0: the peer connected */
     struct lifeline *line;
+    struct names_line *name_line; /* what names knows about the peer; NULL while it is not up */
     uint8_t card[LIFELINE_CARD_MAX];
     size_t card_size;
     struct transport_link

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "ripc/core/naming.h"
 #include "transport/fork/descriptor.h"
 
 /* Name services that ask the network have answered by then in all cases. */
@@ -152,6 +153,8 @@ const struct names_events service_names_events = {
     .found = service_on_found,
     .gone = service_on_gone,
     .answered = service_on_answered,
+    .say = naming_say,
+    .contact = naming_contact,
 };
 
 /* ---- opening and closing ---- */

@@ -1,6 +1,7 @@
 #include "ripc/core/settings.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -100,6 +101,26 @@ static int settings_address(const struct settings *settings, struct why *why)
     return -EINVAL;
 }
 
+/* Reads WEFT_PORT, unless the program chose a port. */
+static int settings_port(struct settings *settings, struct why *why)
+{
+    const char *text = getenv("WEFT_PORT");
+    if (!settings->port && text && *text) {
+        char *end;
+        unsigned long port = strtoul(text, &end, 10);
+        if (!isdigit((unsigned char)*text) || *end || port < 1 || port > UINT16_MAX) {
+            why_set(why, "port '%.40s': not a number from 1 to %d", text, UINT16_MAX);
+            return -EINVAL;
+        }
+        settings->port = (uint16_t)port;
+    }
+    if (!settings->port || settings->address)
+        return 0;
+    why_set(why, "port %u: needs the address at which peers connect (WEFT_ADDRESS)",
+            (unsigned)settings->port);
+    return -EINVAL;
+}
+
 static int settings_rings(struct settings *settings, const struct ripc_config *config,
                           struct why *why)
 {
@@ -184,6 +205,7 @@ int settings_read(struct settings *settings, const struct ripc_config *config, s
         .transports = settings_text(config->transports, "WEFT_TRANSPORTS", NULL),
         .address = settings_text(config->address, "WEFT_ADDRESS", NULL),
         .provider = settings_text(config->provider, "WEFT_PROVIDER", NULL),
+        .port = config->port,
         .flags = config->flags,
         .spin = config->spin_nsec ? config->spin_nsec : WAIT_SPIN_NSEC,
         .yield = config->yield_nsec ? config->yield_nsec : WAIT_YIELD_NSEC,
@@ -199,6 +221,8 @@ int settings_read(struct settings *settings, const struct ripc_config *config, s
         result = settings_transports(settings, why);
     if (result == 0)
         result = settings_address(settings, why);
+    if (result == 0)
+        result = settings_port(settings, why);
     if (result == 0)
         result = settings_secret(settings, config, why);
     return result;

@@ -17,6 +17,7 @@ struct settings {
     const char *address;    /* NULL: this host only */
     const char *provider;   /* NULL: the transport chooses */
     const char *node;       /* NULL: this server has no node */
+    uint16_t port;          /* 0: any */
     bool has_key;
     uint8_t key[32];
     uint32_t flags;

@@ -119,6 +119,32 @@ static void transports_are_chosen_by_their_whole_names(void **state)
     assert_int_equal(read_config(&config, &settings), -EINVAL);
 }
 
+static int read_port(uint16_t port, const char *variable, struct settings *settings)
+{
+    assert_int_equal(setenv("WEFT_PORT", variable, 1), 0);
+    int result = read_config(&(struct ripc_config){.address = "127.0.0.1", .port = port}, settings);
+    unsetenv("WEFT_PORT");
+    return result;
+}
+
+static void a_port_comes_from_the_program_or_from_the_environment(void **state)
+{
+    static const char *const wrong[] = {"0", "65536", "x", "1x", "-1", "+1", " 1", "1 "};
+    struct settings settings;
+    assert_int_equal(read_port(0, "", &settings), 0);
+    assert_int_equal(settings.port, 0);
+    assert_int_equal(read_port(0, "1", &settings), 0);
+    assert_int_equal(settings.port, 1);
+    assert_int_equal(read_port(0, "65535", &settings), 0);
+    assert_int_equal(settings.port, 65535);
+    assert_int_equal(read_port(17701, "x", &settings), 0);
+    assert_int_equal(settings.port, 17701);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(read_port(0, wrong[i], &settings), -EINVAL);
+    assert_int_equal(read_config(&(struct ripc_config){.port = 17701}, &settings), -EINVAL);
+}
+
 TEST_MAIN(TEST(ring_sizes_outside_the_limits_are_refused), TEST(a_secret_has_at_least_eight_bytes),
           TEST(line_ends_after_a_secret_in_a_file_are_ignored),
-          TEST(transports_are_chosen_by_their_whole_names))
+          TEST(transports_are_chosen_by_their_whole_names),
+          TEST(a_port_comes_from_the_program_or_from_the_environment))

@@ -12,7 +12,9 @@ struct watch {
 void watch_found(struct ripc_service *service, const struct claim *claim)
 {
     struct watch *watch = id_map_get(&service->watches, claim->id);
-    if (!watch || (watch->context && claim->incarnation <= watch->incarnation))
+    /* Context 0: a line of the operator's file, which does not say that a process is there. */
+    if (!watch || !claim->address.context ||
+        (watch->context && claim->incarnation <= watch->incarnation))
         return;
     enum ripc_event_kind kind = watch->context ? RIPC_MOVED : RIPC_UP;
     watch->context = claim->address.context;
@@ -23,7 +25,7 @@ void watch_found(struct ripc_service *service, const struct claim *claim)
 void watch_gone(struct ripc_service *service, const struct claim *claim)
 {
     struct watch *watch = id_map_get(&service->watches, claim->id);
-    if (!watch || watch->context != claim->address.context ||
+    if (!watch || !watch->context || watch->context != claim->address.context ||
         claim->incarnation < watch->incarnation) /* the id was bound again there */
         return;
     watch->context = 0;

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/id_map.h"
-#include "ripc/names/names.h"
+#include "ripc/names/names_impl.h"
 
 /* A claim of another process, or a settled claim of ours. */
 struct known {
@@ -36,9 +36,9 @@ struct own_claim {
 
 struct cached_name {
     uint64_t id;
-    bool asked;    /* this process wants to know its holders */
-    nsec answered; /* when a name service last reported everything it knows, even if nothing; 0:
-                    * never */
+    bool asked;                       /* this process wants to know its holders */
+    nsec answered[NAMES_SERVICE_MAX]; /* when each name service last reported everything it knows,
+                                       * even if nothing; 0: never */
     struct own_claim *mines;
     struct known *claims; /* owned, like the mines */
     size_t count;

@@ -194,7 +194,7 @@ static void assembly_finish(struct directory_client *directory)
     assembly->id = 0;
     for (unsigned i = 0; i < gone; i++)
         names_lost(directory->names, &directory->service, id, told[i], 0);
-    names_told_all(directory->names, id);
+    names_told_all(directory->names, &directory->service, id);
     free(told);
 }
 

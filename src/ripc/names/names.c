@@ -84,7 +84,7 @@ int names_add(struct names *names, const struct name_service_ops *ops, const cha
               const struct names_config *config, struct why *why)
 {
     if (names->service_count == NAMES_SERVICE_MAX)
-        return why_fail(why, -EINVAL, "more than %d name services", NAMES_SERVICE_MAX);
+        return why_fail(why, -EINVAL, "more than %d name services", NAMES_SERVICE_MAX - 1);
     for (unsigned i = 0; i < names->service_count; i++)
         if (ops->once && names->services[i]->ops == ops)
             return why_fail(why, -EINVAL, "name service %s is listed twice", ops->word);
@@ -299,6 +299,9 @@ static int mine_settle(struct names *names, struct own_claim *mine)
             return result;
     }
     mine->settled = true;
+    for (unsigned i = 0; i < names->service_count; i++)
+        if (names->services[i]->ops->settled)
+            names->services[i]->ops->settled(names->services[i], &claim);
     names->events->announced(names->owner, claim.id, claim.member, 0);
     /* Reports the claim, unless the program withdrew it at once. */
     name = cache_find(&names->cache, claim.id);
@@ -436,6 +439,19 @@ void names_each_mine(struct names *names, const struct name_service *service,
                 each(owner, &mine->claim);
 }
 
+enum own_state names_own(const struct names *names, uint64_t id, uint64_t member,
+                         struct claim *claim)
+{
+    const struct cached_name *name = cache_find(&names->cache, id);
+    const struct own_claim *mine = name ? name->mines : NULL;
+    while (mine && member && mine->claim.member != member)
+        mine = mine->next;
+    if (!mine)
+        return OWN_NONE;
+    *claim = mine->claim;
+    return mine->settled ? OWN_SETTLED : OWN_PENDING;
+}
+
 /* ---- asking ---- */
 
 int names_ask(struct names *names, uint64_t id)
@@ -474,20 +490,57 @@ bool names_answer_later(const struct names *names)
 nsec names_answered(const struct names *names, uint64_t id)
 {
     const struct cached_name *name = cache_find(&names->cache, id);
-    for (unsigned i = 0; i < names->service_count; i++)
-        if (names->services[i]->ops->answers)
-            return name ? name->answered : 0;
-    return NSEC_NEVER;
+    nsec earliest = NSEC_NEVER;
+    for (unsigned i = 0; i < names->service_count; i++) {
+        nsec answered = name ? name->answered[i] : 0;
+        if (names->services[i]->ops->answers && answered < earliest)
+            earliest = answered;
+    }
+    return earliest;
 }
 
-void names_told_all(struct names *names, uint64_t id)
+void names_told_all(struct names *names, const struct name_service *service, uint64_t id)
 {
     struct cached_name *name = cache_find(&names->cache, id);
     if (!name)
         return;
-    name->answered = clock_now();
+    name->answered[service->index] = clock_now();
     if (names->events->answered)
         names->events->answered(names->owner);
+}
+
+bool names_denies(const struct names *names, const struct claim *claim)
+{
+    bool denied = false;
+    for (unsigned i = 0; i < names->service_count; i++) {
+        struct name_service *service = names->services[i];
+        denied = denied || (service->ops->denies && service->ops->denies(service, claim));
+    }
+    return denied;
+}
+
+void names_lines_changed(struct names *names, const struct context_address *failed)
+{
+    for (unsigned i = 0; i < names->service_count; i++)
+        if (names->services[i]->ops->line_changed)
+            names->services[i]->ops->line_changed(names->services[i], failed);
+}
+
+void names_say(struct names *names, void *peer, const struct names_saying *saying)
+{
+    if (names->events->say)
+        names->events->say(names->owner, peer, saying);
+}
+
+int names_contact(struct names *names, const struct context_address *address)
+{
+    return names->events->contact ? names->events->contact(names->owner, address) : -EHOSTUNREACH;
+}
+
+struct name_service *names_exchange(const struct names *names)
+{
+    assert(names->service_count);
+    return names->services[0]; /* names_open adds it first */
 }
 
 void names_ignore(struct names *names, uint64_t id)

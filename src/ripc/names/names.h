@@ -9,13 +9,16 @@
  *               releases the lock of a dead process, so a stale claim cannot last
  *   multicast   queries and claims as datagrams to a group; every member
  *               answers for its own ids and caches the claims of others
- *   file        lines of a file that the operator wrote
+ *   file        lines of a file that the operator wrote: where processes listen
  *   directory   names kept by the nodes of a cluster
  *
  * With a key, claims that are sent are sealed (libsodium), and those with a wrong seal are ignored
  * and counted. Without a key, the first claimant keeps the id while it lives. Of two claims of one
  * id the one with the higher incarnation is newer. A claim is identified by its id and its member:
  * a context may have several members of one group.
+ *
+ * Contexts also *exchange* claims over the lifeline between them, if the list of one of them has a
+ * file: the file says where processes listen, and each process says which ids it has.
  *
  * All calls and callbacks run under the poller's lock. */
 
@@ -36,6 +39,28 @@ struct claim {
     int pid; /* 0 if not known */
 };
 
+/* What two contexts say to each other about names over their lifeline. */
+enum names_word {
+    NAMES_LISTEN = 1, /* tell me your claims, now and whenever they change */
+    NAMES_CLAIM,      /* I hold this id */
+    NAMES_WITHDRAW,   /* I no longer hold it */
+    NAMES_TOLD,       /* you have heard all my claims */
+    NAMES_PROBE,      /* I am about to claim this id */
+    NAMES_VERDICT,    /* the answer to a probe: 0, or -EADDRINUSE */
+    NAMES_WORD_END,
+};
+
+struct names_saying {
+    enum names_word word;
+    uint64_t id; /* 0 for NAMES_LISTEN and NAMES_TOLD */
+    uint64_t member;
+    uint64_t incarnation;
+    bool group;
+    int status; /* of NAMES_VERDICT */
+};
+
+enum names_contact { NAMES_CONNECTING, NAMES_CONNECTED, NAMES_SELF };
+
 struct names_events {
     /* The outcome of names_announce: 0 or -EADDRINUSE. Also later, if the id is lost to another
      * context (-ESTALE). */
@@ -49,6 +74,13 @@ struct names_events {
     /* NULL, or: a name service has reported everything it knows about an id, which may be
      * nothing. */
     void (*answered)(void *owner);
+    /* Both NULL, or both not. Says something to the peer of a line (names_line_up), reliably and in
+     * order. */
+    void (*say)(void *owner, void *peer, const struct names_saying *saying);
+    /* Connects to the context that listens at that address, whose number need not be known. Returns
+     * an enum names_contact, or an error. Later, but never inside the call, names_line_up or
+     * names_line_failed follows if it is connecting. */
+    int (*contact)(void *owner, const struct context_address *address);
 };
 
 struct names_config {
@@ -106,6 +138,23 @@ void names_forget(struct names *names, uint64_t context);
 typedef void names_each(void *argument, const struct claim *claim);
 int names_list(struct names *names, names_each *each, void *argument);
 
+/* ---- the exchange of claims ---- */
+
+struct names_line; /* a lifeline, as the exchange sees it */
+
+/* A lifeline is up. `dialled`: the address to which we connected, or NULL if the peer connected.
+ * `peer` is passed to say(). NULL: no memory. */
+MUST_CHECK struct names_line *names_line_up(struct names *names,
+                                            const struct context_address *address,
+                                            const struct context_address *dialled, void *peer);
+/* The peer said something. -EPROTO: it is invalid. */
+MUST_CHECK int names_line_heard(struct names *names, struct names_line *line,
+                                const struct names_saying *saying);
+/* The lifeline is down: frees the line. The caller calls names_forget as well. */
+void names_line_down(struct names *names, struct names_line *line);
+/* The context at this address could not be connected. */
+void names_line_failed(struct names *names, const struct context_address *dialled);
+
 struct names_counts {
     uint64_t forged;    /* claims with a wrong seal */
     uint64_t conflicts; /* claims of others to ids of ours */
@@ -130,9 +179,16 @@ struct name_service_ops {
     /* The address of a claim that the service holds has changed. NULL: the service keeps no
      * addresses. */
     void (*renew)(struct name_service *service, const struct claim *claim);
+    /* NULL, or: a claim that the service holds is ours now. */
+    void (*settled)(struct name_service *service, const struct claim *claim);
     void (*ask)(struct name_service *service, uint64_t id);
     /* Calls names_learn for every claim that it can list. */
     void (*list)(struct name_service *service);
     /* -1: dead, 0: unknown, 1: alive. */
     int (*alive)(struct name_service *service, const struct claim *claim);
+    /* NULL, or: does the service say that the id is at another address than the claim says? */
+    bool (*denies)(struct name_service *service, const struct claim *claim);
+    /* NULL, or: a lifeline came up, told all its claims, or went down. `failed`: NULL, or the
+     * address of one that could not be made. */
+    void (*line_changed)(struct name_service *service, const struct context_address *failed);
 };

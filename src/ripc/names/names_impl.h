@@ -10,7 +10,7 @@
 #include "ripc/names/claim.h"
 #include "ripc/names/names.h"
 
-#define NAMES_SERVICE_MAX 8
+#define NAMES_SERVICE_MAX 9 /* with the exchange, which is always there */
 
 struct name_service {
     const struct name_service_ops *ops;
@@ -21,6 +21,7 @@ extern const struct name_service_ops name_service_host;
 extern const struct name_service_ops name_service_multicast;
 extern const struct name_service_ops name_service_file;
 extern const struct name_service_ops name_service_directory;
+extern const struct name_service_ops name_service_exchange; /* not in the configuration's list */
 
 /* ---- for services.c ---- */
 
@@ -71,7 +72,38 @@ void names_lost(struct names *names, struct name_service *service, uint64_t id, 
 
 /* Reports that the service has reported everything it knows about the id: the id has no other
  * claims. Only for services with `answers`. */
-void names_told_all(struct names *names, uint64_t id);
+void names_told_all(struct names *names, const struct name_service *service, uint64_t id);
+
+/* Does a service of the list deny the claim? */
+bool names_denies(const struct names *names, const struct claim *claim);
+
+/* Tells all services that a lifeline has changed. `failed`: the address of one that could not be
+ * made, or NULL. */
+void names_lines_changed(struct names *names, const struct context_address *failed);
+
+enum own_state { OWN_NONE, OWN_PENDING, OWN_SETTLED };
+
+/* Do we hold or claim the id, for that member (0: any)? Then returns the claim. */
+enum own_state names_own(const struct names *names, uint64_t id, uint64_t member,
+                         struct claim *claim);
+
+/* Calls of names_events; without them nothing is said, and no process can be contacted. */
+void names_say(struct names *names, void *peer, const struct names_saying *saying);
+int names_contact(struct names *names, const struct context_address *address);
+
+/* ---- exchange.c ---- */
+
+/* The exchange, which names_open adds first. */
+struct name_service *names_exchange(const struct names *names);
+
+/* Our claims do not reach other hosts by themselves: from now on every peer hears them. */
+void exchange_spread(struct name_service *exchange);
+
+enum line_state { LINE_NONE, LINE_UNTOLD, LINE_TOLD };
+
+/* Is there a lifeline to that address, and has its peer told all its claims? */
+enum line_state exchange_line_at(const struct name_service *exchange,
+                                 const struct context_address *address);
 
 /* Reports that the holder withdrew the claim. Late copies of it are ignored until `until`. */
 void names_ended(struct names *names, const struct claim *claim, nsec until);

@@ -58,7 +58,9 @@ int names_open(struct names **out, const struct names_config *config, struct why
     struct names *names = names_new(config);
     if (!names)
         return why_fail(why, -ENOMEM, "not enough memory");
-    int result = services_open(names, config, why);
+    int result = names_add(names, &name_service_exchange, NULL, config, why);
+    if (result >= 0)
+        result = services_open(names, config, why);
     if (result < 0) {
         names_close(names);
         return result;

@@ -40,7 +40,8 @@ struct control {
 
 /* The address at which a context listens and to which its peers connect. */
 struct context_address {
-    uint64_t context;    /* random number of the context; never 0 */
+    uint64_t context;    /* random number of the context; 0 only in an address to connect to: any
+                          * context that listens there */
     uint8_t host[16];    /* identifies one boot of one machine */
     uint8_t family;      /* 0: this host only; else AF_INET, AF_INET6 or ADDRESS_FABRIC */
     uint8_t address[16]; /* network order; for ADDRESS_FABRIC a relay_address */
@@ -75,6 +76,7 @@ struct lifelines_config {
     bool fabric_only;              /* use only the fabric, even if the peer is on this host */
     const char *folder;            /* the domain's folder, for Unix sockets: FOLDER/socket.HEX */
     const char *address;           /* IP address to listen on as well, or NULL */
+    uint16_t port;                 /* at that address; 0: the system chooses */
     uint64_t context;
     const uint8_t *card; /* the descriptions of our transports; borrowed until closed */
     size_t card_size;
@@ -131,8 +133,9 @@ void lifeline_cut(struct lifeline *line, int reason);
 
 /* Is the peer's end open, as far as the kernel knows now? */
 bool lifeline_alive(const struct lifeline *line);
-bool lifeline_local(const struct lifeline *line); /* on this host: can carry descriptors */
-int lifeline_pid(const struct lifeline *line);    /* the peer's, from the kernel; 0 over TCP */
+bool lifeline_local(const struct lifeline *line);    /* on this host: can carry descriptors */
+int lifeline_pid(const struct lifeline *line);       /* the peer's, from the kernel; 0 over TCP */
+bool lifeline_outgoing(const struct lifeline *line); /* did this end connect? */
 /* A number that is the same at both ends of a line that is up, and differs between lines. */
 uint64_t lifeline_number(const struct lifeline *line);
 void lifeline_set_data(struct lifeline *line, void *data);

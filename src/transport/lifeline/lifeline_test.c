@@ -98,6 +98,7 @@ static const struct lifeline_events events = {.up = on_up, .control = on_control
 
 struct hub_wish {
     const char *address;
+    uint16_t port;
     const uint8_t *key;
     nsec hello_nsec;
 };
@@ -112,6 +113,7 @@ static struct hub *hub_open(const struct hub_wish *wish)
         .poller = hub->poller,
         .folder = here.folder,
         .address = wish->address,
+        .port = wish->port,
         .context = entropy_u64(),
         .card = (const uint8_t *)"the card",
         .card_size = 8,
@@ -198,6 +200,28 @@ static void a_hello_identifies_both_contexts(void **state)
         hub_close(one);
         hub_close(other);
     }
+}
+
+/* The successor of a context gets its port, although old connections still have it. */
+static void a_context_is_found_at_its_port_alone(void **state)
+{
+    struct hub *one = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    struct hub *other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    struct hub_wish wish = {.address = "127.0.0.1", .port = other->address.port};
+    for (int turn = 1; turn <= 2; turn++) {
+        struct context_address to = {.family = AF_INET, .port = wish.port};
+        struct lifeline *line;
+        memcpy(to.address, (uint8_t[]){127, 0, 0, 1}, 4);
+        assert_int_equal(lifeline_connect(one->lines, &to, &line), 0);
+        step_until(one, other, &one->ups, turn);
+        assert_int_equal(one->peer.context, other->address.context);
+        hub_close(other); /* the end that closes first keeps the port for a minute */
+        step_until(one, NULL, &one->downs, turn);
+        other = hub_open(&wish);
+        assert_int_equal(other->address.port, wish.port);
+    }
+    hub_close(one);
+    hub_close(other);
 }
 
 static void bursts_arrive_whole_and_in_order(void **state)
@@ -754,6 +778,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(addresses_are_written_as_a_person_reads_them),
                                        TEST(a_hello_identifies_both_contexts),
+                                       TEST(a_context_is_found_at_its_port_alone),
                                        TEST(bursts_arrive_whole_and_in_order),
                                        TEST(descriptors_arrive_and_do_not_leak),
                                        TEST(over_tcp_descriptors_are_refused),

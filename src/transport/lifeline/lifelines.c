@@ -360,23 +360,39 @@ static int unix_listen(struct lifelines *lines, struct why *why)
                   : 0;
 }
 
-static int tcp_listen(struct lifelines *lines, const char *text, struct why *why)
+static int tcp_bind(struct lifelines *lines, const struct socket_address *address, bool fixed)
+{
+    int on = 1;
+    lines->tcp_fd = DESCRIPTOR_OPEN(
+        socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (lines->tcp_fd < 0)
+        return -errno;
+    /* Connections of a process that has just ended keep their port for a minute. Its successor
+     * must get the port all the same; another live listener still refuses it. */
+    if (fixed && setsockopt(lines->tcp_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on))
+        return -errno;
+    return bind(lines->tcp_fd, (const struct sockaddr *)&address->storage, address->size) ||
+                   listen(lines->tcp_fd, BACKLOG)
+               ? -errno
+               : 0;
+}
+
+static int tcp_listen(struct lifelines *lines, const char *text, uint16_t port, struct why *why)
 {
     struct socket_address address;
     int result = socket_parse(text, &address);
     if (result)
         return why_fail(why, result, "'%.64s' is not an IP address of one interface", text);
-    lines->tcp_fd = DESCRIPTOR_OPEN(
-        socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (lines->tcp_fd < 0 ||
-        bind(lines->tcp_fd, (struct sockaddr *)&address.storage, address.size) ||
-        listen(lines->tcp_fd, BACKLOG))
-        result = -errno;
+    socket_set_port(&address, port);
+    result = tcp_bind(lines, &address, port != 0);
     if (!result)
         result = socket_local(lines->tcp_fd, &address);
     if (!result)
         result =
             poller_add(lines->poller, lines->tcp_fd, EPOLLIN, tcp_ready, lines, &lines->tcp_watch);
+    if (result && port)
+        return why_fail(why, result, "cannot listen on address %s, port %u: %s", text,
+                        (unsigned)port, strerror(-result));
     if (result)
         return why_fail(why, result, "cannot listen on %s: %s", text, strerror(-result));
     socket_to_address(&address, &lines->address);
@@ -421,7 +437,7 @@ int lifelines_open(struct lifelines **out, const struct lifelines_config *config
     if (!result)
         result = unix_listen(lines, why);
     if (!result && config->address)
-        result = tcp_listen(lines, config->address, why);
+        result = tcp_listen(lines, config->address, config->port, why);
     if (!result && lines->attachment)
         fabric_listen(lines);
     if (result) {
