@@ -210,20 +210,44 @@ static void an_item_of_a_sender_that_left_is_cancelled(void **state)
     pair_close(&pair);
 }
 
-static void a_transport_without_remote_memory_refuses_long_items(void **state)
+static void long_items_and_return_buffers_travel_over_udp_alone(void **state)
 {
     struct ripc_config config = {.transports = "udp", .address = "127.0.0.1"};
     struct pair pair = {.here = scene_open(&config), .there = scene_open(&config)};
+    enum { SIZE = 300000 };
     pair.client = scene_bind(pair.here, 0);
     pair.server = scene_bind(pair.there, 42);
-    uint8_t *data = ripc_alloc(pair.here, 5000);
-    assert_int_equal(send_long(&pair, data, 5000), -EOPNOTSUPP);
-    assert_int_equal(ripc_free(pair.here, data), 0);
-    struct iovec returns = {NULL, 100};
+    uint8_t *data = ripc_alloc(pair.here, SIZE), *back = ripc_alloc(pair.here, SIZE);
+    uint8_t *copy = ripc_alloc(pair.there, SIZE);
+    for (size_t i = 0; i < SIZE; i++)
+        data[i] = (uint8_t)(i % 251);
     struct ripc_send send = {
-        .to = 42, .returns = &returns, .return_count = 1, .deadline = scene_deadline()};
-    assert_int_equal(ripc_send_message(pair.client, &send), -EOPNOTSUPP);
-    assert_int_equal(ripc_send(pair.client, 42, "x", 1, scene_deadline()), 0);
+        .to = 42,
+        .longs = &(struct iovec){data, SIZE},
+        .long_count = 1,
+        .returns = &(struct iovec){back, SIZE},
+        .return_count = 1,
+        .deadline = scene_deadline(),
+    };
+    int64_t there = ripc_send_message(pair.client, &send);
+    assert_true(there > 0);
+    struct ripc_message message = scene_receive(pair.server);
+    assert_int_equal(ripc_fetch(&message, 0, copy, SIZE, scene_deadline()), 0);
+    assert_memory_equal(copy, data, SIZE);
+    assert_int_equal(ripc_wait(pair.client, there, scene_deadline()), 0);
+    struct ripc_send reply = {
+        .to = message.from,
+        .longs = &(struct iovec){copy, SIZE},
+        .long_count = 1,
+        .deadline = scene_deadline(),
+    };
+    ripc_release(&message);
+    assert_int_equal(ripc_send_message(pair.server, &reply), 0); /* it is in the buffer already */
+    message = scene_receive(pair.client);
+    assert_true(message.longs[0].returned);
+    assert_ptr_equal(message.longs[0].data, back);
+    assert_memory_equal(back, data, SIZE);
+    ripc_release(&message);
     pair_close(&pair);
 }
 
@@ -419,7 +443,7 @@ TEST_MAIN(SCENE(an_item_arrives_in_the_smallest_window_that_holds_it),
           SCENE(an_item_without_a_window_is_pending_until_fetched_or_rejected),
           SCENE(a_send_from_unregistered_memory_fails_and_leaves_nothing_in_use),
           SCENE(an_item_of_a_sender_that_left_is_cancelled),
-          SCENE(a_transport_without_remote_memory_refuses_long_items),
+          SCENE(long_items_and_return_buffers_travel_over_udp_alone),
           SCENE(only_one_thread_may_wait_for_an_operation),
           SCENE(a_reply_is_written_into_the_return_buffer),
           SCENE(a_reply_fails_if_its_receiver_dies_meanwhile),

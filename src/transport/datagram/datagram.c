@@ -201,6 +201,7 @@ int datagram_core_open(struct datagram_core *core, const struct transport_ops *o
     core->carrier = carrier;
     core->poller = config->poller;
     core->timer = (struct poller_timer){.fired = core_fired, .owner = core};
+    core->transport.bells = config->bells;
     list_init(&core->all);
     return poller_set(core->poller, &core->timer, NSEC_FAR);
 }

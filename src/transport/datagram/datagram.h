@@ -4,6 +4,7 @@
  *   datagram_outlet.c  the sender's end of a pipe
  *   datagram_inlet.c   the receiver's end
  *   datagram_ops.c     both ends as a table of operations
+ *   datagram_memory.c  regions of ours that peers access, and access to theirs
  *
  * The struct of a transport that uses it begins with a datagram_core, and that of its links with a
  * datagram_link. The transport adds the carrier: a socket (udp.c), or the relay of a node
@@ -68,6 +69,32 @@ struct datagram_counts {
     uint64_t refused;   /* datagrams that the socket did not take */
 };
 
+/* Memory of ours that peers may access. */
+struct datagram_memory {
+    struct list links;    /* struct datagram_memory_link */
+    struct list regions;  /* struct memory_region */
+    struct id_map keys;   /* struct memory_region by each of its keys */
+    struct doorbell bell; /* for the pipes of memory, on which no thread sleeps */
+    void *bell_page;      /* its memory, suitably aligned */
+};
+
+/* Requests and answers about memory between us and one peer. */
+struct datagram_memory_link {
+    struct list node;
+    uint64_t number; /* the lifeline's number */
+    uint64_t own;    /* a number for our end of the lifeline, and one for the peer's; they differ */
+    uint64_t peer;
+    /* The pipes that carry requests and answers in order; NULL until they are needed. */
+    struct outlet *outlet;
+    struct inlet *inlet;
+    struct list asked;  /* our struct jobs, in order; the first may be half sent */
+    struct list waits;  /* our struct jobs that were sent and wait for completion */
+    struct list served; /* the peer's struct jobs, in order */
+    unsigned served_count;
+    uint64_t last; /* number of our last job */
+    bool working;
+};
+
 struct datagram_core {
     struct transport transport;
     const struct datagram_carrier *carrier;
@@ -79,6 +106,7 @@ struct datagram_core {
     uint32_t window;     /* frames per pipe that the carrier can hold */
     struct id_map pipes; /* struct datagram_pipe by its id */
     struct list all;
+    struct datagram_memory memory;
     struct datagram_counts counts;
 };
 
@@ -86,6 +114,7 @@ struct datagram_link {
     struct transport_link link;
     struct datagram_core *core;
     bool lost;
+    struct datagram_memory_link memory;
 };
 
 /* The common part of both ends. */
@@ -146,6 +175,23 @@ struct datagram_pipe *datagram_pipe_of(struct datagram_core *core, const uint8_t
 
 /* Sends one datagram without a body. */
 void datagram_send(struct datagram_pipe *pipe, const struct pipe_datagram *datagram);
+
+/* ---- datagram_memory.c ---- */
+
+extern const struct memory_ops datagram_memory_ops;
+/* Opens memory that is all zeroes; in any case it must be closed. */
+MUST_CHECK int datagram_memory_open(struct datagram_memory *memory);
+void datagram_memory_close(struct datagram_memory *memory);
+/* `number` is the same at both ends and differs between links; `own` and `peer` differ, and are
+ * swapped at the other end. */
+void datagram_memory_link_open(struct datagram_link *link, uint64_t number, uint64_t own,
+                               uint64_t peer);
+void datagram_memory_link_close(struct datagram_link *link);
+/* Opens the pipes, unless they are open: a transport may do so before they are needed. */
+MUST_CHECK int datagram_memory_ready(struct datagram_link *link);
+void datagram_memory_work(struct datagram_link *link); /* something arrived or is to be sent */
+/* Completes all jobs with -EPIPE, and does what datagram_link_lost does. */
+void datagram_memory_link_lost(struct transport_link *link);
 
 /* The operations that udp and routed have in common. */
 extern const struct pipe_ops datagram_pipe_ops;

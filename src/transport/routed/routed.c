@@ -16,7 +16,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/check.h"
-#include "transport/routed/routed_impl.h"
+#include "transport/datagram/datagram.h"
 
 enum {
     PART_HEAD_SIZE = 8,
@@ -37,6 +37,20 @@ struct part_slot {
     uint8_t part; /* the part that has arrived */
     size_t size;
     uint8_t bytes[PART_SIZE_MAX];
+};
+
+struct routed {
+    struct datagram_core core;
+    struct attachment *attachment;
+    uint32_t number; /* number of the next datagram */
+    unsigned next;   /* the slot that is overwritten next */
+    struct part_slot *slots;
+    uint8_t *whole; /* a reassembled datagram */
+};
+
+struct routed_link {
+    struct datagram_link datagrams;
+    struct relay_address program; /* the peer's address */
 };
 
 static struct routed *routed_of(struct datagram_core *core)
@@ -106,7 +120,7 @@ static void whole_handle(struct routed *routed, const struct relay_address *from
         return;
     }
     pipe->heard(pipe, &datagram);
-    routed_memory_work(link);
+    datagram_memory_work(&link->datagrams);
 }
 
 /* Returns the slot where the other part waits, or a slot for this part. */
@@ -186,11 +200,9 @@ static const struct datagram_carrier routed_carrier = {
 static void routed_close(struct transport *transport)
 {
     struct routed *routed = container_of(transport, struct routed, core.transport);
-    assert(list_is_empty(&routed->links) && list_is_empty(&routed->regions));
+    datagram_memory_close(&routed->core.memory);
     datagram_core_close(&routed->core);
     attachment_close(routed->attachment);
-    id_map_fini(&routed->keys);
-    free(routed->bell_page);
     free(routed->slots);
     free(routed->whole);
     free(routed);
@@ -204,18 +216,12 @@ static int routed_open(struct transport **out, const struct transport_config *co
     struct routed *routed = array_new(1, sizeof *routed);
     if (!routed)
         return why_fail(why, -ENOMEM, "not enough memory");
-    list_init(&routed->links);
-    list_init(&routed->regions);
-    routed->bell_page = aligned_alloc(DOORBELL_PLACED_SIZE, DOORBELL_PLACED_SIZE);
-    if (routed->bell_page) {
-        memset(routed->bell_page, 0, DOORBELL_PLACED_SIZE);
-        doorbell_open_on(&routed->bell, routed->bell_page);
-    }
-    routed->core.transport.bells = config->bells;
     routed->slots = array_new(SLOTS, sizeof *routed->slots);
     routed->whole = array_new(PARTS_MAX, PART_SIZE_MAX);
-    int result = datagram_core_open(&routed->core, &transport_routed, &routed_carrier, config);
-    if (!result && (!routed->slots || !routed->whole || !routed->bell_page))
+    int result = datagram_memory_open(&routed->core.memory);
+    int opened = datagram_core_open(&routed->core, &transport_routed, &routed_carrier, config);
+    result = result ? result : opened;
+    if (!result && (!routed->slots || !routed->whole))
         result = -ENOMEM;
     if (result)
         why_set(why, "not enough memory");
@@ -247,6 +253,13 @@ static int routed_describe(struct transport *transport, uint8_t *out, size_t siz
     return DESCRIPTION_SIZE;
 }
 
+/* The number of one end of a lifeline, for the pipes of memory. */
+static uint64_t program_number(const struct relay_address *program)
+{
+    return program->life * 0x9e3779b97f4a7c15ULL ^ (uint64_t)program->program << 32 ^
+           program->server;
+}
+
 static int routed_link_open(struct transport *transport, struct lifeline *line,
                             const struct context_address *peer, const uint8_t *description,
                             size_t size, struct transport_link **out)
@@ -261,31 +274,24 @@ static int routed_link_open(struct transport *transport, struct lifeline *line,
         return -ENOMEM;
     link->datagrams.link.ops = &transport_routed;
     link->datagrams.core = &routed->core;
-    link->number = lifeline_number(line);
     relay_address_read(&link->program, description);
-    int result = routed_memory_open(link);
+    struct relay_address own = attachment_address(routed->attachment);
+    datagram_memory_link_open(&link->datagrams, lifeline_number(line), program_number(&own),
+                              program_number(&link->program));
+    int result = datagram_memory_ready(&link->datagrams);
     if (result) {
+        datagram_memory_link_close(&link->datagrams);
         free(link);
         return result;
     }
-    list_append(&routed->links, &link->node);
     *out = &link->datagrams.link;
     return 0;
-}
-
-static void routed_link_lost(struct transport_link *base)
-{
-    struct routed_link *link = container_of(base, struct routed_link, datagrams.link);
-    datagram_link_lost(base);
-    routed_memory_lost(link);
 }
 
 static void routed_link_close(struct transport_link *base)
 {
     struct routed_link *link = container_of(base, struct routed_link, datagrams.link);
-    routed_memory_lost(link);
-    routed_memory_close(link);
-    list_remove(&link->node);
+    datagram_memory_link_close(&link->datagrams);
     free(link);
 }
 
@@ -294,12 +300,12 @@ const struct transport_ops transport_routed = {
     .abilities = TRANSPORT_POLLED,
     .cost_nsec = 40000,
     .pipes = &datagram_pipe_ops,
-    .memory = &routed_memory_ops,
+    .memory = &datagram_memory_ops,
     .open = routed_open,
     .close = routed_close,
     .describe = routed_describe,
     .link_open = routed_link_open,
-    .link_lost = routed_link_lost,
+    .link_lost = datagram_memory_link_lost,
     .link_close = routed_link_close,
     .link_control = datagram_link_control,
     .progress = datagram_progress,

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "transport/datagram/datagram.h"
 #include "transport/routed/attachment_impl.h"
 #include "transport/routed/relay_scene.h"
-#include "transport/routed/routed_impl.h"
 #include "transport/scratch.h"
 
 #define OPS      (&transport_routed)
@@ -286,10 +286,10 @@ static void memory_is_read_and_written(void **state)
 static void memory_word_forge(struct end *from, uint16_t word, uint64_t number,
                               const uint8_t *bytes, size_t size)
 {
-    struct routed_link *link = container_of(from->link, struct routed_link, datagrams.link);
+    struct datagram_link *link = container_of(from->link, struct datagram_link, link);
     struct frame_head head = {.kind = word, .token = number};
     struct iovec piece = {(void *)(uintptr_t)bytes, size};
-    assert_int_equal(datagram_push(link->outlet, &head, &piece, 1), 0);
+    assert_int_equal(datagram_push(link->memory.outlet, &head, &piece, 1), 0);
 }
 
 /* Data must match the request: not too much, continuing where the last ended, for a read in
@@ -333,9 +333,9 @@ static void data_that_was_not_requested_is_refused(void **state)
     assert_memory_equal(ours, theirs, SIZE);
     for (unsigned i = SIZE; i < sizeof ours; i++)
         assert_int_equal(ours[i], 0x11);
-    const struct routed *routed =
-        container_of(pair.ends[0].transport, struct routed, core.transport);
-    assert_int_equal(routed->core.counts.garbage, 11);
+    const struct datagram_core *core =
+        container_of(pair.ends[0].transport, struct datagram_core, transport);
+    assert_int_equal(core->counts.garbage, 11);
     OPS->memory->region_close(region);
     pair_close(&pair);
 }
@@ -372,7 +372,7 @@ static void invalid_parts_are_counted(void **state)
     static struct pair pair;
     pair_open(&pair, 0, 0);
     const struct datagram_counts *counts =
-        &container_of(pair.ends[0].transport, struct routed, core.transport)->core.counts;
+        &container_of(pair.ends[0].transport, struct datagram_core, transport)->counts;
     uint64_t garbage = counts->garbage, stray = counts->stray;
     for (unsigned i = 0; i < 6; i++) {
         part_forge(&pair, heads[i], 0, ALL);

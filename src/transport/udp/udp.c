@@ -1,8 +1,8 @@
 /* udp: frames as datagrams, for peers that no better transport reaches.
  *
- * One socket per context carries the pipes of transport/datagram. A datagram that does not come
- * from the address of its pipe's peer is counted and dropped. There is no one-sided memory
- * access. */
+ * One socket per context carries the pipes of transport/datagram, and requests to read and write
+ * memory (datagram_memory.c). A datagram that does not come from the address of its pipe's peer is
+ * counted and dropped. */
 #include "transport/udp/udp.h"
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/hash.h"
 #include "transport/fork/descriptor.h"
 #include "transport/socket.h"
 
@@ -81,10 +82,12 @@ static void socket_handle(struct datagram_core *core, const uint8_t *bytes, size
     struct datagram_pipe *pipe = datagram_pipe_of(core, bytes, size, &datagram);
     if (!pipe)
         return;
-    if (socket_same(from, peer_of(pipe)))
-        pipe->heard(pipe, &datagram);
-    else
+    if (!socket_same(from, peer_of(pipe))) {
         core->counts.stray++;
+        return;
+    }
+    pipe->heard(pipe, &datagram);
+    datagram_memory_work(pipe->link);
 }
 
 /* Receives one batch. Returns how many datagrams arrived. */
@@ -137,6 +140,7 @@ static const struct datagram_carrier socket_carrier = {
 static void udp_close(struct transport *transport)
 {
     struct udp *udp = container_of(transport, struct udp, core.transport);
+    datagram_memory_close(&udp->core.memory);
     datagram_core_close(&udp->core);
     poller_remove(udp->core.poller, udp->watch);
     if (udp->fd >= 0)
@@ -189,7 +193,9 @@ static int udp_open(struct transport **out, const struct transport_config *confi
         return why_fail(why, -ENOMEM, "not enough memory");
     udp->fd = -1;
     udp->buffers = array_new(DATAGRAM_BATCH, PIPE_DATAGRAM_MAX);
-    int result = datagram_core_open(&udp->core, &transport_udp, &socket_carrier, config);
+    int result = datagram_memory_open(&udp->core.memory);
+    int opened = datagram_core_open(&udp->core, &transport_udp, &socket_carrier, config);
+    result = result ? result : opened;
     if (!result && !udp->buffers)
         result = -ENOMEM;
     if (result)
@@ -248,13 +254,24 @@ static int udp_link_open(struct transport *transport, struct lifeline *line,
     link->datagrams.core = &udp->core;
     int result = socket_of_address(&address, &link->peer);
     assert(result == 0);
+    /* Numbers of both ends for the pipes of memory. In a link of a context to itself the two
+     * addresses are equal. */
+    uint8_t own[DESCRIPTION_SIZE];
+    bool connects = line && lifeline_outgoing(line), listens = line && !connects;
+    result = udp_describe(transport, own, sizeof own);
+    assert(result == DESCRIPTION_SIZE);
+    datagram_memory_link_open(&link->datagrams, line ? lifeline_number(line) : 0,
+                              hash_bytes(own, sizeof own) + connects,
+                              hash_bytes(description, size) + listens);
     *out = &link->datagrams.link;
     return 0;
 }
 
 static void udp_link_close(struct transport_link *base)
 {
-    free(container_of(base, struct udp_link, datagrams.link));
+    struct udp_link *link = container_of(base, struct udp_link, datagrams.link);
+    datagram_memory_link_close(&link->datagrams);
+    free(link);
 }
 
 const struct transport_ops transport_udp = {
@@ -262,11 +279,12 @@ const struct transport_ops transport_udp = {
     .abilities = TRANSPORT_POLLED,
     .cost_nsec = 15000,
     .pipes = &datagram_pipe_ops,
+    .memory = &datagram_memory_ops,
     .open = udp_open,
     .close = udp_close,
     .describe = udp_describe,
     .link_open = udp_link_open,
-    .link_lost = datagram_link_lost,
+    .link_lost = datagram_memory_link_lost,
     .link_close = udp_link_close,
     .link_control = datagram_link_control,
     .progress = datagram_progress,

@@ -593,6 +593,75 @@ static void bad_descriptions_and_parcels_are_refused(void **state)
     pair_close(pair);
 }
 
+/* ---- memory ---- */
+
+struct access {
+    struct transfer transfer;
+    bool done;
+    int status;
+};
+
+static void access_done(struct transfer *transfer, int status)
+{
+    struct access *access = container_of(transfer, struct access, transfer);
+    access->done = true;
+    access->status = status;
+}
+
+static int access_wait(struct pair *pair, struct access *access)
+{
+    for (nsec deadline = clock_after(PATIENCE); !access->done; step(pair))
+        assert_true(clock_now() < deadline);
+    return access->status;
+}
+
+static void memory_of_a_peer_is_read_and_written(void **state)
+{
+    enum { SIZE = 300001, AT = 12345 };
+    struct pair *pair = pair_open(false, true);
+    const struct memory_ops *memory = OPS->memory;
+    struct transport_link *here = pair->ends[0].link, *there = pair->ends[1].link;
+    uint8_t *theirs = calloc(1, SIZE), *mine = malloc(SIZE), *copy = calloc(1, SIZE);
+    assert_true(theirs && mine && copy);
+    for (size_t i = 0; i < SIZE; i++)
+        mine[i] = (uint8_t)(i * 7 + (i >> 8));
+    struct region *region;
+    struct remote_memory both, only;
+    assert_int_equal(memory->region_open(pair->ends[1].transport, theirs, SIZE, NULL, &region), 0);
+    assert_int_equal(memory->share(there, region, theirs, SIZE, MEMORY_READ | MEMORY_WRITE, &both),
+                     0);
+    assert_int_equal(memory->share(there, region, theirs, SIZE, MEMORY_READ, &only), 0);
+
+    struct access access = {.transfer.done = access_done};
+    assert_int_equal(memory->write(here, &both, AT, mine, SIZE - AT, NULL, &access.transfer), 0);
+    assert_int_equal(access_wait(pair, &access), 0);
+    assert_memory_equal(theirs + AT, mine, SIZE - AT);
+    assert_int_equal(theirs[AT - 1], 0);
+    access.done = false;
+    assert_int_equal(memory->read(here, &only, AT, copy, SIZE - AT, NULL, &access.transfer), 0);
+    assert_int_equal(access_wait(pair, &access), 0);
+    assert_memory_equal(copy, mine, SIZE - AT);
+
+    access.done = false; /* without the right */
+    assert_int_equal(memory->write(here, &only, 0, mine, 8, NULL, &access.transfer), 0);
+    assert_int_equal(access_wait(pair, &access), -EACCES);
+    assert_int_equal(theirs[0], 0);
+    assert_int_equal(memory->read(here, &only, SIZE, copy, 1, NULL, &access.transfer), -ERANGE);
+    access.done = false; /* after the end of the region */
+    memory->region_close(region);
+    assert_int_equal(memory->read(here, &only, 0, copy, 8, NULL, &access.transfer), 0);
+    assert_int_equal(access_wait(pair, &access), -EACCES);
+    access.done = false; /* the peer dies meanwhile */
+    assert_int_equal(memory->read(here, &only, 0, copy, 8, NULL, &access.transfer), 0);
+    OPS->link_lost(here);
+    assert_true(access.done);
+    assert_int_equal(access.status, -EPIPE);
+    pair_close(pair);
+    free(theirs);
+    free(mine);
+    free(copy);
+}
+
 TEST_MAIN(TEST(frames_and_acknowledgements_arrive),
           TEST(frames_survive_loss_duplication_and_reordering),
           TEST(frames_pushed_before_the_answer_wait_for_it),
@@ -602,4 +671,5 @@ TEST_MAIN(TEST(frames_and_acknowledgements_arrive),
           TEST(a_lost_link_delivers_arrived_frames_and_then_fails),
           TEST(impossible_datagrams_are_counted_and_dropped), TEST(a_lying_peer_breaks_nothing),
           TEST(strangers_and_noise_are_counted_and_dropped),
-          TEST(bad_descriptions_and_parcels_are_refused))
+          TEST(bad_descriptions_and_parcels_are_refused),
+          TEST(memory_of_a_peer_is_read_and_written))
