@@ -33,7 +33,7 @@
  *
  * Order: each member sees the puts of another member in the order in which they were made. A reader
  * that sees a value of one column also sees what was put before it in other columns. So put the
- * data first and its guard after, with sst_publish or with two calls. Over a fabric, a member that
+ * data first and its guard after, with sst_publish or with two calls. Between hosts, a member that
  * cannot keep up receives several puts at once; then only a column marked SST_GUARD is sure to
  * arrive after everything that was put before it. A column of one element is read and written
  * atomically. Wider columns are read consistently by sst_get, sst_row and sst_snapshot_take. */
@@ -143,7 +143,7 @@ struct sst_config {
     int64_t deadline;       /* ten seconds from now: for opening */
     int64_t spin_nsec;      /* how long the detector polls before it yields; < 0: not at all */
     int64_t yield_nsec;     /* how long it then yields before it blocks; < 0: not at all */
-    int64_t refresh_nsec;   /* 1 ms: SST_READS over a fabric: interval of fetches while nothing
+    int64_t refresh_nsec;   /* 1 ms: SST_READS between hosts: interval of fetches while nothing
                              * changes */
     int64_t trigger_nsec;   /* 1 s: a trigger that runs longer is reported as SST_STUCK */
     sst_upcall *upcall;     /* or NULL */

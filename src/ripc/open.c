@@ -127,6 +127,8 @@ static int context_open_parts(struct ripc *ripc, const struct settings *settings
     };
     int result = poller_open(&ripc->poller, &ripc->lock);
     if (result == 0)
+        result = remotes_timer_open(ripc);
+    if (result == 0)
         result = pool_open(&ripc->pool, &context_pool_events, ripc);
     ripc->windows.pool = ripc->pool;
     if (result == 0)
@@ -177,8 +179,10 @@ static void context_free(struct ripc *ripc)
     }
     if (ripc->trace)
         trace_close(ripc->trace);
-    if (ripc->poller)
+    if (ripc->poller) {
+        poller_unset(ripc->poller, &ripc->resolve_timer);
         poller_close(ripc->poller);
+    }
     id_map_fini(&ripc->services);
     if (ripc->folder[0])
         domain_leave(ripc->folder);

@@ -79,8 +79,9 @@ struct ripc {
     struct id_map grants; /* grants that we gave, by key */
     struct id_map ghosts; /* revoked grants to whose memory peers may still write, by key */
     struct poller_timer ghost_timer;
-    struct poller_timer moving_timer; /* set while ids that move are not bound again */
-    uint64_t pipe_last;               /* number of the last pipe that we opened */
+    struct poller_timer moving_timer;  /* set while ids that move are not bound again */
+    struct poller_timer resolve_timer; /* always set; see remotes_timer_open */
+    uint64_t pipe_last;                /* number of the last pipe that we opened */
     nsec spin;
     nsec yield;
     struct ripc_stats stats;

@@ -12,6 +12,7 @@
 #define RESOLVE_AGAIN_NSEC    (50 * 1000 * 1000LL)
 
 #define REFUSED_NSEC (200 * 1000 * 1000LL)
+#define VERDICT_NSEC NSEC_PER_SEC
 
 /* A service that replies to many clients must not remember all of them for ever. */
 #define REMOTES_KEPT     64
@@ -73,6 +74,30 @@ int remote_get(struct ripc_service *service, ripc_id id, struct remote **out)
     }
     *out = remote;
     return 0;
+}
+
+/* ---- the timer ---- */
+
+static void remotes_due(void *owner)
+{
+    struct ripc *ripc = owner;
+    int result = poller_set(ripc->poller, &ripc->resolve_timer, NSEC_FAR);
+    assert(result == 0); /* the slot that the timer had is still free */
+    context_wake(ripc);
+}
+
+int remotes_timer_open(struct ripc *ripc)
+{
+    ripc->resolve_timer = (struct poller_timer){.fired = remotes_due, .owner = ripc};
+    return poller_set(ripc->poller, &ripc->resolve_timer, NSEC_FAR);
+}
+
+static void timer_set(struct ripc *ripc, nsec at)
+{
+    if (at >= ripc->resolve_timer.at)
+        return;
+    int result = poller_set(ripc->poller, &ripc->resolve_timer, at);
+    assert(result == 0); /* setting a timer that is set cannot fail */
 }
 
 /* ---- from a name to a pipe ---- */
@@ -222,7 +247,23 @@ static int remote_resolve(struct remote *remote)
     remote->state = REMOTE_RESOLVING;
     if (remote->moving)
         moving_start(ripc);
+    nsec again = remote->asked_at + RESOLVE_AGAIN_NSEC;
+    bool ends_first = remote->ask_until > now && remote->ask_until < again;
+    timer_set(ripc, ends_first ? remote->ask_until : again);
     return -EAGAIN;
+}
+
+/* Takes the result of an attempt that was made meanwhile, unless it is too old, or a process has
+ * the name by now. */
+static int remote_verdict(struct remote *remote)
+{
+    int verdict = remote->verdict;
+    struct claim claim;
+    remote->verdict = 0;
+    if (!verdict || clock_is_past(remote->verdict_until) ||
+        (verdict == -ENOENT && remote_choose(remote, &claim)))
+        return 0;
+    return verdict;
 }
 
 /* Offers the peer a pipe of this transport. */
@@ -294,6 +335,9 @@ int remote_advance(struct remote *remote)
         case REMOTE_HELD:
             return -EAGAIN;
         case REMOTE_RESTING:
+            result = remote_verdict(remote);
+            if (result)
+                return result;
             if (remote->failures >= REMOTE_FAILURES_MAX) {
                 remote->failures = 0;
                 return remote->failure;
@@ -322,6 +366,18 @@ int remote_advance(struct remote *remote)
             return result;
     }
     return -EAGAIN;
+}
+
+void remote_ask_anew(struct ripc_service *service, ripc_id id)
+{
+    lock_take(&service->ripc->lock);
+    struct remote *remote = id_map_get(&service->remotes, id);
+    if (remote && (remote->state == REMOTE_RESTING || remote->state == REMOTE_RESOLVING)) {
+        remote->state = REMOTE_RESTING;
+        remote->verdict = 0;
+        remote->failures = 0;
+    }
+    lock_drop(&service->ripc->lock);
 }
 
 /* ---- acknowledgements and failures ---- */
@@ -514,6 +570,8 @@ void remotes_collect(struct ripc_service *service)
         if (way == -EAGAIN ||
             (way == 0 && !remote->outlet->ops->room(remote->outlet, remote->starved_for)))
             continue;
+        remote->verdict = way;
+        remote->verdict_until = clock_after(VERDICT_NSEC);
         if (service_tell(service, &(struct ripc_event){.kind = RIPC_CREDIT, .id = remote->id})) {
             remote->starved = false;
             service->starved--;

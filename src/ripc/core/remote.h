@@ -17,7 +17,11 @@
  * A send advances the state as far as it can without waiting. If the send has to wait, events that
  * the keeper handles ring the service's bell, and the send continues. When the pipe is lost, the
  * state returns to RESTING, so that the next send asks for the name again: that is how a service
- * that restarted or moved is found. */
+ * that restarted or moved is found.
+ *
+ * A send that does not wait (RIPC_NOW) gets -EAGAIN at first, and RIPC_CREDIT when it is worth
+ * trying again. If the attempt failed meanwhile, for example because no process has the name, the
+ * next send gets this result, once; the send after it asks anew. */
 
 #include "ripc/core/peer.h"
 #include "ripc/core/service.h"
@@ -58,6 +62,9 @@ struct remote {
     nsec resolves_from;   /* when resolving began */
     nsec asked_at;
     nsec ask_until;
+    int verdict;         /* of an attempt that a send with RIPC_NOW began and remotes_collect
+                          * finished: the result of the next send; 0: none */
+    nsec verdict_until;  /* after that it is too old */
     unsigned failures;   /* attempts that failed since the last success */
     int failure;         /* error of the last failed attempt */
     struct list flights; /* struct flight: operations that wait for acknowledgement */
@@ -80,6 +87,10 @@ uint64_t remote_sent(const struct remote *remote);
  * worth trying again. Else the reason why there is no path. */
 int remote_advance(struct remote *remote);
 
+/* Forgets what is known about an id to which no pipe is open: the next send of the service asks the
+ * name services anew, and does not get an answer to an earlier question. Takes the lock. */
+void remote_ask_anew(struct ripc_service *service, ripc_id id);
+
 /* Handles the loss of the pipe: takes acknowledgements that have arrived, fails the other
  * operations with `reason`; the next send starts again. */
 void remote_lost(struct remote *remote, int reason);
@@ -93,6 +104,10 @@ void remote_gone(struct peer *peer, struct control_words *words);
 
 /* Takes the acknowledgements of all remotes and reports credit to sends that lacked it. */
 void remotes_collect(struct ripc_service *service);
+
+/* The timer of the context for remotes that resolve: wakes the calls that wait for an answer of the
+ * name services, because none may come. To be called once, when the context opens. */
+MUST_CHECK int remotes_timer_open(struct ripc *ripc);
 
 /* Returns the number of frames that may not have arrived, plus the bytes queued in the lifelines
  * that open pipes. */

@@ -240,7 +240,65 @@ static void a_transport_that_the_peer_lacks_is_not_opened(void **state)
     scene_close(there);
 }
 
-TEST_MAIN(SCENE(a_transport_that_the_peer_lacks_is_not_opened),
+/* Sends without waiting until there is an answer other than "try again". */
+static int send_now(struct ripc_service *client, ripc_id to, unsigned *credits)
+{
+    struct ripc_event event;
+    int result;
+    while ((result = ripc_send(client, to, "x", 1, RIPC_NOW)) == -EAGAIN) {
+        assert_int_equal(ripc_poll(client, &event, 1, scene_deadline()), 1);
+        assert_int_equal(event.kind, RIPC_CREDIT);
+        assert_int_equal(event.id, to);
+        ++*credits;
+    }
+    return result;
+}
+
+/* The name service never says that an id is unclaimed, so this also shows that the wait ends by
+ * itself. */
+static void a_send_that_does_not_wait_learns_that_no_process_has_the_id(void **state)
+{
+    struct ripc_config config = {.names = "multicast:239.255.87.72:27711"};
+    struct ripc *here = scene_open(&config), *there = scene_open(&config);
+    struct ripc_service *client = scene_bind(here, 0);
+    unsigned credits = 0;
+    assert_int_equal(send_now(client, 42, &credits), -ENOENT);
+    assert_int_equal(credits, 1);
+    /* It is told once: the next send asks again. */
+    assert_int_equal(ripc_send(client, 42, "x", 1, RIPC_NOW), -EAGAIN);
+    struct ripc_service *server = scene_bind(there, 42);
+    assert_int_equal(send_now(client, 42, &credits), 0);
+    struct ripc_message message = scene_receive(server);
+    ripc_release(&message);
+    scene_close(here);
+    scene_close(there);
+}
+
+/* An answer that came before the service began must not be used after. */
+static void an_old_answer_does_not_hide_a_new_service(void **state)
+{
+    struct ripc_config config = {.names = "multicast:239.255.87.72:27711"};
+    struct ripc *here = scene_open(&config), *there = scene_open(&config);
+    struct ripc_service *client = scene_bind(here, 0);
+    struct ripc_event event;
+    assert_int_equal(ripc_send(client, 42, "x", 1, RIPC_NOW), -EAGAIN);
+    assert_int_equal(ripc_poll(client, &event, 1, scene_deadline()), 1); /* no process has it */
+    struct ripc_service *server = scene_bind(there, 42);
+    for (unsigned credits = 0; send_now(client, 42, &credits) == -ENOENT && credits < 3;)
+        ; /* the claim may not have arrived here yet */
+    struct ripc_message message = scene_receive(server);
+    ripc_release(&message);
+    assert_int_equal(ripc_send(client, 43, "x", 1, RIPC_NOW), -EAGAIN);
+    assert_int_equal(ripc_poll(client, &event, 1, scene_deadline()), 1);
+    remote_ask_anew(client, 43);
+    assert_int_equal(ripc_send(client, 43, "x", 1, RIPC_NOW), -EAGAIN);
+    scene_close(here);
+    scene_close(there);
+}
+
+TEST_MAIN(SCENE(a_send_that_does_not_wait_learns_that_no_process_has_the_id),
+          SCENE(an_old_answer_does_not_hide_a_new_service),
+          SCENE(a_transport_that_the_peer_lacks_is_not_opened),
           SCENE(a_binding_that_refused_is_not_tried_for_a_while),
           SCENE(a_pipe_that_cannot_be_announced_to_the_peer_is_closed),
           SCENE(clients_that_left_are_forgotten), SCENE(a_list_waits_for_answers_over_the_network),

@@ -96,6 +96,14 @@ static int service_claim(struct ripc_service *service)
     return result;
 }
 
+bool service_holds(struct ripc_service *service)
+{
+    lock_take(&service->ripc->lock);
+    bool holds = service->claim == CLAIM_HELD;
+    lock_drop(&service->ripc->lock);
+    return holds;
+}
+
 static void service_on_announced(void *owner, uint64_t id, uint64_t member, int status)
 {
     struct ripc *ripc = owner;

@@ -76,6 +76,10 @@ bool service_has_events(const struct ripc_service *service);
  * watches. */
 extern const struct names_events service_names_events;
 
+/* Does the service still hold its id? A holder that was too slow to object may have taken the id
+ * back. Takes the lock. */
+bool service_holds(struct ripc_service *service);
+
 /* All waits of a service: counted, and ended with -ECANCELED when the service closes. The second
  * function is for callers whose own check has just failed. */
 int service_wait(struct ripc_service *service, waiting_check *check, void *argument,

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/compare.h"
+#include "ripc/core/remote.h"
 #include "sst/members/members_impl.h"
 
 #define STEP_MESSAGES 64 /* taken in one step at most */
@@ -242,10 +243,12 @@ static int members_rest(struct members *members, int64_t until)
     return result == -ETIMEDOUT ? 0 : result;
 }
 
-/* Asks all members of the table to let us in, from the beginning. */
+/* Asks all members of the table to let us in, from the beginning. An answer of the name services to
+ * an earlier question does not count: the table may have been founded since. */
 static void members_ask(struct members *members)
 {
     post_drop(members);
+    remote_ask_anew(members->service, members->group);
     members->group_empty = false;
     members->refused = 0;
     council_leave(&members->council);
@@ -254,14 +257,15 @@ static void members_ask(struct members *members)
 
 /* We hold the seat, so that no other process founds the table. Founds it, unless it has members by
  * now. */
-static int members_found_seated(struct members *members, int64_t deadline)
+static int members_found_seated(struct members *members, struct ripc_service *seat,
+                                int64_t deadline)
 {
     int64_t until = least_i64(deadline, ripc_after(SEAT_WAIT_NSEC));
     int result = 0;
     members_ask(members);
     while (!members->group_empty && members->letter_count && result >= 0 && !clock_is_past(until))
         result = members_step(members, until);
-    if (!members->group_empty)
+    if (!members->group_empty || !service_holds(seat))
         return result == -ETIMEDOUT ? 0 : result;
     council_leave(&members->council);
     council_found(&members->council, entropy_u64());
@@ -282,7 +286,7 @@ static int members_found(struct members *members, int64_t deadline)
     }
     if (result)
         return result;
-    result = members_found_seated(members, deadline);
+    result = members_found_seated(members, seat, deadline);
     ripc_unbind(seat);
     return result;
 }
