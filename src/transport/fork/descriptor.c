@@ -159,6 +159,13 @@ void descriptors_hold(void)
     errno = error;
 }
 
+/* A thread that is not in the child may have held the guard. */
+void descriptors_hold_anew(void)
+{
+    guard = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    descriptor_begin();
+}
+
 void descriptors_resume(void)
 {
     descriptor_end(-1);
@@ -167,7 +174,6 @@ void descriptors_resume(void)
 void descriptors_inherit(bool drop)
 {
     int error = errno;
-    guard = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* the thread that held it is not here */
     if (drop) {
         bits_drain(&adopted, adopted_close);
         bits_drain(&kept, kept_close);

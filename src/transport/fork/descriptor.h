@@ -44,9 +44,11 @@ void descriptor_close(int fd);
 void descriptor_adopt(int epoll_fd);
 void descriptor_forget(int epoll_fd);
 
-/* The steps of a fork, for transport/fork/owner.c: before the fork, and afterwards in each process.
- */
+/* The steps of a fork, for transport/fork/owner.c: hold before the fork, and afterwards resume in
+ * each process. In the child, inherit comes first: with `drop` it closes everything recorded;
+ * without, the child may use all of it. */
 void descriptors_hold(void);
-void descriptors_resume(void);
-/* In the child. With `drop` closes everything recorded; without, the child may use all of it. */
 void descriptors_inherit(bool drop);
+void descriptors_resume(void);
+/* Takes the place of hold in a child that a bare clone system call made. */
+void descriptors_hold_anew(void);

@@ -41,10 +41,12 @@ static void parent_forget(void)
     forgotten = true;
 }
 
+/* The child's only thread is the copy of the thread that called fork, and so holds both locks. */
 static void fork_in_child(void)
 {
-    guard = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* the thread that held it is not here */
     parent_forget();
+    descriptors_resume();
+    pthread_mutex_unlock(&guard);
 }
 
 __attribute__((constructor)) static void handlers_register(void)
@@ -75,8 +77,11 @@ int owner_make(struct owner *owner)
         return -ENOMEM;
     }
     if (!atomic_load_explicit(current, memory_order_relaxed)) {
-        if (last && !forgotten) /* a child for which no handler ran */
+        if (last && !forgotten) { /* a child for which no handler ran */
+            descriptors_hold_anew();
             parent_forget();
+            descriptors_resume();
+        }
         forgotten = false;
         atomic_store_explicit(current, ++last, memory_order_relaxed);
     }
