@@ -165,8 +165,9 @@ enum ripc_retire_flag {
  *     ripc_unbind(service); // result is -ESHUTDOWN: nothing is lost
  *
  * ripc_receive returns -ESHUTDOWN once every sender holds or has ended and all that they sent has
- * been received. It returns -ETIMEDOUT if a sender does not answer, because it is stopped, or
- * unreachable for now. What is not received until ripc_unbind is lost, and reported as there.
+ * been received. It returns -ETIMEDOUT if a sender does not answer, because it is stopped or
+ * unreachable, or has a RIPC_MANUAL context and makes no call. What is not received until
+ * ripc_unbind is lost, and reported as there.
  *
  * Meanwhile a send to the service waits until its deadline (RIPC_NOW: -EAGAIN, and RIPC_CREDIT
  * later). After ripc_unbind it continues to wait if the service was retired with RIPC_MOVES: as

@@ -10,17 +10,18 @@
 #include "transport/transport.h"
 
 enum control_kind {
-    CONTROL_OPEN = 1,     /* sender: opens a pipe, with the transport's offer */
-    CONTROL_ANSWER,       /* receiver: accepts the pipe (with the transport's answer) or refuses
-                           * it */
-    CONTROL_CLOSE,        /* sender: nothing more will come on the pipe */
-    CONTROL_GONE,         /* receiver: no longer reads from the pipe; number: frames that it took */
-    CONTROL_CANCEL,       /* sender: drop the operation `number` of the pipe and acknowledge it */
-    CONTROL_WITHDRAW,     /* give up the return buffer `number` */
-    CONTROL_WITHDRAWN,    /* the buffer is given up; status: 0, or -EALREADY if it was used */
-    CONTROL_GRANT_ASK,    /* send me the memory of grant `number`; from: a service of mine */
-    CONTROL_GRANT_ANSWER, /* memory and rights, or status */
-    CONTROL_GRANT_REVOKE, /* forget grant `number` */
+    CONTROL_OPEN = 1,      /* sender: opens a pipe, with the transport's offer */
+    CONTROL_ANSWER,        /* receiver: accepts the pipe (with the transport's answer) or refuses
+                            * it */
+    CONTROL_CLOSE,         /* sender: nothing more will come on the pipe */
+    CONTROL_GONE,          /* receiver: no longer reads from the pipe; number: frames that it took;
+                            * item: acknowledgements that it made */
+    CONTROL_CANCEL,        /* sender: drop the operation `number` of the pipe and acknowledge it */
+    CONTROL_WITHDRAW,      /* give up the return buffer `number` */
+    CONTROL_WITHDRAWN,     /* the buffer is given up; status: 0, or -EALREADY if it was used */
+    CONTROL_GRANT_ASK,     /* send me the memory of grant `number`; from: a service of mine */
+    CONTROL_GRANT_ANSWER,  /* memory and rights, or status */
+    CONTROL_GRANT_REVOKE,  /* forget grant `number` */
     CONTROL_GRANT_REVOKED, /* the grant is forgotten */
     CONTROL_COPY,          /* I cannot read item `item` of operation `number`: copy it to where I
                             * can */

@@ -21,11 +21,14 @@
 #define MOVING_AGAIN_NSEC (50 * 1000 * 1000LL) /* between two questions for an id that moves */
 #define MOVING_KEPT_NSEC  (60 * NSEC_PER_SEC)
 
+#define ENDING_NSEC NSEC_PER_SEC /* for the last acknowledgements of a receiver that is gone */
+
 #define REMOTE_FAILURES_MAX 3 /* attempts before the sender gets the error */
 #define REMOTE_CLAIMS_MAX   8
 #define REMOTE_ACKS         16
 
 static void remote_free(struct remote *remote);
+static void remote_end(struct remote *remote);
 
 static bool remote_is_idle(const struct remote *remote, nsec now)
 {
@@ -151,7 +154,7 @@ static bool remote_is_awaited(const struct remote *remote, nsec now)
 }
 
 /* Not every name service reports a new holder by itself: sends that wait for an id that moves ask
- * again. */
+ * again. And pipes that end are closed even if the program makes no call. */
 static void moving_fired(void *owner)
 {
     struct ripc *ripc = owner;
@@ -160,11 +163,15 @@ static void moving_fired(void *owner)
     size_t cursor = 0, inner;
     struct ripc_service *service;
     while ((service = id_map_next(&ripc->services, &cursor))) {
-        const struct remote *remote;
+        struct remote *remote;
         bool awaited = false;
         inner = 0;
-        while ((remote = id_map_next(&service->remotes, &inner)))
+        while ((remote = id_map_next(&service->remotes, &inner))) {
+            if (remote->ending)
+                remote_end(remote);
+            more |= remote->ending;
             awaited |= remote_is_awaited(remote, now);
+        }
         if (awaited)
             doorbell_ring(&service->bell);
         more |= awaited;
@@ -332,8 +339,14 @@ int remote_advance(struct remote *remote)
         case REMOTE_OPEN:
             return 0;
         case REMOTE_OFFERED:
-        case REMOTE_HELD:
             return -EAGAIN;
+        case REMOTE_HELD:
+            if (!remote->ending)
+                return -EAGAIN;
+            remote_end(remote);
+            if (remote->ending)
+                return -EAGAIN;
+            break;
         case REMOTE_RESTING:
             result = remote_verdict(remote);
             if (result)
@@ -389,6 +402,7 @@ static int remote_collect(struct remote *remote)
     int count;
     do {
         count = remote->outlet->ops->collect(remote->outlet, acks, REMOTE_ACKS);
+        remote->acknowledged += count > 0 ? (uint32_t)count : 0;
         for (int i = 0; i < count; i++)
             events_emit(remote->service->ripc, acknowledged, remote, acks[i].token,
                         control_status(acks[i].status));
@@ -442,6 +456,8 @@ void remote_lost(struct remote *remote, int reason)
     }
     remote->link = NULL;
     remote->pipe = 0;
+    remote->acknowledged = 0;
+    remote->ending = false;
     events_emit(service->ripc, pipe_lost, remote, reason);
     remote->state = REMOTE_RESTING;
     remote->used_at = clock_now();
@@ -461,6 +477,11 @@ void remotes_lost(struct peer *peer)
     {
         struct remote *remote = container_of(node, struct remote, peer_node);
         struct outlet_counts counts = remote_counts(remote);
+        if (remote->ending) { /* it left before it died */
+            remote->ending_until = 0;
+            remote_end(remote);
+            continue;
+        }
         if (remote->state == REMOTE_HELD)
             remote->moving = false; /* it died before it had left */
         remote_report(remote, counts.pushed - counts.released, false);
@@ -521,7 +542,8 @@ void remote_hold(struct peer *peer, struct control_words *words)
     if (!remote)
         return; /* closed in the meantime */
     if (remote->state != REMOTE_OPEN || !remote->answered) {
-        peer_condemn(peer);
+        if (!remote->ending)
+            peer_condemn(peer);
         return;
     }
     remote->state = REMOTE_HELD;
@@ -531,23 +553,37 @@ void remote_hold(struct peer *peer, struct control_words *words)
                                               .number = remote_counts(remote).pushed});
 }
 
+/* Closes the pipe to a receiver that is gone, once all its acknowledgements have arrived. */
+static void remote_end(struct remote *remote)
+{
+    if (!list_is_empty(&remote->flights)) {
+        bool broken = remote_collect(remote) == -EPROTO;
+        if (!broken && remote->acknowledged != remote->ending_at &&
+            !list_is_empty(&remote->flights) && clock_now() < remote->ending_until)
+            return;
+    }
+    if (remote->moving)
+        remote_move(remote);
+    remote_lost(remote, -EPIPE);
+}
+
 void remote_gone(struct peer *peer, struct control_words *words)
 {
     struct remote *remote = remote_of_pipe(peer, words->pipe);
-    if (!remote)
-        return;
-    peer_hear_out(peer); /* acknowledgements may still be on their way */
-    remote = remote_of_pipe(peer, words->pipe);
-    if (!remote)
+    if (!remote || remote->ending)
         return;
     struct outlet_counts counts = remote_counts(remote);
     bool valid = words->number <= counts.pushed;
     remote_report(remote, counts.pushed - (valid ? words->number : counts.released), valid);
     if (!valid)
         peer_condemn(peer);
-    if (remote->moving)
-        remote_move(remote);
-    remote_lost(remote, words->status ? words->status : -EPIPE);
+    remote->state = REMOTE_HELD;
+    remote->ending = true;
+    remote->ending_at = words->item;
+    remote->ending_until = clock_after(ENDING_NSEC);
+    remote_end(remote);
+    if (remote->ending)
+        moving_start(peer->ripc);
 }
 
 void remotes_collect(struct ripc_service *service)
@@ -557,7 +593,9 @@ void remotes_collect(struct ripc_service *service)
     while ((remote = id_map_next(&service->remotes, &cursor))) {
         if (!remote_has_pipe(remote))
             continue;
-        if (!list_is_empty(&remote->flights) && remote_collect(remote) == -EPROTO)
+        if (remote->ending)
+            remote_end(remote);
+        else if (!list_is_empty(&remote->flights) && remote_collect(remote) == -EPROTO)
             peer_condemn(remote->peer);
     }
     if (!service->starved)
@@ -599,7 +637,7 @@ static void remote_free(struct remote *remote)
     if (remote_has_pipe(remote)) {
         peer_say(remote->peer,
                  &(struct control_words){.kind = CONTROL_CLOSE, .pipe = remote->pipe});
-        if (remote->outlet->ops->outlet_owes)
+        if (remote->outlet->ops->outlet_owes && !remote->ending)
             service->ripc->stats.doubtful += remote->outlet->ops->outlet_owes(remote->outlet);
         remote_lost(remote, -ECANCELED);
     }

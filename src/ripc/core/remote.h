@@ -12,7 +12,9 @@
  * because the message is probably a reply, and a hung client must not block its server.
  *
  * In HELD, the receiver retires: it takes what is in the pipe, and sends wait. If it moves (and
- * does not only leave), sends also wait from the loss of the pipe until the id is bound again.
+ * does not only leave), sends also wait from the loss of the pipe until the id is bound again. The
+ * pipe also stays in HELD for a moment if acknowledgements are still on their way when the receiver
+ * is gone: between hosts they may take longer than the message about that.
  *
  * A send advances the state as far as it can without waiting. If the send has to wait, events that
  * the keeper handles ring the service's bell, and the send continues. When the pipe is lost, the
@@ -43,11 +45,7 @@ struct remote {
     struct claim refused; /* a claim whose process did not have the service; valid until
                            * refused_until */
     nsec refused_until;
-    struct claim left;    /* while moving: the claim whose holder has retired */
-    bool moving;          /* the holder announced that the id will be bound again */
-    uint64_t sent_before; /* frames pushed into earlier pipes */
-    uint32_t reports;     /* RIPC_LOST events about it that the program has not taken */
-    struct peer *peer;    /* from CONNECTING on */
+    struct peer *peer; /* from CONNECTING on */
     struct list peer_node;
     unsigned transport; /* the transport in use; while connecting, the next to try */
     struct transport_link *link;
@@ -62,13 +60,21 @@ struct remote {
     nsec resolves_from;   /* when resolving began */
     nsec asked_at;
     nsec ask_until;
-    int verdict;         /* of an attempt that a send with RIPC_NOW began and remotes_collect
-                          * finished: the result of the next send; 0: none */
-    nsec verdict_until;  /* after that it is too old */
-    unsigned failures;   /* attempts that failed since the last success */
-    int failure;         /* error of the last failed attempt */
-    struct list flights; /* struct flight: operations that wait for acknowledgement */
-    struct list offers;  /* struct their_offer */
+    int verdict;           /* of an attempt that a send with RIPC_NOW began and remotes_collect
+                            * finished: the result of the next send; 0: none */
+    nsec verdict_until;    /* after that it is too old */
+    unsigned failures;     /* attempts that failed since the last success */
+    int failure;           /* error of the last failed attempt */
+    struct list flights;   /* struct flight: operations that wait for acknowledgement */
+    uint32_t acknowledged; /* acknowledgements that arrived in the pipe; wraps */
+    bool ending;           /* CONTROL_GONE has arrived before the last acknowledgements ... */
+    uint32_t ending_at;    /* ... of which there are so many in total */
+    nsec ending_until;     /* when to give up waiting for them */
+    struct list offers;    /* struct their_offer */
+    struct claim left;     /* while moving: the claim whose holder has retired */
+    bool moving;           /* the holder announced that the id will be bound again */
+    uint64_t sent_before;  /* frames pushed into earlier pipes */
+    uint32_t reports;      /* RIPC_LOST events about it that the program has not taken */
 };
 
 /* Returns the remote for an id, an existing one or a new one. May free other remotes that are

@@ -30,13 +30,14 @@ struct arrival {
     unsigned next; /* frames pulled and not yet taken: frames[next .. count) */
     unsigned count;
     uint64_t pulled;           /* frames pulled in total */
-    bool counted;              /* the sender holds, and has told ... */
-    uint64_t expected;         /* ... how many frames it has sent in total */
     struct incoming *incoming; /* the message of frames[next] while its items arrive; or NULL */
     uint64_t token_last;       /* the last token of the frames seen */
     struct id_map canceled;    /* tokens of frames not yet seen whose operations the sender has
                                 * cancelled */
     struct list incomings;     /* received messages with items that are not settled */
+    bool counted;              /* the sender holds, and has told ... */
+    uint64_t expected;         /* ... how many frames it has sent in total */
+    uint32_t acknowledged;     /* acknowledgements made; wraps */
     struct frame frames[ARRIVAL_BURST];
 };
 
@@ -63,6 +64,14 @@ static inline int arrival_pull(struct arrival *arrival)
 static inline uint64_t arrival_taken(const struct arrival *arrival)
 {
     return arrival->pulled - (arrival->count - arrival->next);
+}
+
+/* Tells the sender that we are done with the items of an operation. */
+static inline void arrival_acknowledge(struct arrival *arrival, uint64_t token, int64_t status)
+{
+    /* Fails if the peer is dead, or without memory; then the operation ends with the pipe. */
+    if (arrival->inlet->ops->acknowledge(arrival->inlet, token, status) == 0)
+        arrival->acknowledged++;
 }
 
 /* Closes the arrival if it has ended, is empty, and no message from it is held. */

@@ -137,6 +137,7 @@ void arrivals_close(struct ripc_service *service)
             peer_say(arrival->peer, &(struct control_words){.kind = CONTROL_GONE,
                                                             .pipe = arrival->pipe,
                                                             .number = arrival_taken(arrival),
+                                                            .item = arrival->acknowledged,
                                                             .status = -EPIPE});
         arrival_count_unread(arrival);
         arrival_close(arrival);

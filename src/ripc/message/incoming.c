@@ -32,9 +32,8 @@ static void incoming_free(struct incoming *incoming)
 /* The last item is settled: the sender may reuse its memory. */
 static void incoming_acknowledge(struct incoming *incoming)
 {
-    struct inlet *inlet = incoming->arrival->inlet;
     if (incoming->token)
-        inlet->ops->acknowledge(inlet, incoming->token, incoming->status);
+        arrival_acknowledge(incoming->arrival, incoming->token, incoming->status);
     incoming->token = 0;
 }
 

@@ -171,6 +171,8 @@ static void an_unreleased_message_is_not_lost(void **state)
     for (unsigned i = 0; i < FEW; i++)
         scene_receive(stage.server);
     assert_int_equal(ripc_unbind(stage.server), 0);
+    for (int64_t end = scene_deadline(); ripc_transport(stage.client, MOVER);)
+        assert_true(ripc_now() < end);
     assert_int_equal(send_number(stage.client, FEW, scene_deadline()), -ENOENT);
     assert_int_equal(stats_of(stage.here).lost, 0);
     assert_int_equal(stats_of(stage.here).doubtful, 0);
@@ -222,6 +224,35 @@ static void the_descriptor_announces_the_end(void **state)
     assert_int_equal(ripc_arm(server), -EAGAIN);
     assert_int_equal(ripc_unbind(server), 0);
     scene_close(ripc);
+}
+
+/* Between hosts, the message that the service is gone may overtake its last acknowledgement. */
+static void an_operation_waits_for_an_acknowledgement_that_is_late(void **state)
+{
+    struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
+    struct ripc_service *client = scene_bind(here, 0), *server = scene_bind(there, MOVER);
+    struct iovec item = {ripc_alloc(here, 1000), 1000};
+    struct ripc_send send = {
+        .to = MOVER, .longs = &item, .long_count = 1, .deadline = scene_deadline()};
+    uint8_t bytes[1000];
+    int64_t late = ripc_send_message(client, &send), never = ripc_send_message(client, &send);
+    assert_true(late > 0 && never > 0);
+    struct ripc_message first = scene_receive(server), second = scene_receive(server);
+    lock_take(&here->lock);
+    struct remote *remote = id_map_get(&client->remotes, MOVER);
+    struct control_words gone = {.pipe = remote->pipe, .number = 2, .item = 2};
+    remote_gone(remote->peer, &gone);
+    assert_int_equal(remote->state, REMOTE_HELD);
+    lock_drop(&here->lock);
+    assert_int_equal(ripc_wait(client, late, RIPC_NOW), -EAGAIN);
+    assert_int_equal(ripc_fetch(&first, 0, bytes, sizeof bytes, scene_deadline()), 0);
+    assert_int_equal(ripc_wait(client, late, scene_deadline()), 0);
+    assert_int_equal(ripc_wait(client, never, scene_deadline()), -EPIPE);
+    ripc_release(&first);
+    ripc_release(&second);
+    assert_int_equal(stats_of(here).lost, 0);
+    scene_close(here);
+    scene_close(there);
 }
 
 /* ---- peers that break the protocol ---- */
@@ -297,6 +328,7 @@ TEST_MAIN(SCENE(a_service_moves_over_shm), SCENE(a_service_moves_over_udp),
           SCENE(closing_a_context_reports_unread_messages),
           SCENE(a_loss_does_not_wake_a_program_that_never_polls),
           SCENE(the_descriptor_announces_the_end),
+          SCENE(an_operation_waits_for_an_acknowledgement_that_is_late),
           SCENE(a_sender_that_counts_before_it_is_asked_is_condemned),
           SCENE(a_sender_that_counts_less_than_it_sent_is_condemned),
           SCENE(a_receiver_that_retires_twice_is_condemned),

@@ -27,8 +27,7 @@ static int unpack_table(struct arrival *arrival, const struct message_head *head
         if (!incoming) {
             offers_return(arrival->service, arrival->peer, &table, head->long_count);
             if (head->token)
-                arrival->inlet->ops->acknowledge(arrival->inlet, head->token,
-                                                 canceled ? -ECANCELED : -ENOMEM);
+                arrival_acknowledge(arrival, head->token, canceled ? -ECANCELED : -ENOMEM);
             return 0;
         }
     }
