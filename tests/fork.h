@@ -26,6 +26,24 @@
 #define PEER_ID   200 /* of the process that observes it */
 #define CHILD_ID  300 /* of a child that opens a context of its own */
 
+#if defined(__SANITIZE_ADDRESS__)
+/* A child cannot free what only threads of its parent refer to; LeakSanitizer reports that. */
+__attribute__((visibility("default"))) const char *__lsan_default_options(void);
+const char *__lsan_default_options(void)
+{
+    return "detect_leaks=0";
+}
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+/* Children of a process with threads open contexts, which start threads. */
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "die_after_fork=0";
+}
+#endif
+
 static const char *fork_role = "story"; /* which process this is, for messages */
 
 /* Ends the process with a line that gives the failed condition. */

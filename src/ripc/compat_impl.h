@@ -45,6 +45,10 @@ extern struct compat {
     bool ended;       /* the process is about to exit: further calls are refused */
 } compat;
 
+/* In a child of fork: what the parent's state was. Not used; but leak checkers find there that the
+ * memory is still referred to. */
+extern struct compat compat_inherited;
+
 /* The status of 2013 for a result of ripc.h; never 1, which has meanings of its own. */
 uint8_t compat_status(int64_t result);
 

@@ -18,6 +18,8 @@
 
 struct compat compat = {.mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
 
+struct compat compat_inherited;
+
 struct library_context context; /* written under the mutex of `compat`; the program only reads it */
 
 uint8_t compat_status(int64_t result)
@@ -54,6 +56,8 @@ static void compat_end(void)
  * not freed. The thread that holds the mutex may not exist here. */
 static void compat_forget(void)
 {
+    if (compat.ripc)
+        compat_inherited = compat;
     compat = (struct compat){
         .mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
         .handlers = compat.handlers,
@@ -61,6 +65,14 @@ static void compat_forget(void)
         .ended = compat.ended,
     };
     context.initialized = false;
+}
+
+/* Called in a child that opens the library; most children never do. */
+static void context_clear(void)
+{
+    for (size_t i = 0; i < UINT16_MAX; i++)
+        free(context.remotes[i]);
+    context = (struct library_context){0};
 }
 
 /* Registers the handlers, once for this process and its children. */
@@ -91,8 +103,8 @@ static int compat_open(void)
         compat.ripc = NULL;
         return -ENOMEM;
     }
-    if (compat.stale) /* not in the handler, because most children never get here */
-        context = (struct library_context){0};
+    if (compat.stale)
+        context_clear();
     compat.stale = false;
     context.initialized = true;
     return 0;
