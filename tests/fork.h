@@ -36,12 +36,9 @@ const char *__lsan_default_options(void)
 #endif
 
 #if defined(__SANITIZE_THREAD__)
-/* Children of a process with threads open contexts, which start threads. */
-__attribute__((visibility("default"))) const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "die_after_fork=0";
-}
+#define FORK_THREADS 0 /* a child of a process with threads cannot start threads */
+#else
+#define FORK_THREADS 1
 #endif
 
 static const char *fork_role = "story"; /* which process this is, for messages */
@@ -78,6 +75,7 @@ struct story {
     int kind; /* for stories with variants */
     const struct way *way;
     void (*run)(const struct story *story);
+    bool needs_threads; /* children open contexts */
 };
 
 static inline int64_t soon(void)
@@ -174,6 +172,8 @@ static inline int entry_remove(const char *path, const struct stat *status, int 
 
 static inline void story_begin(const struct story *story)
 {
+    if (story->needs_threads && !FORK_THREADS)
+        _exit(STORY_SKIP);
     setpgid(0, 0); /* a port of its own, see fork_open */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* orphans become ours, so that we can wait for them */
@@ -213,7 +213,7 @@ static inline int stories_run(const struct story *stories, unsigned count, const
         if (nftw(folder, entry_remove, 8, FTW_DEPTH | FTW_PHYS) || files_left)
             passed = false;
         printf("%s %u - %s%s\n", passed ? "ok" : "not ok", i + 1, name,
-               passed && WEXITSTATUS(status) == STORY_SKIP ? " # SKIP no such transport" : "");
+               passed && WEXITSTATUS(status) == STORY_SKIP ? " # SKIP not possible here" : "");
         fflush(stdout);
         failed += !passed;
     }

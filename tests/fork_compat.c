@@ -109,8 +109,8 @@ static void story_killed(const struct story *story)
 }
 
 static const struct story stories[] = {
-    {"a child of a program of 2013 begins anew", 0, NULL, story_anew},
-    {"a child of a program of 2013 keeps no id alive", 0, NULL, story_killed},
+    {"a child of a program of 2013 begins anew", 0, NULL, story_anew, true},
+    {"a child of a program of 2013 keeps no id alive", 0, NULL, story_killed, false},
 };
 
 int main(int count, char **words)

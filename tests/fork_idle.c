@@ -217,21 +217,23 @@ static void story_table(const struct story *story)
 }
 
 static const struct story stories[] = {
-    {"an idle child keeps no name alive", IDLE, &ways[0], story_messages},
-    {"an idle child keeps no name alive", IDLE, &ways[1], story_messages},
-    {"an idle child keeps no name alive", IDLE, &ways[2], story_messages},
-    {"an idle child keeps no name alive", IDLE, &ways[3], story_messages},
-    {"an idle child keeps no name alive", IDLE, &ways[4], story_messages},
-    {"an idle child keeps no name alive", IDLE, &ways[5], story_messages},
-    {"an idle grandchild keeps no name alive", DOUBLE, &ways[0], story_messages},
-    {"an idle grandchild keeps no name alive", DOUBLE, &ways[2], story_messages},
-    {"an idle grandchild keeps no name alive", DOUBLE, &ways[4], story_messages},
-    {"a child that executes a program keeps no name alive", EXECUTE, &ways[0], story_messages},
-    {"a child that executes a program keeps no name alive", EXECUTE, &ways[2], story_messages},
-    {"a spawned program keeps no name alive", SPAWN, &ways[0], story_messages},
-    {"a spawned program keeps no name alive", SPAWN, &ways[2], story_messages},
-    {"an idle child keeps no member of a table alive", IDLE, &ways[0], story_table},
-    {"an idle child keeps no member of a table alive", IDLE, &ways[2], story_table},
+    {"an idle child keeps no name alive", IDLE, &ways[0], story_messages, false},
+    {"an idle child keeps no name alive", IDLE, &ways[1], story_messages, false},
+    {"an idle child keeps no name alive", IDLE, &ways[2], story_messages, false},
+    {"an idle child keeps no name alive", IDLE, &ways[3], story_messages, false},
+    {"an idle child keeps no name alive", IDLE, &ways[4], story_messages, false},
+    {"an idle child keeps no name alive", IDLE, &ways[5], story_messages, false},
+    {"an idle grandchild keeps no name alive", DOUBLE, &ways[0], story_messages, false},
+    {"an idle grandchild keeps no name alive", DOUBLE, &ways[2], story_messages, false},
+    {"an idle grandchild keeps no name alive", DOUBLE, &ways[4], story_messages, false},
+    {"a child that executes a program keeps no name alive", EXECUTE, &ways[0], story_messages,
+     false},
+    {"a child that executes a program keeps no name alive", EXECUTE, &ways[2], story_messages,
+     false},
+    {"a spawned program keeps no name alive", SPAWN, &ways[0], story_messages, false},
+    {"a spawned program keeps no name alive", SPAWN, &ways[2], story_messages, false},
+    {"an idle child keeps no member of a table alive", IDLE, &ways[0], story_table, false},
+    {"an idle child keeps no member of a table alive", IDLE, &ways[2], story_table, false},
 };
 
 int main(int count, char **words)

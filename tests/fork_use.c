@@ -643,19 +643,19 @@ static void story_descriptors(const struct story *story)
 }
 
 static const struct story stories[] = {
-    {"a child's calls change nothing", USE_EXIT, &ways[0], story_use},
-    {"a child's calls change nothing", USE_EXIT, &ways[2], story_use},
-    {"calls of a child that is killed change nothing", USE_KILLED, &ways[0], story_use},
-    {"calls of a child of the clone call change nothing", USE_CLONE, &ways[0], story_use},
-    {"calls of a child with its own context change nothing", USE_OWN, &ways[0], story_use},
-    {"a child's own context talks with the parent", 0, &ways[0], story_own},
-    {"a child's own context talks with the parent", 0, &ways[1], story_own},
-    {"a child's own context talks with the parent", 0, &ways[2], story_own},
-    {"a child's own context talks with the parent", 0, &ways[3], story_own},
-    {"a child that returns from a callback ends", 0, &ways[0], story_callback},
-    {"a child has no descriptor of the library", 0, &ways[0], story_descriptors},
-    {"a child has no descriptor of the library", 0, &ways[1], story_descriptors},
-    {"a child has no descriptor of the library", 0, &ways[3], story_descriptors},
+    {"a child's calls change nothing", USE_EXIT, &ways[0], story_use, false},
+    {"a child's calls change nothing", USE_EXIT, &ways[2], story_use, false},
+    {"calls of a child that is killed change nothing", USE_KILLED, &ways[0], story_use, false},
+    {"calls of a child of the clone call change nothing", USE_CLONE, &ways[0], story_use, false},
+    {"calls of a child with its own context change nothing", USE_OWN, &ways[0], story_use, true},
+    {"a child's own context talks with the parent", 0, &ways[0], story_own, true},
+    {"a child's own context talks with the parent", 0, &ways[1], story_own, true},
+    {"a child's own context talks with the parent", 0, &ways[2], story_own, true},
+    {"a child's own context talks with the parent", 0, &ways[3], story_own, true},
+    {"a child that returns from a callback ends", 0, &ways[0], story_callback, false},
+    {"a child has no descriptor of the library", 0, &ways[0], story_descriptors, false},
+    {"a child has no descriptor of the library", 0, &ways[1], story_descriptors, false},
+    {"a child has no descriptor of the library", 0, &ways[3], story_descriptors, false},
 };
 
 int main(int count, char **words)

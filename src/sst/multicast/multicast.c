@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "ripc/core/context.h"
 
 static const struct sst_column multicast_columns[] = {
     [SENT] = SST_COLUMN(struct multicast_row, sent, SST_U64, SST_GUARD | SST_GROWS),
@@ -266,12 +267,15 @@ int sst_multicast_open(struct ripc *ripc, const struct sst_multicast_config *giv
     int result = config_check(&config);
     if (result)
         return result;
+    if (!ripc)
+        return -EINVAL;
+    if (!context_is_ours(ripc))
+        return -ECHILD;
     struct sst_multicast *multicast = multicast_make(&config);
     if (!multicast)
         return -ENOMEM;
-    result = owner_make(&multicast->owner);
-    if (result == 0)
-        result = table_open(multicast, ripc, &config);
+    multicast->owner = ripc->owner;
+    result = table_open(multicast, ripc, &config);
     if (result < 0)
         goto free;
     *out = multicast;
