@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,6 +84,45 @@ static inline int64_t soon(void)
     return ripc_after(PATIENCE);
 }
 
+static uint16_t fork_port; /* at which the parent listens, if its address is in a file */
+
+/* Makes the file of names. Call it before the parent is forked. */
+static inline void fork_names_make(const struct way *way)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t size = sizeof address;
+    char path[100];
+    if (strcmp(way->names, "file") != 0)
+        return;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0); /* finds a free port */
+    demand(fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    demand(getsockname(fd, (struct sockaddr *)&address, &size) == 0);
+    close(fd);
+    fork_port = ntohs(address.sin_port);
+    snprintf(path, sizeof path, "%s/names", getenv("WEFT_FOLDER"));
+    FILE *file = fopen(path, "w");
+    demand(file && fprintf(file, "%d 127.0.0.1:%d\n", PARENT_ID, fork_port) > 0);
+    demand(fclose(file) == 0);
+}
+
+static inline void fork_names_remove(const struct way *way)
+{
+    char path[100];
+    snprintf(path, sizeof path, "%s/names", getenv("WEFT_FOLDER"));
+    if (!strcmp(way->names, "file"))
+        demand(unlink(path) == 0);
+}
+
+/* The node of this process, if the story needs one: from the environment, see fork_node.py. */
+static inline const char *fork_node(void)
+{
+    const char *node = getenv(strcmp(fork_role, "parent") ? "FORK_PEER_NODE" : "FORK_PARENT_NODE");
+    if (!node)
+        _exit(STORY_SKIP);
+    return node;
+}
+
 /* Opens a context. Ends the story if this machine lacks the transport. */
 static inline struct ripc *fork_open(const struct way *way)
 {
@@ -95,6 +135,12 @@ static inline struct ripc *fork_open(const struct way *way)
         if (!strcmp(way->names, "multicast"))
             snprintf(names, sizeof names, "multicast:239.255.77.%d:%d", 1 + (int)getpgrp() % 250,
                      20000 + (int)getpgrp() % 20000);
+        if (!strcmp(way->names, "file")) {
+            snprintf(names, sizeof names, "file:%s/names", getenv("WEFT_FOLDER"));
+            config.port = strcmp(fork_role, "parent") ? 0 : fork_port;
+        }
+        if (!strcmp(way->names, "directory"))
+            config.node = fork_node();
         config.names = names;
         config.transports = way->transports;
         config.address = way->address;

@@ -25,6 +25,9 @@ static const struct way ways[] = {
     {"multicast names, shared memory", "multicast", "shm", NULL},
     {"multicast names, udp", "multicast", "udp", "127.0.0.1"},
     {"multicast names, fabric", "multicast", "fabric", "127.0.0.1"},
+    {"names in a file, udp", "file", "udp", "127.0.0.1"},
+    {"names in a file, fabric", "file", "fabric", "127.0.0.1"},
+    {"directory names, through nodes", "directory", "routed", NULL},
 };
 
 static _Noreturn void child_idle(int ready)
@@ -106,6 +109,7 @@ static void story_messages(const struct story *story)
     int report[2], result;
     pid_t child;
     demand(pipe2(report, O_CLOEXEC) == 0);
+    fork_names_make(story->way);
     pid_t parent = fork();
     if (parent == 0)
         parent_serve(story, report[1]);
@@ -125,13 +129,18 @@ static void story_messages(const struct story *story)
     do /* after RIPC_DOWN the pipe may stay open for a moment */
         result = ripc_send(service, PARENT_ID, "lost", 5, ripc_after(5 * SECOND));
     while (result == 0 && ripc_now() < until);
-    if (result != -EPIPE)
-        demand_result(result, -ENOENT);
+    if (result != -EPIPE) /* a file still has the address */
+        demand_result(result, fork_port ? -ECONNREFUSED : -ENOENT);
     struct ripc_service *heir = fork_bind(ripc, PARENT_ID);
     demand(kill(child, 0) == 0 && waitpid(child, NULL, WNOHANG) == 0); /* it still runs */
 
     demand_result(ripc_unbind(heir), 0);
     demand_result(ripc_close(ripc, soon()), 0);
+    if (fork_port) { /* another process can listen at the port of the parent */
+        fork_role = "parent";
+        demand_result(ripc_close(fork_open(story->way), soon()), 0);
+    }
+    fork_names_remove(story->way);
     demand(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
 }
 
@@ -223,6 +232,9 @@ static const struct story stories[] = {
     {"an idle child keeps no name alive", IDLE, &ways[3], story_messages, false},
     {"an idle child keeps no name alive", IDLE, &ways[4], story_messages, false},
     {"an idle child keeps no name alive", IDLE, &ways[5], story_messages, false},
+    {"an idle child keeps no name alive", IDLE, &ways[6], story_messages, false},
+    {"an idle child keeps no name alive", IDLE, &ways[7], story_messages, false},
+    {"an idle child keeps no name alive", IDLE, &ways[8], story_messages, false},
     {"an idle grandchild keeps no name alive", DOUBLE, &ways[0], story_messages, false},
     {"an idle grandchild keeps no name alive", DOUBLE, &ways[2], story_messages, false},
     {"an idle grandchild keeps no name alive", DOUBLE, &ways[4], story_messages, false},
@@ -234,6 +246,8 @@ static const struct story stories[] = {
     {"a spawned program keeps no name alive", SPAWN, &ways[2], story_messages, false},
     {"an idle child keeps no member of a table alive", IDLE, &ways[0], story_table, false},
     {"an idle child keeps no member of a table alive", IDLE, &ways[2], story_table, false},
+    {"an idle child keeps no member of a table alive", IDLE, &ways[4], story_table, false},
+    {"an idle child keeps no member of a table alive", IDLE, &ways[8], story_table, false},
 };
 
 int main(int count, char **words)
