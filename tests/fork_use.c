@@ -642,6 +642,38 @@ static void story_descriptors(const struct story *story)
     demand(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* libfabric opens and closes its connections by itself. What other processes could see of them must
+ * not be open in a child. */
+static void story_connections(const struct story *story)
+{
+    struct ripc *ripc = fork_open(story->way), *other = fork_open(story->way);
+    struct ripc_service *service = fork_bind(ripc, PARENT_ID), *peer = fork_bind(other, PEER_ID);
+    struct ripc_message message;
+    demand_result(ripc_send(peer, PARENT_ID, "hello", 6, soon()), 0);
+    demand(echo(service));
+    demand_result(ripc_receive(peer, &message, 1, soon()), 1);
+    ripc_release(&message);
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (int fd = 0; fd < DESCRIPTORS; fd++) {
+            int domain = 0;
+            socklen_t size = sizeof domain;
+            if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_INET)
+                _exit(fd);
+        }
+        _exit(0);
+    }
+    demand(waitpid(pid, &status, 0) == pid);
+    demand_result(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+    demand_result(ripc_send(peer, PARENT_ID, "again", 6, soon()), 0);
+    demand(echo(service));
+    demand_result(ripc_receive(peer, &message, 1, soon()), 1);
+    ripc_release(&message);
+    demand_result(ripc_close(other, soon()), 0);
+    demand_result(ripc_close(ripc, soon()), 0);
+}
+
 static const struct story stories[] = {
     {"a child's calls change nothing", USE_EXIT, &ways[0], story_use, false},
     {"a child's calls change nothing", USE_EXIT, &ways[2], story_use, false},
@@ -656,6 +688,7 @@ static const struct story stories[] = {
     {"a child has no descriptor of the library", 0, &ways[0], story_descriptors, false},
     {"a child has no descriptor of the library", 0, &ways[1], story_descriptors, false},
     {"a child has no descriptor of the library", 0, &ways[3], story_descriptors, false},
+    {"a child has no connection of libfabric", 0, &ways[2], story_connections, false},
 };
 
 int main(int count, char **words)
