@@ -267,15 +267,14 @@ int sst_multicast_open(struct ripc *ripc, const struct sst_multicast_config *giv
     int result = config_check(&config);
     if (result)
         return result;
-    if (!ripc)
-        return -EINVAL;
-    if (!context_is_ours(ripc))
+    if (ripc && !context_is_ours(ripc))
         return -ECHILD;
     struct sst_multicast *multicast = multicast_make(&config);
     if (!multicast)
         return -ENOMEM;
-    multicast->owner = ripc->owner;
-    result = table_open(multicast, ripc, &config);
+    result = owner_make(&multicast->owner);
+    if (result == 0)
+        result = table_open(multicast, ripc, &config);
     if (result < 0)
         goto free;
     *out = multicast;
