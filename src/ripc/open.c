@@ -69,6 +69,12 @@ static void context_turned(void *owner, bool up)
     context_wake(ripc);
 }
 
+/* A link can be used now, or cannot: calls that wait for one try again. */
+static void context_settled(void *owner)
+{
+    context_wake(owner);
+}
+
 /* Opens transports in the order of the table, which is by cost. A transport whose library is not
  * installed is left out, as if it were not built in, unless the program asked for it or for one of
  * its providers. */
@@ -84,6 +90,7 @@ static int context_open_transports(struct ripc *ripc, const struct settings *set
         .ring_bytes = settings->ring_bytes,
         .bells = &ripc->bells,
         .turned = context_turned,
+        .settled = context_settled,
         .owner = ripc,
     };
     for (unsigned i = 0; transports[i]; i++) {

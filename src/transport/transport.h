@@ -100,6 +100,9 @@ struct transport_config {
      * connect to it again, and with true when the node is back. Then describe() returns a new
      * description, and links that were open before carry nothing any more. */
     void (*turned)(void *owner, bool up);
+    /* Only used by fabric; may be NULL, and then its links are not checked. Called when a link for
+     * which outlet_open returned -ENOBUFS can be used, or cannot (-ENETDOWN). */
+    void (*settled)(void *owner);
     void *owner;
 };
 
@@ -146,6 +149,8 @@ struct outlet_counts {
 struct pipe_ops {
     /* The bell belongs to the local service. It is rung for acknowledgements and credit (outlets)
      * or for frames (inlets) that arrive while the service sleeps. */
+    /* -ENOBUFS: not now, try again later; -ENETDOWN: the transport does not reach the peer at
+     * present, take another. */
     int (*outlet_open)(struct transport_link *link, struct doorbell *bell, struct parcel *offer,
                        struct outlet **outlet);
     int (*outlet_answer)(struct outlet *outlet, struct parcel *answer);
@@ -238,7 +243,8 @@ struct transport_ops {
     void (*link_lost)(struct transport_link *link);
     /* Completes the link's transfers with -EPIPE. Its pipes are already closed. */
     void (*link_close)(struct transport_link *link);
-    /* Handles a control message whose kind is CONTROL_TRANSPORT or above. */
+    /* Handles a control message whose kind is CONTROL_TRANSPORT or above. -ENOMSG: it belongs to
+     * another transport. */
     int (*link_control)(struct transport_link *link, struct control *control);
 
     /* Moves what can be moved. Returns how many events happened. NULL if the transport is not

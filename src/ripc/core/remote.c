@@ -309,16 +309,19 @@ static int remote_open_by(struct remote *remote, unsigned transport)
     return 0;
 }
 
-/* Opens a pipe with the cheapest transport that works, starting where the last attempt stopped. */
+/* Opens a pipe with the cheapest transport that works, starting where the last attempt stopped. If
+ * the only transports are down, waits until one is up again. */
 static int remote_open(struct remote *remote)
 {
     int result = -EHOSTUNREACH;
+    bool down = false;
     for (unsigned i = remote->transport; i < remote->service->ripc->transport_count; i++) {
         result = remote_open_by(remote, i);
         if (result == 0 || result == -ENOBUFS)
             return result == 0 ? 0 : -EAGAIN;
+        down |= result == -ENETDOWN;
     }
-    return result;
+    return down ? -EAGAIN : result;
 }
 
 static void remote_leave(struct remote *remote)

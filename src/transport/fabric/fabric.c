@@ -19,7 +19,8 @@
  *
  * Each file calls only those named before it: fabric_library.c loads libfabric, fabric_provider.c
  * opens and closes the endpoint, fabric_timer.c schedules the next poll, fabric_buffer.c has the
- * buffers, fabric_link.c sends, fabric_pipe.c has frames and acknowledgements, fabric_memory.c
+ * buffers, fabric_link.c sends, fabric_check.c finds out whether a peer is reached, fabric_pipe.c
+ * has frames and acknowledgements, fabric_memory.c
  * one-sided access, fabric_progress.c polls for completions, fabric_link_open.c opens and loses
  * links. fabric_wire.h is the format. */
 #include <errno.h>
@@ -34,6 +35,7 @@ static void fabric_close(struct transport *transport)
 {
     struct fabric *fabric = container_of(transport, struct fabric, transport);
     fabric_watch_close(fabric);
+    fabric_check_close(fabric);
     fabric_provider_close(fabric); /* after this the provider holds nothing any more */
     fabric_jobs_fini(fabric);
     fabric_links_fini(fabric);
@@ -61,6 +63,7 @@ static int fabric_open(struct transport **out, const struct transport_config *co
     list_init(&fabric->free_jobs);
     list_init(&fabric->untold_jobs);
     list_init(&fabric->ringing);
+    fabric_check_open(fabric, config);
     int result = fabric_provider_open(fabric, config, why);
     if (!result) {
         result = fabric_receives_grow(fabric, FABRIC_RECEIVES_EXTRA);

@@ -16,17 +16,19 @@
 #include "transport/fabric/fabric_wire.h"
 #include "transport/transport.h"
 
-#define FABRIC_ADDRESS_MAX    128                  /* of an endpoint's name */
-#define FABRIC_WINDOW_MAX     64                   /* frames in flight in one pipe */
-#define FABRIC_WINDOW_MIN     16                   /* the same before the peer has answered */
-#define FABRIC_SLAB_BUFFERS   32                   /* buffers allocated at a time */
-#define FABRIC_BUFFER_SIZE    9024                 /* FABRIC_MESSAGE_MAX, in whole cache lines */
-#define FABRIC_RECEIVES_EXTRA 8                    /* for returns, which need no credit */
-#define FABRIC_PIECE_SIZE     (1024 * 1024)        /* piece size of a one-sided access */
-#define FABRIC_PIECES_MAX     4                    /* pieces of one transfer at once */
-#define FABRIC_REST_NSEC      (1000 * 1000LL)      /* pause of the keeper while a thread polls */
-#define FABRIC_DRAIN_NSEC     (20 * 1000 * 1000LL) /* wait for transfers of a lost link */
-#define FABRIC_NAP_NSEC_MAX   (8 * 1000 * 1000LL)  /* between polls without a descriptor */
+#define FABRIC_ADDRESS_MAX    128                   /* of an endpoint's name */
+#define FABRIC_WINDOW_MAX     64                    /* frames in flight in one pipe */
+#define FABRIC_WINDOW_MIN     16                    /* the same before the peer has answered */
+#define FABRIC_SLAB_BUFFERS   32                    /* buffers allocated at a time */
+#define FABRIC_BUFFER_SIZE    9024                  /* FABRIC_MESSAGE_MAX, in whole cache lines */
+#define FABRIC_RECEIVES_EXTRA 8                     /* for returns, which need no credit */
+#define FABRIC_PIECE_SIZE     (1024 * 1024)         /* piece size of a one-sided access */
+#define FABRIC_PIECES_MAX     4                     /* pieces of one transfer at once */
+#define FABRIC_REST_NSEC      (1000 * 1000LL)       /* pause of the keeper while a thread polls */
+#define FABRIC_DRAIN_NSEC     (20 * 1000 * 1000LL)  /* wait for transfers of a lost link */
+#define FABRIC_NAP_NSEC_MAX   (8 * 1000 * 1000LL)   /* between polls without a descriptor */
+#define FABRIC_TICK_NSEC      (250 * 1000 * 1000LL) /* of fabric_check.c */
+#define FABRIC_PROBES_KEPT    16                    /* that came before they were announced */
 
 static_assert(FABRIC_BUFFER_SIZE >= FABRIC_MESSAGE_MAX, "a frame is received in one buffer");
 static_assert(FABRIC_BUFFER_SIZE % 64 == 0, "bodies are aligned");
@@ -106,6 +108,9 @@ struct fabric_inlet {
     struct fabric_buffer *open_return; /* an unsent return, to which more can be added */
 };
 
+/* Has the fabric carried something to the peer? See fabric_check.c. */
+enum fabric_proof { FABRIC_UNPROVEN, FABRIC_PROVING, FABRIC_FAILED, FABRIC_PROVEN };
+
 /* One peer. A closed link stays until everything in flight was returned. */
 struct fabric_link {
     struct transport_link link;
@@ -114,6 +119,14 @@ struct fabric_link {
     fi_addr_t address;
     bool closed;
     bool broken; /* nothing is sent any more */
+    enum fabric_proof proof;
+    bool unsure;            /* frames were sent since the peer was last heard */
+    bool checked;           /* the peer has confirmed over the lifeline that it lives */
+    unsigned ticks;         /* while proving, after a failure, or since it is unsure */
+    unsigned checked_ticks; /* since it was confirmed */
+    uint64_t probe;         /* token that we sent last, or 0 */
+    uint64_t announced;     /* token that the peer has announced and we have not received, or 0 */
+    unsigned pipe_count;
     unsigned sends_under_way;
     struct list node;    /* in fabric->links */
     struct list unsent;  /* buffers that the endpoint did not take yet, in order */
@@ -186,6 +199,13 @@ struct fabric {
     uint64_t stray_count;   /* messages for unknown or closed pipes */
     uint64_t error_count;   /* completions with an error */
 
+    void (*settled)(void *owner); /* from the config; NULL: links are not checked */
+    void *owner;
+    struct poller_timer checker;
+    bool checking;                       /* the timer `checker` is set */
+    uint64_t probes[FABRIC_PROBES_KEPT]; /* tokens */
+    unsigned probe_next;
+
     struct poller_watch *watch; /* NULL: the provider has no descriptor */
     struct poller_timer timer;
     int fd;                /* that descriptor, or -1 */
@@ -212,6 +232,8 @@ void fabric_timer_set(struct fabric *fabric, nsec delay);
 void fabric_timer_set_by(struct fabric *fabric, nsec delay); /* unless it fires earlier */
 /* Something was refused with -FI_EAGAIN: makes the keeper poll again soon. */
 void fabric_stall(struct fabric *fabric);
+/* Makes the timer of fabric_check.c fire after a tick, unless it is set already. */
+void fabric_check_start(struct fabric *fabric);
 
 /* fabric_buffer.c */
 struct fabric_buffer *fabric_buffer_take(struct fabric *fabric);
@@ -238,6 +260,18 @@ size_t fabric_link_owes(const struct fabric_link *link);
 /* Frees closed links for which nothing is in flight. */
 void fabric_links_reap(struct fabric *fabric);
 void fabric_links_fini(struct fabric *fabric);
+
+/* fabric_check.c */
+void fabric_check_open(struct fabric *fabric, const struct transport_config *config);
+void fabric_check_close(struct fabric *fabric);
+/* May pipes be opened? -ENOBUFS: not known yet; -ENETDOWN: the fabric does not reach the peer. */
+int fabric_link_prove(struct fabric_link *link);
+/* Something came from the peer. */
+void fabric_link_sure(struct fabric_link *link);
+/* Frames are sent, and something has come from the peer since the last ones. */
+void fabric_link_unsure(struct fabric_link *link);
+void fabric_probe_received(struct fabric *fabric, uint64_t token);
+int fabric_link_control(struct transport_link *link, struct control *control);
 
 /* fabric_pipe.c */
 extern const struct pipe_ops fabric_pipe_ops;
@@ -270,4 +304,3 @@ int fabric_link_open(struct transport *transport, struct lifeline *line,
                      struct transport_link **link);
 void fabric_link_lost(struct transport_link *link);
 void fabric_link_close(struct transport_link *link);
-int fabric_link_control(struct transport_link *link, struct control *control);

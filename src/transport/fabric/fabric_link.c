@@ -31,6 +31,20 @@ void fabric_link_break(struct fabric_link *link, int reason)
         lifeline_cut(link->line, reason);
 }
 
+/* The provider could not send. A link without pipes is only being probed: then the layer above
+ * takes another transport, and the lifeline stays. */
+static void link_failed(struct fabric_link *link)
+{
+    if (link->proof != FABRIC_PROVING || link->pipe_count) {
+        fabric_link_break(link, -EPIPE);
+        return;
+    }
+    link->proof = FABRIC_FAILED;
+    link->ticks = 0;
+    fabric_check_start(link->fabric);
+    link->fabric->settled(link->fabric->owner);
+}
+
 /* True if the provider has taken it, or it is lost with the link. */
 static bool link_try(struct fabric_link *link, struct fabric_buffer *buffer)
 {
@@ -45,7 +59,7 @@ static bool link_try(struct fabric_link *link, struct fabric_buffer *buffer)
     buffer->inlet = NULL;
     if (result) {
         fabric_buffer_give(fabric, buffer);
-        fabric_link_break(link, -EPIPE);
+        link_failed(link);
         return true;
     }
     buffer->state = BUFFER_SENT;
@@ -74,7 +88,7 @@ void fabric_link_sent(struct fabric_buffer *buffer, int status)
     link->sends_under_way--;
     fabric_buffer_give(link->fabric, buffer);
     if (status < 0)
-        fabric_link_break(link, -EPIPE);
+        link_failed(link);
 }
 
 void fabric_link_flush(struct fabric_link *link)

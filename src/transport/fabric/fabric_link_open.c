@@ -113,8 +113,3 @@ void fabric_link_close(struct transport_link *base)
     link->closed = true;
     fabric_links_reap(link->fabric);
 }
-
-int fabric_link_control(struct transport_link *link, struct control *control)
-{
-    return -EPROTO; /* we send no control messages */
-}

@@ -25,13 +25,17 @@ static int pipe_open(struct fabric_pipe *pipe, struct fabric_link *link, struct 
     do
         pipe->id = entropy_u64();
     while (id_map_get(&fabric->pipes, pipe->id));
-    return id_map_put(&fabric->pipes, pipe->id, pipe) ? 0 : -ENOMEM;
+    if (!id_map_put(&fabric->pipes, pipe->id, pipe))
+        return -ENOMEM;
+    link->pipe_count++;
+    return 0;
 }
 
 static void pipe_close(struct fabric_pipe *pipe)
 {
     list_remove(&pipe->ring_node);
     id_map_take(&pipe->link->fabric->pipes, pipe->id);
+    pipe->link->pipe_count--;
 }
 
 /* The pipe has something for its service: its bell is rung at the end of the step. */
@@ -49,13 +53,16 @@ static int fabric_outlet_open(struct transport_link *base, struct doorbell *bell
     struct fabric_link *link = container_of(base, struct fabric_link, link);
     if (link->broken)
         return -EPIPE;
+    int result = fabric_link_prove(link);
+    if (result)
+        return result;
     struct fabric_outlet *outlet = array_new(1, sizeof *outlet);
     if (!outlet)
         return -ENOMEM;
     outlet->outlet.ops = &fabric_pipe_ops;
     outlet->window = outlet->credit = FABRIC_WINDOW_MIN;
     list_init(&outlet->unanswered);
-    int result = fabric_receives_grow(link->fabric, FABRIC_RECEIVES_EXTRA);
+    result = fabric_receives_grow(link->fabric, FABRIC_RECEIVES_EXTRA);
     if (result)
         goto failed;
     result = pipe_open(&outlet->pipe, link, bell, false);
@@ -95,6 +102,8 @@ static int fabric_outlet_answer(struct outlet *base, struct parcel *answer)
     outlet->credit += window - outlet->window;
     outlet->window = window;
     struct list *node;
+    if (!list_is_empty(&outlet->unanswered) && !outlet->pipe.link->unsure)
+        fabric_link_unsure(outlet->pipe.link);
     while ((node = list_take(&outlet->unanswered))) {
         struct fabric_buffer *buffer = container_of(node, struct fabric_buffer, node);
         frame_set_pipe(buffer, peer_id);
@@ -166,6 +175,8 @@ static int fabric_push(struct outlet *base, const struct frame_head *head,
     outlet->credit--;
     outlet->pushed_count++;
     if (outlet->answered) {
+        if (!link->unsure)
+            fabric_link_unsure(link);
         fabric_link_send(link, buffer);
     } else {
         buffer->state = BUFFER_UNSENT;
@@ -451,12 +462,16 @@ void fabric_received(struct fabric *fabric, struct fabric_buffer *buffer, size_t
     struct fabric_pipe *pipe = NULL;
     if (size > FABRIC_BUFFER_SIZE || !fabric_message_read(&message, buffer->bytes, size))
         fabric->garbage_count++;
+    else if (message.kind == FABRIC_PROBE)
+        fabric_probe_received(fabric, message.pipe);
     else if (!(pipe = id_map_get(&fabric->pipes, message.pipe)))
         fabric->stray_count++;
     else if (pipe->is_inlet != (message.kind == FABRIC_FRAME))
         fabric->garbage_count++;
     else if (!pipe->link->broken) {
         buffer->size = (uint32_t)size;
+        if (pipe->link->unsure || pipe->link->proof != FABRIC_PROVEN)
+            fabric_link_sure(pipe->link);
         int result = message_take(pipe, &message, buffer);
         if (result < 0)
             fabric_link_break(pipe->link, result);

@@ -14,6 +14,14 @@ void fabric_timer_set_by(struct fabric *fabric, nsec delay)
         fabric_timer_set(fabric, delay);
 }
 
+void fabric_check_start(struct fabric *fabric)
+{
+    if (fabric->checking)
+        return;
+    fabric->checking =
+        poller_set(fabric->poller, &fabric->checker, clock_after(FABRIC_TICK_NSEC)) == 0;
+}
+
 void fabric_stall(struct fabric *fabric)
 {
     if (fabric->stalled)

@@ -29,6 +29,9 @@ bool fabric_message_read(struct fabric_message *message, const uint8_t *data, si
     if (message->kind == FABRIC_FRAME)
         return message->size <= FRAME_BODY_MAX && !message->count && !message->credit &&
                in.left == sizeof(struct frame_head) + message->size;
+    if (message->kind == FABRIC_PROBE)
+        return message->pipe && !message->sequence && !message->count && !message->credit &&
+               !message->size && !in.left;
     return message->kind == FABRIC_RETURN && !message->size && message->count <= FABRIC_ACKS_MAX &&
            in.left == (size_t)message->count * FABRIC_ACK_SIZE;
 }

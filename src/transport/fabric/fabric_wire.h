@@ -4,12 +4,13 @@
  * Every message begins with the same header, in network order:
  *   u64 pipe      the receiver's id of the pipe: random, so hard to guess
  *   u32 sequence  counts the messages of the pipe in this direction: a gap means loss
- *   u16 kind      a frame, or a return
+ *   u16 kind      a frame, a return, or a probe
  *   u16 count     of acknowledgements that follow, in a return
  *   u32 credit    number of further frames that may be sent, in a return
  *   u32 size      of the body, in a frame
- * In a frame its head and its body follow, in a return the acknowledgements (u64 token, u64
- * status). A message has exactly that size. */
+ * A probe is only a header: its pipe is a token that was announced over the lifeline, and not 0;
+ * the other fields are 0. In a frame its head and its body follow, in a return the acknowledgements
+ * (u64 token, u64 status). A message has exactly that size. */
 
 #include <stdbool.h>
 
@@ -21,7 +22,7 @@
 #define FABRIC_ACKS_MAX    64
 #define FABRIC_MESSAGE_MAX (FABRIC_FRAME_SIZE + FRAME_BODY_MAX)
 
-enum fabric_kind { FABRIC_FRAME = 0x5701, FABRIC_RETURN = 0x5702 };
+enum fabric_kind { FABRIC_FRAME = 0x5701, FABRIC_RETURN = 0x5702, FABRIC_PROBE = 0x5703 };
 
 struct fabric_message {
     uint64_t pipe;

@@ -173,7 +173,7 @@ int shm_link_control(struct transport_link *base, struct control *control)
         return 0;
     }
     default:
-        return -EPROTO;
+        return -ENOMSG;
     }
 }
 
