@@ -9,7 +9,7 @@
 #define OTHER_ID 22
 #define THREADS  3
 
-static volatile sig_atomic_t handled;
+static _Atomic int handled; /* by handlers in any thread */
 static uint16_t from, num_short, num_long;
 
 static void handler(int number)
