@@ -98,7 +98,7 @@ class Program:
             except queue.Empty:
                 self.fail(f"no '{text}' in {PATIENCE} s")
             if line is None:
-                self.fail(f"ended without '{text}'")
+                self.fail(f"ended with {self.process.wait()} without '{text}'")
             self.seen = [*self.seen[-20:], line]
             if line.startswith(text):
                 return line

@@ -12,9 +12,9 @@
  *
  * Small writes are handed to the provider in the order in which they were started, and the provider
  * was asked to place them in that order: while one of them waits to be taken, so do all after it.
- * Larger transfers and reads go between them. (The fastest way for a few bytes, fi_inject_write, is
- * not used: when its connection breaks, rxm of libfabric 1.17 looks up a completion that does not
- * exist, and crashes.) */
+ * Larger transfers and reads go between them. The fastest way for a few bytes, fi_inject_write, is
+ * not used over rxm (tcp and verbs): when its connection breaks, rxm of libfabric 1.17 looks up a
+ * completion that does not exist, and crashes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,13 +199,13 @@ static void job_enlist(struct fabric_job *job)
 }
 
 /* A write that ends when its bytes have left needs no completion: the provider copies them at once.
- * A completion costs the tcp provider two system calls, because it makes the queue's descriptor
- * readable. Returns 1 if the write has ended, 0 if it has to become a job, or an error. */
+ * Returns 1 if the write has ended, 0 if it has to become a job, or an error. */
 static int write_inject(struct fabric_link *link, const uint8_t *local, size_t size,
                         uint64_t address, uint64_t key)
 {
     struct fabric *fabric = link->fabric;
-    if (size > fabric->info->tx_attr->inject_size || !list_is_empty(&link->waiting))
+    if (!fabric->injects || size > fabric->info->tx_attr->inject_size ||
+        !list_is_empty(&link->waiting))
         return 0;
     ssize_t result = fi_inject_write(fabric->endpoint, local, size, link->address, address, key);
     if (result == -FI_EAGAIN)
