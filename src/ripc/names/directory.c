@@ -26,6 +26,7 @@
 #include "transport/routed/attachment.h"
 #include "wire/directory.h"
 
+#define BUSY_NSEC   (20 * 1000 * 1000LL)
 #define REPEAT_NSEC (10 * NSEC_PER_SEC) /* a node forgets questions after 30 s */
 
 enum { MESSAGES_MAX = 32 /* per wake-up */, SERVICE_SIZE = 2, TOLD_MAX = 1024 };
@@ -52,7 +53,7 @@ struct directory_client {
     char *path; /* the node's socket; owned */
     int fd;     /* -1: not connected */
     struct poller_watch *watch;
-    struct poller_timer retry; /* when to reconnect; always set */
+    struct poller_timer retry; /* when to reconnect, or to repeat claims; always set */
     nsec retry_wait;           /* wait before reconnecting; 0: the node is connected and has
                                 * answered */
     struct poller_timer timer;
@@ -99,11 +100,32 @@ static int claim_send(struct directory_client *directory, enum directory_operati
     return result;
 }
 
+/* Sends a claim. If the node is busy, and its queue of ten messages or so is full, the claim is
+ * sent again later. */
+static int claim_begin(struct directory_client *directory, const struct claim *claim)
+{
+    int result = claim_send(directory, DIRECTORY_CLAIM, claim);
+    if (result != -EAGAIN)
+        return result;
+    result = poller_set(directory->poller, &directory->retry, clock_after(BUSY_NSEC));
+    assert(result == 0); /* the timer is set already, or is just firing */
+    return 0;
+}
+
 static int directory_announce(struct name_service *service, const struct claim *claim)
 {
     struct directory_client *directory = directory_of(service);
-    int result = directory->fd < 0 ? 0 : claim_send(directory, DIRECTORY_CLAIM, claim);
+    int result = directory->fd < 0 ? 0 : claim_begin(directory, claim);
     return result ? result : NAME_SERVICE_LATER;
+}
+
+/* Repeats a claim that the node has not answered. */
+static void claim_repeat(void *owner, const struct claim *claim)
+{
+    struct directory_client *directory = owner;
+    struct claim same;
+    if (names_own(directory->names, claim->id, claim->member, &same) == OWN_PENDING)
+        (void)claim_begin(directory, claim);
 }
 
 /* A claim that does not get through is sent when the node is back. */
@@ -300,8 +322,10 @@ static void directory_retry(void *owner)
     struct directory_client *directory = owner;
     int result = poller_set(directory->poller, &directory->retry, NSEC_FAR);
     assert(result == 0); /* the slot that the timer had is still free */
-    if (directory->fd >= 0)
+    if (directory->fd >= 0) {
+        names_each_mine(directory->names, &directory->service, claim_repeat, directory);
         return;
+    }
     if (directory_connect(directory, false)) {
         directory_lose(directory);
         return;

@@ -336,9 +336,32 @@ static void opening_the_directory_without_a_node_fails(void **state)
     world_close(&world);
 }
 
+/* The queue of a socket holds ten messages or so. A node that is busy reads them later. */
+static void claims_wait_while_the_node_is_busy(void **state)
+{
+    enum { FIRST = 1, LAST = 40 };
+    static struct node node;
+    static struct names_side side;
+    static bool agreed[LAST + 1];
+    unsigned left = LAST;
+    node_open(&node, &side);
+    for (uint64_t id = FIRST; id <= LAST; id++)
+        announce(&side, id, 1);
+    for (nsec end = clock_after(WORLD_PATIENCE); left;) {
+        assert_true(clock_now() < end);
+        if (!node_hears(&node) || node.message.operation != DIRECTORY_CLAIM ||
+            agreed[node.message.id])
+            continue;
+        agreed[node.message.id] = true;
+        node_agrees(&node, &side, node.message.id);
+        left--;
+    }
+    node_close(&node, &side);
+}
+
 TEST_MAIN(TEST(an_answer_reports_new_and_withdrawn_claims),
           TEST(a_claim_that_differs_from_its_record_is_dropped),
           TEST(opening_the_directory_without_a_node_fails),
-          TEST(a_missing_answer_is_not_an_empty_answer),
+          TEST(a_missing_answer_is_not_an_empty_answer), TEST(claims_wait_while_the_node_is_busy),
           TEST(claims_are_repeated_when_the_node_returns_before_our_address),
           TEST(claims_are_repeated_when_our_address_returns_before_the_node))
