@@ -100,8 +100,8 @@ static int claim_send(struct directory_client *directory, enum directory_operati
     return result;
 }
 
-/* Sends a claim. If the node is busy, and its queue of ten messages or so is full, the claim is
- * sent again later. */
+/* Sends a claim. If the node is busy, and so many messages to it are unread that the socket takes
+ * no more, the claim is sent again later. */
 static int claim_begin(struct directory_client *directory, const struct claim *claim)
 {
     int result = claim_send(directory, DIRECTORY_CLAIM, claim);

@@ -336,7 +336,19 @@ static void opening_the_directory_without_a_node_fails(void **state)
     world_close(&world);
 }
 
-/* The queue of a socket holds ten messages or so. A node that is busy reads them later. */
+/* Makes the socket of the program so small that it takes only a few messages. */
+static void program_narrow(const struct node *node)
+{
+    int type, bytes = 1; /* the system takes the least that it allows */
+    for (int fd = 0; fd < 256; fd++) {
+        socklen_t size = sizeof type;
+        if (fd != node->listener && getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
+            type == SOCK_SEQPACKET)
+            assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes), 0);
+    }
+}
+
+/* A node that is busy reads late, and the socket to it is full. */
 static void claims_wait_while_the_node_is_busy(void **state)
 {
     enum { FIRST = 1, LAST = 40 };
@@ -345,6 +357,7 @@ static void claims_wait_while_the_node_is_busy(void **state)
     static bool agreed[LAST + 1];
     unsigned left = LAST;
     node_open(&node, &side);
+    program_narrow(&node);
     for (uint64_t id = FIRST; id <= LAST; id++)
         announce(&side, id, 1);
     for (nsec end = clock_after(WORLD_PATIENCE); left;) {
