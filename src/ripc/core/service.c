@@ -91,6 +91,8 @@ static int service_claim(struct ripc_service *service)
     result = service_wait(service, service_claim_check, service, clock_after(CLAIM_PATIENCE_NSEC));
     if (result == 1)
         result = service->claim_status;
+    if (result == -ESTALE) /* we had the id for a moment, and gave it up to its earlier holder */
+        result = -EADDRINUSE;
     if (result)
         names_withdraw(ripc->names, service->id, service->id);
     return result;

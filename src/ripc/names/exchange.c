@@ -14,7 +14,10 @@
  *                    context number
  *
  * The claim is settled when all peers have answered or are gone. A peer that does not answer for
- * PATIENCE_NSEC hangs; it does not keep others from claiming. */
+ * PATIENCE_NSEC hangs; it does not keep others from claiming.
+ *
+ * Two contexts may claim an id before they are connected. When one hears the claim of the other,
+ * the newer binding yields, unless it is older than a few seconds (claiming_yields). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +25,7 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "base/list.h"
+#include "ripc/names/claiming.h"
 #include "ripc/names/holding.h"
 #include "ripc/names/names_impl.h"
 
@@ -340,6 +344,20 @@ static void verdict_heard(struct exchange *exchange, const struct names_line *li
         probe_passed(exchange, probe, line);
 }
 
+/* Gives an id of ours up if the other context claimed it a short time before us. */
+static void claim_yield(struct exchange *exchange, const struct claim *other)
+{
+    struct claim own;
+    uint64_t now = (uint64_t)clock_wall();
+    if (!exchange->spreads || other->group ||
+        names_own(exchange->names, other->id, other->member, &own) != OWN_SETTLED ||
+        own.address.context == other->address.context ||
+        !claiming_yields(&own, other, now, now, false))
+        return;
+    claim_say_all(exchange, NAMES_WITHDRAW, &own);
+    names_settled(exchange->names, &exchange->service, own.id, own.member, -ESTALE);
+}
+
 static int claim_heard(struct exchange *exchange, struct names_line *line,
                        const struct names_saying *saying)
 {
@@ -361,6 +379,7 @@ static int claim_heard(struct exchange *exchange, struct names_line *line,
         verdict.status = probe_judge(exchange, &claim);
         names_say(exchange->names, line->peer, &verdict);
     } else if (!names_denies(exchange->names, &claim)) {
+        claim_yield(exchange, &claim);
         /* Without memory, or if the id is ours, the claim is not used. */
         (void)!names_learn(exchange->names, &exchange->service, &claim, NSEC_NEVER, false);
     }

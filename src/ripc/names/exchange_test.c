@@ -274,6 +274,31 @@ static void of_two_that_claim_an_id_at_once_one_gets_it(void **state)
     }
 }
 
+static void of_two_that_claimed_an_id_unconnected_the_newer_yields(void **state)
+{
+    struct party older, newer;
+    struct claim claim = {.id = 100, .member = 100, .pid = 1};
+    party_open(&older, 2, list);
+    party_open(&newer, 1, list);
+    claim.incarnation = (uint64_t)clock_wall() - 1000;
+    claim.address = older.address;
+    assert_int_equal(names_announce(older.names, &claim), 0);
+    claim.incarnation++;
+    claim.address = newer.address;
+    assert_int_equal(names_announce(newer.names, &claim), 0);
+    assert_int_equal(last_status(&older, 100), 0);
+    assert_int_equal(last_status(&newer, 100), 0);
+    struct wire *wire = wire_up(&newer, &older);
+    wire_carry(wire);
+    assert_int_equal(last_status(&older, 100), 0);
+    assert_int_equal(last_status(&newer, 100), -ESTALE);
+    assert_int_equal(names_known(newer.names, 100, &claim, 1), 1);
+    assert_int_equal(claim.address.context, 2);
+    wire_down(wire);
+    names_close(older.names);
+    names_close(newer.names);
+}
+
 static void a_peer_that_hangs_does_not_keep_others_from_claiming(void **state)
 {
     struct party one, other;
@@ -396,6 +421,7 @@ TEST_MAIN(CASE(a_context_with_a_file_and_its_peer_tell_each_other_their_claims),
           CASE(contexts_without_a_file_say_nothing),
           CASE(an_id_that_a_peer_holds_cannot_be_claimed),
           CASE(of_two_that_claim_an_id_at_once_one_gets_it),
+          CASE(of_two_that_claimed_an_id_unconnected_the_newer_yields),
           CASE(a_peer_that_hangs_does_not_keep_others_from_claiming),
           CASE(the_file_decides_where_its_ids_are),
           CASE(an_id_is_unclaimed_when_all_contacts_have_told_their_claims),

@@ -221,6 +221,7 @@ static void file_dial(struct file *file, uint64_t id)
         for (size_t i = 0; i < file->contact_count; i++)
             contact_dial(file, &file->contacts[i]);
         file->waits = true;
+        names_told_part(file->names, &file->service, id); /* the file may have new addresses */
         file_line_changed(&file->service, NULL);
         return;
     }

@@ -509,6 +509,13 @@ void names_told_all(struct names *names, const struct name_service *service, uin
         names->events->answered(names->owner);
 }
 
+void names_told_part(struct names *names, const struct name_service *service, uint64_t id)
+{
+    struct cached_name *name = cache_find(&names->cache, id);
+    if (name)
+        name->answered[service->index] = 0;
+}
+
 bool names_denies(const struct names *names, const struct claim *claim)
 {
     bool denied = false;

@@ -74,6 +74,9 @@ void names_lost(struct names *names, struct name_service *service, uint64_t id, 
  * claims. Only for services with `answers`. */
 void names_told_all(struct names *names, const struct name_service *service, uint64_t id);
 
+/* Takes that back: there is more to be heard about the id. */
+void names_told_part(struct names *names, const struct name_service *service, uint64_t id);
+
 /* Does a service of the list deny the claim? */
 bool names_denies(const struct names *names, const struct claim *claim);
 
