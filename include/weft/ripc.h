@@ -123,7 +123,9 @@ RIPC_API int ripc_open(const struct ripc_config *config, struct ripc **ripc);
  * Then cancels the remaining operations, unbinds all services and frees everything, messages and
  * buffers included. RIPC_NOW skips the waiting. Always closes. -ETIMEDOUT: an operation was
  * cancelled, or messages that were sent may not have arrived. The last messages of a process that
- * exits without this call, or calls _exit during it, may be lost. */
+ * exits without this call, or calls _exit during it, may be lost. Waiting calls of other threads
+ * return -ECANCELED. Only one thread may call this, once, and no thread may begin another call on
+ * the context afterwards. */
 RIPC_API int ripc_close(struct ripc *ripc, int64_t deadline);
 
 /* Returns the folder of the context's domain on this host, which has a file for each id. If
@@ -218,7 +220,9 @@ struct ripc_send {
  *
  * A message that was accepted (the result is >= 0) is received by the program that has the id,
  * unless that program unbinds the id, closes its context or dies before it has received it. Then
- * RIPC_LOST reports it. */
+ * RIPC_LOST reports it. There are two exceptions: a message whose operation was cancelled; and if
+ * more than 1,024 senders of a service have ended and it has not received their messages, it drops
+ * those of some of them (dropped_unread in ripc_stats). */
 RIPC_API int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *send);
 
 /* Sends one short item. Returns 0 or an error of ripc_send_message. */
@@ -270,8 +274,11 @@ RIPC_API int ripc_poll(struct ripc_service *service, struct ripc_event *events, 
  * not exist, or its event was already taken. */
 RIPC_API int ripc_wait(struct ripc_service *service, int64_t operation, int64_t deadline);
 
-/* Completes the operation with -ECANCELED unless it has already completed. When this returns, no
- * peer reads the operation's memory any more. */
+/* Completes the operation with -ECANCELED unless it has already completed. When this returns 0, no
+ * peer reads the operation's memory any more. If the receiver's program has not received the
+ * message by then, it does not receive any part of it, and no RIPC_LOST follows. The receiver
+ * answers when its program next calls ripc_receive; -ETIMEDOUT, or -EAGAIN for RIPC_NOW: it has not
+ * answered yet, and the operation will complete with -ECANCELED or with its outcome. */
 RIPC_API int ripc_cancel(struct ripc_service *service, int64_t operation, int64_t deadline);
 
 /* From now on, reports RIPC_UP, RIPC_MOVED and RIPC_DOWN for the id. These events come from the
@@ -441,7 +448,8 @@ struct ripc_stats {
     uint64_t lost;     /* messages sent that were certainly not received, because the receiver
                         * unbound its id or closed its context */
     uint64_t dropped_unread; /* messages that had arrived for services of this context, and were not
-                              * received before ripc_unbind, or from a sender that died long ago */
+                              * received before ripc_unbind, or when more than 1,024 senders had
+                              * ended */
 };
 
 RIPC_API int ripc_stats(struct ripc *ripc, struct ripc_stats *stats);

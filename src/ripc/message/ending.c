@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "ripc/message/incoming.h"
 
-#define ENDING_ORPHANS_MAX 64   /* unread pipes of dead peers that a service keeps */
+#define ENDING_ORPHANS_MAX 1024 /* unread pipes of dead peers that a service keeps */
 #define ENDING_CANCELS_MAX 1024 /* cancelled frames not yet seen, for one pipe */
 
 /* No more answers will come for items of this arrival. */
