@@ -1,5 +1,5 @@
-/* A notification with a token that its owner never gave out, or whose notice is closed, is an error
- * of ripc_notify. */
+/* A notification with a token that its owner never gave out, with another id of the owner, or whose
+ * notice is closed, is an error of ripc_notify. It harms no other use of the connection. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,12 +27,13 @@ int main(void)
 {
     int64_t deadline = ripc_after(60 * SECOND);
     struct ripc *owner, *other;
-    struct ripc_service *service;
+    struct ripc_service *service, *ordinary;
+    struct ripc_message message;
     struct ripc_notice *notice;
     struct ripc_handle handle;
     uint64_t value = 0;
 
-    printf("1..6\n");
+    printf("1..10\n");
     must(ripc_open(NULL, &owner));
     must(ripc_open(NULL, &other));
     must(ripc_bind(other, 0, 0, &service));
@@ -50,6 +51,22 @@ int main(void)
     report(result == 1 && value == 2, "its notification is the only one", result);
     result = ripc_notice_wait(notice, &value, RIPC_NOW);
     report(result == -EAGAIN, "no other has come", result);
+
+    must(ripc_bind(owner, 0, 0, &ordinary));
+    struct ripc_handle elsewhere = {ripc_service_id(ordinary), handle.token};
+    result = ripc_notify(service, &elsewhere, 4, RIPC_NOW);
+    report(result == 0 || result == -EAGAIN || result == -ENOENT,
+           "another id of the owner is not known to be wrong yet", result);
+    result = ripc_notify(service, &elsewhere, 4, deadline);
+    report(result == -ENOENT, "another id of the owner is refused", result);
+    must(ripc_send(service, elsewhere.service, "hello", 5, deadline));
+    result = ripc_receive(ordinary, &message, 1, deadline);
+    report(result == 1 && message.size == 5, "the service with that id still gets messages",
+           result);
+    ripc_release(&message);
+    result = ripc_notify(service, &handle, 5, deadline);
+    report(result == 0 && ripc_notice_wait(notice, &value, deadline) == 1 && value == 5,
+           "the right handle is still accepted", result);
 
     must(ripc_notice_close(notice));
     do

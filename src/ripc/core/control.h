@@ -26,7 +26,7 @@ enum control_kind {
     CONTROL_COPY,          /* I cannot read item `item` of operation `number`: copy it to where I
                             * can */
     CONTROL_COPIED,        /* the copy, or status */
-    CONTROL_NOTICE_ASK,    /* do you have the notice `number`? */
+    CONTROL_NOTICE_ASK,    /* do you have the notice `number` at the id `to`? */
     CONTROL_NOTICE_ANSWER, /* status: 0, or -ENOENT if not; also unasked, after a notification of a
                             * notice that is closed */
     CONTROL_RETIRE, /* receiver: send nothing more on the pipe; item: enum ripc_retire_flag */

@@ -37,7 +37,11 @@ static struct ripc_notice *notice_of(struct ripc *ripc, uint64_t token)
 static void notice_missing(struct peer *peer, uint64_t token)
 {
     const struct control_words words = {
-        .kind = CONTROL_NOTICE_ANSWER, .number = token, .status = -ENOENT};
+        .kind = CONTROL_NOTICE_ANSWER,
+        .to = peer->ripc->notices->id,
+        .number = token,
+        .status = -ENOENT,
+    };
     peer->ripc->stats.dropped_unknown++;
     if (peer->notice_lost != token && peer_say(peer, &words) >= 0)
         peer->notice_lost = token;
@@ -72,10 +76,14 @@ static int notice_arrived(struct peer *peer, const uint8_t *body, size_t size)
 
 void notice_asked(struct peer *peer, struct control_words *words)
 {
+    const struct ripc *ripc = peer->ripc;
+    bool has =
+        ripc->notices && ripc->notices->id == words->to && notice_of(peer->ripc, words->number);
     const struct control_words answer = {
         .kind = CONTROL_NOTICE_ANSWER,
+        .to = words->to,
         .number = words->number,
-        .status = notice_of(peer->ripc, words->number) ? 0 : -ENOENT,
+        .status = has ? 0 : -ENOENT,
     };
     peer_answer(peer, &answer);
 }
@@ -303,17 +311,25 @@ int ripc_notice_fd(struct ripc_notice *notice)
 /* The values of peer->notices: the owner was asked, has the notice, or does not have it. */
 static const char notice_unsure, notice_known, notice_unknown;
 
-/* Returns the value for the token; asks the owner if there is none yet. */
-static const char *notice_look_up(struct peer *peer, uint64_t token)
+/* The key of peer->notices. A handle may have a true token and another id of the same process: that
+ * is another entry, so that the answer about it does not spoil the true handle. */
+static uint64_t notice_key(ripc_id service, uint64_t token)
 {
-    const char *known = id_map_get(&peer->notices, token);
+    return token ^ service * 0x9e3779b97f4a7c15u;
+}
+
+/* Returns the value for the handle; asks the owner if there is none yet. */
+static const char *notice_look_up(struct peer *peer, ripc_id service, uint64_t token)
+{
+    uint64_t key = notice_key(service, token);
+    const char *known = id_map_get(&peer->notices, key);
     if (known)
         return known;
-    const struct control_words words = {.kind = CONTROL_NOTICE_ASK, .number = token};
+    const struct control_words words = {.kind = CONTROL_NOTICE_ASK, .to = service, .number = token};
     if (peer->notices.count >= NOTICES_KNOWN_MAX)
         id_map_fini(&peer->notices);
     /* If memory is short, the notification is sent unchecked. */
-    if (!id_map_put(&peer->notices, token, (void *)&notice_unsure))
+    if (!id_map_put(&peer->notices, key, (void *)&notice_unsure))
         return &notice_known;
     peer_answer(peer, &words); /* a peer that does not read is condemned */
     return &notice_unsure;
@@ -322,10 +338,11 @@ static const char *notice_look_up(struct peer *peer, uint64_t token)
 void notice_answered(struct peer *peer, struct control_words *words)
 {
     /* Only answers about what we asked, so a peer cannot fill the map. */
-    if (!id_map_get(&peer->notices, words->number))
+    uint64_t key = notice_key(words->to, words->number);
+    if (!id_map_get(&peer->notices, key))
         return;
     const char *known = words->status == 0 ? &notice_known : &notice_unknown;
-    if (id_map_put(&peer->notices, words->number, (void *)known))
+    if (id_map_put(&peer->notices, key, (void *)known))
         context_wake(peer->ripc);
 }
 
@@ -347,7 +364,8 @@ struct notifying {
 /* 0: there is such a notice, or the caller does not wait to learn it; -EAGAIN: no answer yet. */
 static int notify_verify(const struct notifying *notifying)
 {
-    const char *known = notice_look_up(notifying->remote->peer, notifying->token);
+    const char *known =
+        notice_look_up(notifying->remote->peer, notifying->remote->id, notifying->token);
     if (known == &notice_unknown)
         return -ENOENT;
     return known == &notice_known || notifying->now ? 0 : -EAGAIN;

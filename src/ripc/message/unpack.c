@@ -49,11 +49,16 @@ static int unpack_table(struct arrival *arrival, const struct message_head *head
     return 1;
 }
 
+/* A program can make its library send a notification to a service of another process: by a handle
+ * with a wrong id and RIPC_NOW, with which ripc_notify does not ask first. That breaks no rule, and
+ * must not end the connection that other services of the sender use. */
 static int unpack_notice(struct arrival *arrival, const struct frame *frame)
 {
     struct ripc_service *service = arrival->service;
-    if (!service->notified)
-        return -EPROTO;
+    if (!service->notified) {
+        service->ripc->stats.dropped_unknown++;
+        return 0;
+    }
     return service->notified(arrival->peer, frame->body, frame->size);
 }
 
