@@ -98,12 +98,17 @@ class Program:
             except queue.Empty:
                 self.fail(f"no '{text}' in {PATIENCE} s")
             if line is None:
+                self.lines.put(None)  # for rest()
                 self.fail(f"ended with {self.process.wait()} without '{text}'")
             self.seen = [*self.seen[-20:], line]
             if line.startswith(text):
                 return line
             if line.startswith("failed"):
                 self.fail("failed")
+
+    def tell(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
 
     def kill(self):
         self.process.kill()
@@ -232,6 +237,34 @@ class Talk:
         self.serve("west", 250)
         client.expect("now at west")
         client.end("done")
+
+    def test_a_service_moves_in_order_and_loses_nothing(self):
+        def hold(host):
+            program = self.start(host, "hold", 260, ids=(260,))
+            program.expect("ready")
+            return program
+
+        holder = hold("west")
+        holder.tell("take 0")
+        holder.expect("took")
+        client = self.start("east", "pour", 260)
+        client.expect("pouring")
+        for host in ("east", "west", "west", "east"):
+            heir = hold(host)
+            holder.expect("thousand")
+            holder.tell("give")
+            number = holder.expect("gave").split()[1]
+            heir.tell(f"take {number}")
+            heir.expect("took")
+            holder.end()
+            holder = heir
+        holder.expect("thousand")
+        client.tell("stop")
+        number = client.expect("poured").split()[1].strip(",")
+        self.assertEqual(client.seen[-1], f"poured {number}, 0 lost, 0 doubtful")
+        holder.tell("give")
+        self.assertEqual(holder.expect("gave"), f"gave {number}")
+        client.end()
 
     def table(self, design, number):
         """Three members, two of them on one host. The leader is killed, the others go on, and another

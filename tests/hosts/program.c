@@ -8,6 +8,9 @@
  *   grant TO SIZE               lets TO read and write a piece of memory, and checks it
  *   group ID MEMBERS COUNT      messages that every member answers
  *   follow TO                   requests without end; prints the tag whenever it changes
+ *   pour TO                     sends numbers without a pause; the line "stop" ends that
+ *   hold ID                     has the id from the line "take NUMBER" to the line "give", and
+ *                               receives what pour sends, in order
  *   member TABLE ID ROWS DESIGN a member of a table that counts in step with the others
  *
  * A program that runs until it is told to end does so when its standard input ends. */
@@ -292,6 +295,86 @@ static void follow(char **words)
     printf("done\n");
 }
 
+/* ---- a service that moves in order ---- */
+
+/* Waits for a line of the standard input, at most until the deadline. False: there is none yet. */
+static bool line_take(char *line, size_t size, int64_t deadline)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    int64_t left = deadline - ripc_now();
+    size_t at = 0;
+    if (poll(&input, 1, left > 0 ? (int)(left / 1000000) : 0) != 1)
+        return false;
+    while (at + 1 < size && read(STDIN_FILENO, &line[at], 1) == 1 && line[at] != '\n')
+        at++;
+    line[at] = '\0';
+    return true;
+}
+
+static void pour(char **words)
+{
+    struct ripc_service *service = bind_id(0);
+    ripc_id to = strtoull(words[0], NULL, 0);
+    char line[64];
+    uint64_t number = 0;
+    struct ripc_stats stats;
+    for (; !line_take(line, sizeof line, RIPC_NOW); number++) {
+        check("send", ripc_send(service, to, &number, sizeof number, ripc_after(LATE)));
+        if (number == 0)
+            printf("pouring\n");
+    }
+    check("stats", ripc_stats(ripc, &stats));
+    printf("poured %" PRIu64 ", %" PRIu64 " lost, %" PRIu64 " doubtful\n", number, stats.lost,
+           stats.doubtful);
+    while (!told_to_end())
+        poll(NULL, 0, 20);
+}
+
+/* Receives one number. Returns the result of ripc_receive. */
+static int number_take(struct ripc_service *service, uint64_t *next, int64_t deadline)
+{
+    struct ripc_message message;
+    uint64_t number;
+    int result = ripc_receive(service, &message, 1, deadline);
+    if (result != 1)
+        return result;
+    if (message.size != sizeof number)
+        fail("the message has a wrong size", -EPROTO);
+    memcpy(&number, message.data, sizeof number);
+    if (number != *next)
+        fail(number < *next ? "a number came twice, or late" : "a number is missing", -EPROTO);
+    ++*next;
+    ripc_release(&message);
+    if (*next % 1000 == 0)
+        printf("thousand\n");
+    return 1;
+}
+
+static void hold(char **words)
+{
+    char line[64];
+    uint64_t next = 0;
+    int result = 1;
+    printf("ready\n");
+    if (!line_take(line, sizeof line, ripc_after(LATE)) ||
+        sscanf(line, "take %" SCNu64, &next) != 1) /* NOLINT: the test writes the line */
+        fail("no line 'take'", -EINVAL);
+    struct ripc_service *service = bind_id(strtoull(words[0], NULL, 0));
+    printf("took\n");
+    while (result == 1 || result == -ETIMEDOUT) {
+        result = number_take(service, &next, ripc_after(TURN));
+        if (line_take(line, sizeof line, RIPC_NOW))
+            break;
+    }
+    check("retire", ripc_retire(service, RIPC_MOVES));
+    while ((result = number_take(service, &next, ripc_after(LATE))) == 1)
+        ;
+    if (result != -ESHUTDOWN)
+        fail("receive the rest", result);
+    check("unbind", ripc_unbind(service));
+    printf("gave %" PRIu64 "\n", next);
+}
+
 /* ---- member ---- */
 
 #define WORDS 64
@@ -418,7 +501,8 @@ int main(int count, char **words)
     } commands[] = {
         {"serve", 2, serve},   {"short", 2, ask_short}, {"send", 2, send_one},
         {"long", 2, ask_long}, {"grant", 2, ask_grant}, {"group", 3, ask_group},
-        {"follow", 1, follow}, {"member", 4, member},
+        {"follow", 1, follow}, {"member", 4, member},   {"pour", 1, pour},
+        {"hold", 1, hold},
     };
     char reason[RIPC_REASON_MAX];
     setvbuf(stdout, NULL, _IOLBF, 0);
