@@ -33,7 +33,7 @@ enum step {
 
 enum { STEPS_MAX = 96, TRANSFERS = 4, REGION = 1024, PART_HEAD = 8, DESCRIPTION_SIZE = 16 };
 
-/* The message kinds of routed_memory.c. */
+/* The message kinds of datagram_memory.c. */
 enum { MEMORY_READS = 1, MEMORY_DATA, MEMORY_WRITES, MEMORY_WRITES_LAST, MEMORY_DONE };
 
 struct transfer_kept {
@@ -376,7 +376,7 @@ static void on_down(void *owner, struct lifeline *line, int reason)
 
 static const struct lifeline_events events = {on_up, on_control, on_down};
 
-/* The numbers of the pipes, as in routed_memory.c. */
+/* The numbers of the pipes, as in datagram_memory.c. */
 static uint64_t pipe_number(uint64_t number, const struct relay_address *owner, bool outlet)
 {
     uint64_t mixed = number ^ owner->life * 0x9e3779b97f4a7c15ULL ^ (uint64_t)owner->program << 32 ^
