@@ -301,7 +301,7 @@ static void waking_a_sleeping_receiver_is_counted(void **state)
 /* A service keeps a limited number of them; beyond that the oldest are dropped. */
 static void messages_of_dead_clients_are_kept_up_to_a_limit(void **state)
 {
-    enum { KEPT = 64 };
+    enum { KEPT = 1024 };
     struct ripc_config config = {.flags = RIPC_MANUAL};
     struct ripc *there = scene_open(NULL);
     struct ripc_service *server = scene_bind(there, 42);
