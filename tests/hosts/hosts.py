@@ -10,6 +10,7 @@ import os
 import pathlib
 import queue
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -47,19 +48,21 @@ echo $other
 def isolate():
     """Runs this script again in namespaces of its own. Returns the reason if that is impossible."""
     if os.environ.get(MARK):
+        # The first process of a namespace ignores signals that it does not handle.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         return None
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     for tool in ("unshare", "nsenter", "ip"):
         if not shutil.which(tool):
             return f"{tool} is not installed (tools/setup test)"
-    words = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child",
+    words = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child=TERM",
              "--mount-proc", "--propagation", "private"]
     tried = subprocess.run([*words, "sh", "-c", "mount -t tmpfs tmpfs /dev/shm && ip link set lo up && "
                             "ip link add east type veth peer name west"], capture_output=True, text=True)
     if tried.returncode:
         return "no namespaces with virtual Ethernet here: " + tried.stderr.strip().replace("\n", "; ")
     os.environ[MARK] = "1"
-    sys.exit(subprocess.run([*words, sys.executable, *sys.argv]).returncode)
+    os.execvp(words[0], [*words, sys.executable, *sys.argv])
 
 
 REASON = isolate()
@@ -118,6 +121,7 @@ class Program:
         """The last lines of a program that has ended."""
         while (line := self.lines.get()) is not None:
             self.seen = [*self.seen[-20:], line]
+        self.lines.put(None)  # for the next call
         return self.seen
 
     def end(self, text=None):
