@@ -61,6 +61,6 @@ int main(void)
     printf("%s 2 - %.1f MiB more after the first messages, at most %d\n",
            talked <= TALK_MAX ? "ok" : "not ok", talked, TALK_MAX);
     for (int i = 0; i < 2; i++)
-        must(ripc_close(contexts[i], RIPC_NOW));
+        must(ripc_close(contexts[i], deadline));
     return opened > OPEN_MAX || talked > TALK_MAX;
 }
