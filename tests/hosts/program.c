@@ -170,7 +170,7 @@ static void ask_short(char **words)
     struct ripc_service *service = bind_id(0);
     ripc_id to = strtoull(words[0], NULL, 0);
     int count = atoi(words[1]);
-    char text[8800], tag[TAG_MAX + 1];
+    char text[8800], tag[TAG_MAX + 1] = "";
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (char)byte_at(i);
     for (int i = 0; i < count; i++) {

@@ -15,7 +15,7 @@ static int own = -1;
 
 static int own_open(int handle)
 {
-    char name[PATH_MAX];
+    char name[PATH_MAX] = "";
     if (own < 0 && ttyname_r(handle, name, sizeof name) == 0)
         own = open(name, O_WRONLY | O_NOCTTY | O_CLOEXEC);
     return own;

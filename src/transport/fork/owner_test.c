@@ -74,9 +74,12 @@ static int own_object(void)
     if (owner_make(&second) || !owner_is_here(&second) || !owner_is_here(&own) || !is_open(fd))
         return 2;
     pid_t pid = fork();
-    if (pid == 0)
-        _exit(owner_is_here(&own) || owner_is_here(&owner) || is_open(fd) || owner_make(&second) ||
-              !owner_is_here(&second) || owner_is_here(&own) || owner_is_here(&owner));
+    if (pid == 0) {
+        bool wrong = owner_is_here(&own) || owner_is_here(&owner) || is_open(fd) ||
+                     owner_make(&second) || !owner_is_here(&second) || owner_is_here(&own) ||
+                     owner_is_here(&owner);
+        _exit(wrong ? 1 : 0);
+    }
     int status;
     return waitpid(pid, &status, 0) == pid && status == 0 ? 0 : 3;
 }
