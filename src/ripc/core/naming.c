@@ -1,7 +1,6 @@
 #include "ripc/core/naming.h"
 
 #include <errno.h>
-#include <string.h>
 
 void naming_peer_up(struct peer *peer)
 {
@@ -56,8 +55,7 @@ int naming_contact(void *owner, const struct context_address *address)
 {
     struct ripc *ripc = owner;
     struct peer *peer;
-    if (ripc->address.family == address->family && ripc->address.port == address->port &&
-        memcmp(ripc->address.address, address->address, sizeof address->address) == 0)
+    if (context_address_equal(&ripc->address, address))
         return NAMES_SELF;
     int result = peer_get(ripc, address, &peer);
     if (result)

@@ -56,18 +56,13 @@ void peer_free_all(struct ripc *ripc)
     }
 }
 
-static bool address_is(const struct context_address *one, const struct context_address *other)
-{
-    return one->family == other->family && one->port == other->port &&
-           memcmp(one->address, other->address, sizeof one->address) == 0;
-}
-
 /* For a name from a file, only the address may be known, not the context. */
 static bool peer_is_at(const struct peer *peer, const struct context_address *address)
 {
     if (address->context)
         return peer->address.context == address->context;
-    return address_is(&peer->address, address) || address_is(&peer->dialled, address);
+    return context_address_equal(&peer->address, address) ||
+           context_address_equal(&peer->dialled, address);
 }
 
 int peer_get(struct ripc *ripc, const struct context_address *address, struct peer **out)

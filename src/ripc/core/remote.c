@@ -95,14 +95,6 @@ int remotes_timer_open(struct ripc *ripc)
     return poller_set(ripc->poller, &ripc->resolve_timer, NSEC_FAR);
 }
 
-static void timer_set(struct ripc *ripc, nsec at)
-{
-    if (at >= ripc->resolve_timer.at)
-        return;
-    int result = poller_set(ripc->poller, &ripc->resolve_timer, at);
-    assert(result == 0); /* setting a timer that is set cannot fail */
-}
-
 /* ---- from a name to a pipe ---- */
 
 /* True if exactly this binding has refused us a short time ago. (For a claim from a file, only
@@ -256,7 +248,7 @@ static int remote_resolve(struct remote *remote)
         moving_start(ripc);
     nsec again = remote->asked_at + RESOLVE_AGAIN_NSEC;
     bool ends_first = remote->ask_until > now && remote->ask_until < again;
-    timer_set(ripc, ends_first ? remote->ask_until : again);
+    poller_set_by(ripc->poller, &ripc->resolve_timer, ends_first ? remote->ask_until : again);
     return -EAGAIN;
 }
 

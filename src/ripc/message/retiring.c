@@ -30,8 +30,11 @@ static bool arrival_is_drained(struct arrival *arrival)
 
 bool arrivals_are_drained(struct ripc_service *service)
 {
-    list_each(&service->arrivals, node) if (!arrival_is_drained(container_of(
-                                                node, struct arrival, service_node))) return false;
+    list_each(&service->arrivals, node)
+    {
+        if (!arrival_is_drained(container_of(node, struct arrival, service_node)))
+            return false;
+    }
     return true;
 }
 

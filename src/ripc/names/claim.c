@@ -243,9 +243,7 @@ bool claim_equal(const struct claim *one, const struct claim *other)
     return one->id == other->id && one->member == other->member && one->group == other->group &&
            one->incarnation == other->incarnation &&
            one->address.context == other->address.context &&
-           one->address.family == other->address.family &&
-           one->address.port == other->address.port &&
-           memcmp(one->address.address, other->address.address, sizeof one->address.address) == 0 &&
+           context_address_equal(&one->address, &other->address) &&
            memcmp(one->address.host, other->address.host, sizeof one->address.host) == 0;
 }
 

@@ -139,14 +139,6 @@ static bool probe_passed(struct exchange *exchange, struct probe *probe,
     return false;
 }
 
-static void timer_set(struct exchange *exchange, nsec at)
-{
-    if (at >= exchange->timer.at)
-        return;
-    int result = poller_set(exchange->poller, &exchange->timer, at);
-    assert(result == 0); /* setting a timer that is set cannot fail */
-}
-
 static struct probe *probe_next(const struct id_map *probes, size_t *cursor)
 {
     struct holding *holding = id_map_next(probes, cursor);
@@ -164,7 +156,7 @@ static void exchange_late(void *owner)
     assert(result == 0); /* the slot that the timer had is still free */
     while ((probe = probe_next(&exchange->probes, &cursor))) {
         if (probe->until > now) {
-            timer_set(exchange, probe->until);
+            poller_set_by(exchange->poller, &exchange->timer, probe->until);
             continue;
         }
         probe_end(exchange, probe, 0);
@@ -197,7 +189,7 @@ static int exchange_announce(struct name_service *service, const struct claim *c
         probe_free(exchange, probe);
         return 0;
     }
-    timer_set(exchange, probe->until);
+    poller_set_by(exchange->poller, &exchange->timer, probe->until);
     return NAME_SERVICE_LATER;
 }
 
@@ -287,12 +279,6 @@ void names_line_failed(struct names *names, const struct context_address *dialle
     names_lines_changed(names, dialled);
 }
 
-static bool address_is(const struct context_address *one, const struct context_address *other)
-{
-    return one->family == other->family && one->port == other->port &&
-           memcmp(one->address, other->address, sizeof one->address) == 0;
-}
-
 enum line_state exchange_line_at(const struct name_service *service,
                                  const struct context_address *address)
 {
@@ -300,7 +286,8 @@ enum line_state exchange_line_at(const struct name_service *service,
     list_each(&exchange_of(service)->lines, node)
     {
         const struct names_line *line = container_of(node, struct names_line, node);
-        if (!address_is(&line->address, address) && !address_is(&line->dialled, address))
+        if (!context_address_equal(&line->address, address) &&
+            !context_address_equal(&line->dialled, address))
             continue;
         if (line->told || clock_now() - line->since > PATIENCE_NSEC) /* or it hangs */
             return LINE_TOLD;

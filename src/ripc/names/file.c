@@ -121,16 +121,10 @@ static int file_load(struct file *file, struct names_file *table, struct why *wh
 
 /* ---- contacts ---- */
 
-static bool address_is(const struct context_address *one, const struct context_address *other)
-{
-    return one->family == other->family && one->port == other->port &&
-           memcmp(one->address, other->address, sizeof one->address) == 0;
-}
-
 static struct contact *contact_at(const struct file *file, const struct context_address *address)
 {
     for (size_t i = 0; i < file->contact_count; i++)
-        if (address_is(&file->contacts[i].address, address))
+        if (context_address_equal(&file->contacts[i].address, address))
             return &file->contacts[i];
     return NULL;
 }
@@ -203,7 +197,7 @@ static void file_line_changed(struct name_service *service, const struct context
     struct file *file = file_of(service);
     for (size_t i = 0; i < file->contact_count; i++) {
         struct contact *contact = &file->contacts[i];
-        bool lost = failed && address_is(&contact->address, failed);
+        bool lost = failed && context_address_equal(&contact->address, failed);
         contact->failed = lost || contact->failed;
         if (lost || exchange_line_at(names_exchange(file->names), &contact->address) != LINE_NONE)
             contact->dialling = false;
@@ -269,7 +263,7 @@ static bool file_denies(struct name_service *service, const struct claim *claim)
     for (size_t i = names_file_find(&file->table, claim->id);
          i < file->table.count && file->table.claims[i].id == claim->id; i++)
         if (file->table.claims[i].member == claim->member)
-            return !address_is(&file->table.claims[i].address, &claim->address);
+            return !context_address_equal(&file->table.claims[i].address, &claim->address);
     return false;
 }
 

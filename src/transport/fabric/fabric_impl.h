@@ -177,7 +177,6 @@ struct fabric {
     struct fid_ep *endpoint;
     bool delivers; /* the provider supports FI_DELIVERY_COMPLETE */
     bool sticky;   /* the descriptor cannot be relied on: see watch_ready */
-    bool injects;  /* fi_inject_write is safe */
     uint8_t address[FABRIC_ADDRESS_MAX];
     size_t address_size;
     uint32_t window; /* of our inlets */

@@ -12,9 +12,9 @@
  *
  * Small writes are handed to the provider in the order in which they were started, and the provider
  * was asked to place them in that order: while one of them waits to be taken, so do all after it.
- * Larger transfers and reads go between them. The fastest way for a few bytes, fi_inject_write, is
- * not used over rxm (tcp and verbs): when its connection breaks, rxm of libfabric 1.17 looks up a
- * completion that does not exist, and crashes. */
+ * Larger transfers and reads go between them. (The fastest way for a few bytes, fi_inject_write, is
+ * not used: when its connection breaks, rxm of libfabric 1.17 looks up a completion that does not
+ * exist, and crashes.) */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,22 +198,7 @@ static void job_enlist(struct fabric_job *job)
     list_append(waits ? &link->waiting : &link->jobs, &job->node);
 }
 
-/* A write that ends when its bytes have left needs no completion: the provider copies them at once.
- * Returns 1 if the write has ended, 0 if it has to become a job, or an error. */
-static int write_inject(struct fabric_link *link, const uint8_t *local, size_t size,
-                        uint64_t address, uint64_t key)
-{
-    struct fabric *fabric = link->fabric;
-    if (!fabric->injects || size > fabric->info->tx_attr->inject_size ||
-        !list_is_empty(&link->waiting))
-        return 0;
-    ssize_t result = fi_inject_write(fabric->endpoint, local, size, link->address, address, key);
-    if (result == -FI_EAGAIN)
-        return 0;
-    return result ? fabric_error(result) : 1;
-}
-
-/* Returns 1: nothing to move, or moved already; 0: in progress; or an error. */
+/* Returns 1: nothing to move; 0: in progress; or an error. */
 static int job_start(struct fabric_link *link, const struct remote_memory *remote, uint64_t offset,
                      uint8_t *local, size_t size, struct region *base, bool writes,
                      struct transfer *transfer)
@@ -226,13 +211,8 @@ static int job_start(struct fabric_link *link, const struct remote_memory *remot
         return -EPIPE;
     if (!size)
         return 1;
-    int result = writes && transfer->light
-                     ? write_inject(link, local, size, remote->address + offset, remote->key)
-                     : 0;
-    if (result)
-        return result;
     struct fid_mr *mr = NULL;
-    result = fabric_wants(link->fabric, FI_MR_LOCAL) ? region_mr(region, 0, &mr) : 0;
+    int result = fabric_wants(link->fabric, FI_MR_LOCAL) ? region_mr(region, 0, &mr) : 0;
     if (result)
         return result;
     struct fabric_job *job = job_take(link->fabric);

@@ -207,7 +207,6 @@ static int provider_choose(struct fabric *fabric, const struct transport_config 
     fabric->delivers = delivering != NULL;
     fabric->transport.unseen = chosen->adapter;
     fabric->sticky = chosen->sticky;
-    fabric->injects = !strstr(chosen->name, "ofi_rxm"); /* see fabric_memory.c */
     fabric->library->freeinfo(delivering);
     if (fabric->info->addr_format != FI_ADDR_STR)
         return 0;

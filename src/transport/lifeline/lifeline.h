@@ -17,6 +17,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "transport/wake/poller.h"
@@ -144,6 +145,14 @@ void *lifeline_data(const struct lifeline *line);
 /* Identifies this boot of this machine. */
 void context_address_host(uint8_t host[16]);
 bool context_address_is_here(const struct context_address *address);
+
+/* Is it the same address and port? The contexts there may differ. */
+static inline bool context_address_equal(const struct context_address *one,
+                                         const struct context_address *other)
+{
+    return one->family == other->family && one->port == other->port &&
+           memcmp(one->address, other->address, sizeof one->address) == 0;
+}
 
 /* Writes "10.0.0.1:4711", "[fe80::1]:4711", "server 7/3", or "host" if it has no address. */
 void context_address_text(const struct context_address *address, char *out, size_t size);

@@ -229,6 +229,15 @@ int poller_set(struct poller *poller, struct poller_timer *timer, nsec at)
     return 0;
 }
 
+void poller_set_by(struct poller *poller, struct poller_timer *timer, nsec at)
+{
+    assert(timer->slot);
+    if (at >= timer->at)
+        return;
+    int result = poller_set(poller, timer, at);
+    assert(result == 0); /* setting a timer that is set cannot fail */
+}
+
 void poller_unset(struct poller *poller, struct poller_timer *timer)
 {
     timer->at = NSEC_NEVER;

@@ -47,6 +47,8 @@ void poller_remove(struct poller *poller, struct poller_watch *watch); /* NULL i
  * already set cannot fail; NSEC_NEVER unsets it. */
 MUST_CHECK int poller_set(struct poller *poller, struct poller_timer *timer, nsec at);
 void poller_unset(struct poller *poller, struct poller_timer *timer);
+/* For a timer that is set: makes it fire at `at`, unless it fires earlier. */
+void poller_set_by(struct poller *poller, struct poller_timer *timer, nsec at);
 
 /* Waits until a descriptor is ready, a timer fires, poller_wake is called or `until` is reached,
  * then runs the callbacks. Takes the lock itself. Returns how many callbacks ran. Only one thread
