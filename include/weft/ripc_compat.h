@@ -132,10 +132,14 @@ RIPC_API uint8_t ripc_send_long(uint16_t src, uint16_t dest, void **buf, uint32_
  *  - No window was large enough for a long item. The item is lost: it is NULL and has the size 0.
  *    Everything else of the message is returned.
  *  - The handler of a signal ran in this thread while it waited, for example that of alarm(), with
- *    or without SA_RESTART. Nothing is returned; the arguments keep their values. Once the call
- *    has found no message, signals are blocked while it polls, and handled when it sleeps or
- *    returns, so that none is missed. Only if several threads receive with the same id, all but one
- *    of them may miss a signal that comes in the moment before they sleep. */
+ *    or without SA_RESTART. Nothing is returned; the arguments keep their values. The call first
+ *    blocks signals; they are handled when it sleeps or returns, so that none is missed. If there
+ *    was a message, the call returns that and 0, and the handler runs before it returns. A handler
+ *    that ran before the call, or before its first system call, which blocks signals, ends nothing:
+ *    the program cannot tell these two apart. In LibRIPC every handler that ran before the system
+ *    call that sleeps ended nothing. A program whose only signal may come so early repeats it, for
+ *    example by setitimer(). Only if several threads receive with the same id, all but one of them
+ *    may miss a signal that comes in the moment before they sleep. */
 RIPC_API uint8_t ripc_receive(uint16_t service_id, uint16_t *from_service_id, void ***short_items,
                               uint32_t **short_item_sizes, uint16_t *num_short_items,
                               void ***long_items, uint32_t **long_item_sizes,

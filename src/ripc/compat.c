@@ -4,9 +4,9 @@
  *
  * Two things differ from ripc.h. A send to an id that no process has yet waits until one has it. A
  * signal ends a wait for a message: programs of 2013 use alarm() as a timeout. The signal must not
- * be missed, however late before the sleep it comes, because it may be the only one. So it is
- * blocked as soon as a receiver finds no message at once, and unblocked by the system call that
- * sleeps. */
+ * be missed, however late before the sleep it comes, because it may be the only one. So
+ * ripc_receive blocks signals before it does anything else, and the system call that sleeps
+ * unblocks them. */
 #include "ripc/compat_impl.h"
 
 #include <errno.h>
@@ -394,15 +394,15 @@ static uint8_t compat_take(const struct ripc_message *message, struct items *sho
     return ENOMEM;
 }
 
-/* All signals but those that an instruction causes: they cannot wait. */
-static sigset_t signals_to_block(void)
+/* Blocks all signals but those that an instruction causes: they cannot wait. */
+static void signals_block(sigset_t *before)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
     sigset_t set;
     sigfillset(&set);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         sigdelset(&set, own[i]);
-    return set;
+    pthread_sigmask(SIG_BLOCK, &set, before);
 }
 
 /* Only one thread at a time may wait for an id in the way that misses no signal. */
@@ -422,20 +422,48 @@ static void receiving_end(struct compat_service *bound)
     compat_leave();
 }
 
-/* Waits for a message. -EINTR: a signal was handled. */
-static int compat_await(struct compat_service *bound, struct ripc_message *message)
+/* Waits for a message with signals blocked. -EINTR: a signal was handled; its handler ran during
+ * the sleep, which has the mask `before`. */
+static int compat_await(struct compat_service *bound, const sigset_t *before,
+                        struct ripc_message *message)
 {
     int result = ripc_receive(bound->service, message, 1, RIPC_NOW);
     if (result != -EAGAIN)
         return result;
-    sigset_t blocked = signals_to_block(), before;
-    pthread_sigmask(SIG_BLOCK, &blocked, &before);
-    struct waiting_signals signals = {.mask = &before, .alone = receiving_begin(bound)};
+    struct waiting_signals signals = {.mask = before, .alone = receiving_begin(bound)};
     result = receive_interruptibly(bound->service, message, &signals);
     if (signals.alone)
         receiving_end(bound);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return result;
+}
+
+/* A message in the form of 2013. */
+struct received {
+    bool arrived; /* there is a message, perhaps without its long items */
+    uint16_t from, short_count, long_count;
+    struct items shorts, longs;
+};
+
+/* Called with signals blocked; `before` is the mask of the program. Returns the status of 2013. */
+static uint8_t compat_receive(uint16_t id, const sigset_t *before, struct received *received)
+{
+    struct ripc_message message;
+    struct compat_service *bound = compat_begin(id);
+    if (!bound)
+        return ENOENT;
+    int result = compat_await(bound, before, &message);
+    if (result != 1) {
+        compat_done(COMPAT_STRANGER, false);
+        return result == -EINTR ? COMPAT_INTERRUPTED : compat_status(result ? result : -ECANCELED);
+    }
+    uint8_t status = compat_take(&message, &received->shorts, &received->longs);
+    received->arrived = status == 0 || status == COMPAT_LOST;
+    received->from = compat_sender(message.from);
+    received->short_count = message.short_count;
+    received->long_count = message.long_count;
+    ripc_release(&message);
+    compat_done(received->from, true);
+    return status;
 }
 
 uint8_t ripc_compat_receive(uint16_t service_id, uint16_t *from_service_id, void ***short_items,
@@ -443,28 +471,19 @@ uint8_t ripc_compat_receive(uint16_t service_id, uint16_t *from_service_id, void
                             void ***long_items, uint32_t **long_item_sizes,
                             uint16_t *num_long_items)
 {
-    struct items shorts, longs;
-    struct ripc_message message;
-    struct compat_service *bound = compat_begin(service_id);
-    if (!bound)
-        return ENOENT;
-    int result = compat_await(bound, &message);
-    if (result != 1) {
-        compat_done(COMPAT_STRANGER, false);
-        return result == -EINTR ? COMPAT_INTERRUPTED : compat_status(result ? result : -ECANCELED);
+    sigset_t before;
+    signals_block(&before); /* first of all: a signal that comes from here on ends the wait */
+    struct received received = {.arrived = false};
+    uint8_t status = compat_receive(service_id, &before, &received);
+    if (received.arrived) {
+        *from_service_id = received.from;
+        *short_items = received.shorts.data;
+        *short_item_sizes = received.shorts.sizes;
+        *num_short_items = received.short_count;
+        *long_items = received.longs.data;
+        *long_item_sizes = received.longs.sizes;
+        *num_long_items = received.long_count;
     }
-    uint8_t status = compat_take(&message, &shorts, &longs);
-    uint16_t from = compat_sender(message.from);
-    if (status == 0 || status == COMPAT_LOST) {
-        *from_service_id = from;
-        *short_items = shorts.data;
-        *short_item_sizes = shorts.sizes;
-        *num_short_items = message.short_count;
-        *long_items = longs.data;
-        *long_item_sizes = longs.sizes;
-        *num_long_items = message.long_count;
-    }
-    ripc_release(&message);
-    compat_done(from, true);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
 }

@@ -123,6 +123,9 @@ class Compat:
     def test_a_signal_ends_a_wait_for_a_message(self):
         self.ends_well(self.start("alarm"), "all checks passed\n")
 
+    def test_none_of_thousands_of_signals_is_missed(self):
+        self.ends_well(self.start("signals"), "all checks passed\n")
+
     def test_a_short_message_arrives_after_its_sender_has_ended(self):
         receiver = self.start_server("letter_receiver")
         self.ends_well(self.start("letter_sender"), "")
