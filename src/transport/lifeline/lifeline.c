@@ -95,7 +95,7 @@ void lifeline_greet(struct lifeline *line)
     line->state = LIFELINE_GREETING;
     int result = greeting_send(line);
     if (result)
-        lifeline_cut(line, result);
+        lifeline_fail(line, result);
 }
 
 /* ---- receiving the hello ---- */
@@ -168,7 +168,7 @@ static void proof_heard(struct lifeline *line, const struct control *control)
     }
     int result = line->outgoing ? proof_send(line) : 0;
     if (result)
-        lifeline_cut(line, result);
+        lifeline_fail(line, result);
     else
         lifeline_rise(line);
 }
@@ -202,14 +202,15 @@ static int lifeline_read(struct lifeline *line, int max)
     if (line->reading)
         return 0;
     line->reading = true;
-    while (count < max && line->state != LIFELINE_DOWN) {
+    while (count < max && line->fd >= 0) {
         int result = lifeline_get(line, &control);
         if (result == 0)
             break;
         if (result == -EPROTO) {
             lifeline_refuse(line, result);
         } else if (result < 0) {
-            lifeline_cut(line, result);
+            lifeline_fail(line, result);
+            break;
         } else {
             count++;
             if (line->state == LIFELINE_UP)
@@ -230,7 +231,7 @@ static void connect_finish(struct lifeline *line)
     if (getsockopt(line->fd, SOL_SOCKET, SO_ERROR, &error, &size))
         error = errno;
     if (error) {
-        lifeline_cut(line, -error);
+        lifeline_fail(line, -error);
         return;
     }
     int result = poller_change(line->lines->poller, line->watch, EPOLLIN | EPOLLRDHUP);

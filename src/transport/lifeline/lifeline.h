@@ -49,9 +49,11 @@ struct context_address {
     uint16_t port;       /* host order */
 };
 
-#define LIFELINE_CARD_MAX     512
-#define LIFELINE_QUEUE_MAX    (1024 * 1024) /* bytes queued because the socket has no room */
-#define LIFELINE_GREETING_MAX 64            /* incoming lines with an unfinished hello */
+#define LIFELINE_CARD_MAX  512
+#define LIFELINE_QUEUE_MAX (1024 * 1024) /* bytes queued because the socket has no room */
+#define LIFELINE_GREETING_MAX                                                                      \
+    64 /* incoming lines with an unfinished hello; one more                                        \
+        * replaces the oldest that has said nothing */
 
 struct lifeline;
 struct lifelines; /* all lifelines of a context, and its listening sockets */
@@ -99,7 +101,7 @@ void lifelines_close(struct lifelines *lines);
 struct lifelines_counts {
     uint64_t garbage; /* connections cut because of invalid data, version or secret */
     uint64_t silent;  /* connections whose hello took too long */
-    uint64_t surplus; /* connections refused because too many hellos were unfinished */
+    uint64_t surplus; /* connections cut because too many hellos were unfinished */
 };
 
 void lifelines_count(const struct lifelines *lines, struct lifelines_counts *counts);
@@ -107,7 +109,8 @@ uint64_t lifelines_garbage(const struct lifelines *lines);
 
 /* Starts to connect; up or down follows, never from inside this call. Prefers the Unix socket if
  * the peer is on this host. If no process listens there (the peer is in another container) and the
- * peer has an IP address, uses TCP. */
+ * peer has an IP address, uses TCP. If the peer closes the connection before the hello is complete,
+ * connects again, until the timeout of the hello. */
 MUST_CHECK int lifeline_connect(struct lifelines *lines, const struct context_address *to,
                                 struct lifeline **line);
 

@@ -2,13 +2,19 @@
  *
  * A line is in one of two lists: live or doomed. Cutting moves it to the doomed list and closes its
  * socket at once. The reaper calls down() and frees the line. It is a timer callback, so no caller
- * further up the stack uses the line then. */
+ * further up the stack uses the line then.
+ *
+ * A line of ours that the peer closes before the hello is complete may begin again instead: it
+ * returns to CONNECTING without a socket, and its timer connects anew (lifelines.c). */
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "transport/fork/descriptor.h"
 #include "transport/lifeline/lifeline_impl.h"
+
+#define RETRY_MAX_NSEC (100 * 1000 * 1000LL) /* between two tries to connect */
 
 void lifeline_fds_close(int *fds, unsigned count)
 {
@@ -77,6 +83,34 @@ void lifeline_cut(struct lifeline *line, int reason)
     lines->doomed_end = &line->next;
     int result = poller_set(lines->poller, &lines->reaper, 0);
     assert(result == 0); /* the timer was set already */
+}
+
+/* Through the fabric a program that does not listen looks like a peer that closes the line. */
+static bool lifeline_may_retry(const struct lifeline *line, int reason)
+{
+    return line->outgoing && line->state < LIFELINE_UP && line->to.family != ADDRESS_FABRIC &&
+           (reason == -EPIPE || reason == -ECONNRESET) && clock_now() < line->deadline;
+}
+
+void lifeline_fail(struct lifeline *line, int reason)
+{
+    if (!lifeline_may_retry(line, reason)) {
+        lifeline_cut(line, reason);
+        return;
+    }
+    lifeline_shut(line);
+    free(line->hello);
+    line->hello = NULL;
+    line->input_size = 0;
+    line->reset_seen = false;
+    line->state = LIFELINE_CONNECTING;
+    nsec again = clock_after(line->retry_wait);
+    line->retry_wait *= 2;
+    if (line->retry_wait > RETRY_MAX_NSEC)
+        line->retry_wait = RETRY_MAX_NSEC;
+    int result = poller_set(line->lines->poller, &line->timer,
+                            again < line->deadline ? again : line->deadline);
+    assert(result == 0); /* the slot that the timer had is still free */
 }
 
 void lifelines_reap(void *owner)

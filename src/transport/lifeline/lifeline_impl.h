@@ -45,6 +45,7 @@ struct lifeline {
     struct poller_watch *watch;
     struct poller_timer timer; /* for the hello, or for the next try to connect */
     nsec deadline;             /* of the hello */
+    nsec retry_wait;           /* until the next try to connect, after the peer closed the last */
     void *data;
     struct context_address to;    /* the address to connect to */
     struct lifeline_hello *hello; /* the peer's, until up */
@@ -99,6 +100,10 @@ MUST_CHECK int lifeline_get(struct lifeline *line, struct control *control);
 void control_close_fds(struct control *control);
 
 /* lifeline_cut.c; lifeline_cut() is in lifeline.h */
+/* The socket failed for that reason. Cuts the line; or, if it is ours and the peer closed it before
+ * the hello was complete, connects again a little later. (A peer with too many unfinished hellos
+ * closes some of them. If the peer's process has ended, the next try is refused.) */
+void lifeline_fail(struct lifeline *line, int reason);
 void lifeline_shut(struct lifeline *line); /* closes its socket, timer and queue */
 void lifeline_free(struct lifeline *line);
 void lifelines_reap(void *owner); /* timer callback: frees the doomed lines */

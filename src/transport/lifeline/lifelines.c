@@ -48,6 +48,7 @@ static int lifeline_new(struct lifelines *lines, int fd, bool local, struct life
     line->local = local;
     line->queue_end = &line->queue;
     line->deadline = clock_after(lines->hello_nsec);
+    line->retry_wait = RETRY_NSEC;
     line->timer = (struct poller_timer){.fired = lifeline_late, .owner = line};
     int result = poller_set(lines->poller, &line->timer, line->deadline);
     if (result) {
@@ -229,14 +230,39 @@ static void lifeline_late(void *owner)
 
 /* ---- listening ---- */
 
+/* Returns the oldest incoming line that has said nothing, or else the oldest that is not up. */
+static struct lifeline *greeting_oldest(const struct lifelines *lines)
+{
+    struct lifeline *oldest = NULL;
+    for (struct lifeline *line = lines->live; line; line = line->next) { /* the newest is first */
+        if (line->outgoing || line->state == LIFELINE_UP)
+            continue;
+        if (!oldest || line->state == LIFELINE_GREETING || oldest->state != LIFELINE_GREETING)
+            oldest = line;
+    }
+    return oldest;
+}
+
+/* Makes room for one more unfinished hello: strangers that connect and say nothing must not keep
+ * peers out. Peers greet at once, so what a line has said by now is read before it is cut. */
+static void greeting_make_room(struct lifelines *lines)
+{
+    while (lines->greeting_count >= LIFELINE_GREETING_MAX) {
+        struct lifeline *line = greeting_oldest(lines);
+        enum lifeline_state before = line->state;
+        (void)lifeline_drain(line); /* may cut lines, but frees none */
+        if (line->state != before)
+            continue;
+        lines->counts.surplus++;
+        lifeline_cut(line, -ETIMEDOUT);
+    }
+}
+
 static void line_accept(struct lifelines *lines, int fd, bool local)
 {
     struct lifeline *line;
-    if (lines->greeting_count >= LIFELINE_GREETING_MAX) {
-        lines->counts.surplus++;
-        descriptor_close(fd);
-        return;
-    }
+    if (lines->greeting_count >= LIFELINE_GREETING_MAX)
+        greeting_make_room(lines);
     if (lifeline_new(lines, fd, local, &line)) {
         descriptor_close(fd);
         return;
