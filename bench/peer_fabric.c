@@ -49,7 +49,7 @@ static void port_connect(struct port *port)
 }
 
 static void port_open(struct port *port, struct pair *pair, const char *provider, const char *node,
-                      uint64_t abilities)
+                      uint64_t abilities, enum fi_wait_obj wait)
 {
     struct fi_info *hints = fi_allocinfo();
     *port = (struct port){.pair = pair, .in = pair->own + pair->job->size};
@@ -65,7 +65,7 @@ static void port_open(struct port *port, struct pair *pair, const char *provider
         pair_missing(pair, "libfabric has no provider '%s' here", provider);
     fi_freeinfo(hints);
     struct fi_av_attr av = {.type = FI_AV_TABLE};
-    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_CONTEXT};
+    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = wait};
     struct fi_info *info = port->info;
     check(port, fi_fabric(info->fabric_attr, &port->fabric, NULL), "fi_fabric");
     check(port, fi_domain(port->fabric, info, &port->domain, NULL), "fi_domain");
@@ -172,7 +172,7 @@ static void fabric_run(struct pair *pair, const char *provider, const char *node
     struct port port;
     if (pair->job->kind != JOB_PING && pair->job->kind != JOB_LONG_PING)
         pair_missing(pair, "libfabric is not measured for this");
-    port_open(&port, pair, provider, node, FI_TAGGED);
+    port_open(&port, pair, provider, node, FI_TAGGED, FI_WAIT_NONE);
     port_ping(&port);
     pair_meet(pair);
     port_close(&port);
@@ -210,14 +210,14 @@ struct remote {
     uint64_t key;
 };
 
-static void remote_open(struct remote *remote, struct pair *pair)
+static void remote_open(struct remote *remote, struct pair *pair, enum fi_wait_obj wait)
 {
     struct port *port = &remote->port;
     struct introduction {
         uint64_t address, key;
     } mine, theirs;
     *remote = (struct remote){.words = (struct words *)pair->own};
-    port_open(port, pair, "tcp;ofi_rxm", "127.0.0.1", FI_RMA);
+    port_open(port, pair, "tcp;ofi_rxm", "127.0.0.1", FI_RMA, wait);
     *remote->words = (struct words){0};
     check(port,
           fi_mr_reg(port->domain, remote->words, sizeof *remote->words,
@@ -240,8 +240,24 @@ static void remote_close(struct remote *remote)
     port_close(&remote->port);
 }
 
-/* Writes the other's word; needs no completion. */
+/* Writes the other's word, and waits until the bytes have left and the memory can be used again. */
 static void word_write(struct remote *remote, uint64_t value)
+{
+    struct port *port = &remote->port;
+    uint64_t before = port->sent;
+    ssize_t result;
+    atomic_store_explicit(&remote->words->own, value, memory_order_release);
+    while ((result = fi_write(port->endpoint, &remote->words->own, sizeof value, remote->local,
+                              port->peer, remote->address + offsetof(struct words, others),
+                              remote->key, &send_context)) == -FI_EAGAIN)
+        port_poll(port);
+    check(port, result, "fi_write");
+    while (port->sent == before)
+        port_poll(port);
+}
+
+/* Writes the other's word; needs no completion. */
+static void word_inject(struct remote *remote, uint64_t value)
 {
     struct port *port = &remote->port;
     ssize_t result;
@@ -286,12 +302,12 @@ static void words_rest(struct remote *remote)
 }
 
 /* Round trips of a word, as many as the job requires. */
-static void words_ping(struct pair *pair, void (*tell)(struct remote *, uint64_t value),
-                       void (*call)(struct remote *))
+static void words_ping(struct pair *pair, enum fi_wait_obj wait,
+                       void (*tell)(struct remote *, uint64_t value), void (*call)(struct remote *))
 {
     struct remote remote;
     uint64_t total = pair_total(pair);
-    remote_open(&remote, pair);
+    remote_open(&remote, pair, wait);
     pair_meet(pair);
     pair_start(pair);
     for (uint64_t i = 1; i <= total; i++) {
@@ -320,15 +336,22 @@ static void progress(struct remote *remote)
     port_poll(&remote->port);
 }
 
+/* With a descriptor, as weft needs it: a thread can sleep until something is in the queue. */
 static void fi_write_run(struct pair *pair)
 {
-    words_ping(pair, word_write, progress);
+    words_ping(pair, FI_WAIT_FD, word_write, progress);
+}
+
+static void fi_inject_write_run(struct pair *pair)
+{
+    words_ping(pair, FI_WAIT_NONE, word_inject, progress);
 }
 
 static void fi_read_run(struct pair *pair)
 {
-    words_ping(pair, word_show, word_read);
+    words_ping(pair, FI_WAIT_NONE, word_show, word_read);
 }
 
 const struct side side_fi_write_tcp = {"fi_write", fi_write_run};
+const struct side side_fi_inject_write_tcp = {"fi_inject_write", fi_inject_write_run};
 const struct side side_fi_read_tcp = {"fi_read", fi_read_run};

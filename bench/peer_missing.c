@@ -30,5 +30,6 @@ static void fabric_run(struct pair *pair)
 const struct side side_libfabric_shm = {"libfabric_shm", fabric_run};
 const struct side side_libfabric_tcp = {"libfabric_tcp", fabric_run};
 const struct side side_fi_write_tcp = {"fi_write", fabric_run};
+const struct side side_fi_inject_write_tcp = {"fi_inject_write", fabric_run};
 const struct side side_fi_read_tcp = {"fi_read", fabric_run};
 #endif

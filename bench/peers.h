@@ -12,7 +12,8 @@ extern const struct side side_libfabric_tcp; /* JOB_PING, JOB_LONG_PING */
 
 /* Round trip of a word over tcp, JOB_PING: written into the other's memory, or read from it
  * repeatedly until it changes. */
-extern const struct side side_fi_write_tcp;
+extern const struct side side_fi_write_tcp; /* with a completion, in a queue with a descriptor */
+extern const struct side side_fi_inject_write_tcp; /* without completion and without descriptor */
 extern const struct side side_fi_read_tcp;
 
 /* MPI_Bcast, seconds per broadcast: JOB_STREAM, with several ranks. The root is always the first

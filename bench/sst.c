@@ -92,7 +92,8 @@ static const struct rival counts[] = {
 
 static const struct rival fabric_writes[] = {
     {"weft", .side = &side_sst_writes},
-    {"fi_write", .side = &side_fi_write_tcp, .bar = true},
+    {"fi_write", .side = &side_fi_write_tcp},
+    {"fi_inject_write", .side = &side_fi_inject_write_tcp, .bar = true},
     {0},
 };
 
@@ -202,7 +203,7 @@ static const struct row rows[] = {
      .measure = HALF,
      .job = {.kind = JOB_PING, .size = 16, .count = 10, .batches = 600, FABRIC},
      .rivals = fabric_writes,
-     .compared = "weft_to_fi_write"},
+     .compared = "weft_to_fi_inject_write"},
     {.what = "detection by reads over tcp, one way",
      .unit = "us",
      .scale = 1e6,
