@@ -175,7 +175,8 @@ enum ripc_retire_flag {
  * later). After ripc_unbind it continues to wait if the service was retired with RIPC_MOVES: as
  * soon as a process has bound the id, it sends there, so that the messages of one sender arrive in
  * order, the last ones at the old holder before the next ones at the new holder. Without RIPC_MOVES
- * the send returns -ENOENT, as it does for a sender that had not sent to this id before.
+ * the send returns -ENOENT, as it does for a sender that had not sent to this id before. It also
+ * returns -ENOENT if the process dies before it has called ripc_unbind.
  * -EALREADY: the service already retires. */
 RIPC_API int ripc_retire(struct ripc_service *service, uint32_t flags);
 
@@ -215,7 +216,9 @@ struct ripc_send {
  *   -ECONNREFUSED  nothing listens at the address of the id, or the peer's process refuses us
  *                 (it is closing, or it has as many pipes from this process as it accepts)
  *   -EHOSTUNREACH  this context has no transport in common with the peer's process
+ *   -ENETUNREACH   this host has no route to the address of the peer or of the name service
  *   -EPIPE         the peer's process, or the path to it, is gone; nothing was sent
+ * Only -EAGAIN's reasons are waited for until the deadline; the other errors are returned at once.
  * A message to a group goes to every member or, with -EAGAIN, to none.
  *
  * A message that was accepted (the result is >= 0) is received by the program that has the id,
@@ -252,7 +255,8 @@ enum ripc_event_kind {
 
 struct ripc_event {
     enum ripc_event_kind kind;
-    int status; /* 0, -EPIPE: the peer died, -ENOBUFS: it rejected an item, or -ECANCELED */
+    int status; /* 0, -EPIPE: the peer died, unbound or was cut off, -ENOBUFS: it rejected an item,
+                   or -ECANCELED */
     int64_t operation;
     uint64_t user;
     ripc_id id; /* the peer */

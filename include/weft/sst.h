@@ -158,7 +158,9 @@ struct sst_config {
  *   -EADDRINUSE a live member has that id
  *   -ENOMEM     not enough memory for the table
  *   -EINVAL     the columns or the config are invalid; `reason` gives details
- *   -ETIMEDOUT  fewer than rows_wanted members were there at the deadline */
+ *   -ECONNREFUSED a member and this process cannot connect; `reason` gives the rows and the error
+ *   -ETIMEDOUT  fewer than rows_wanted members were there at the deadline
+ * or an error of ripc_bind or ripc_send_message. */
 RIPC_API int sst_open(struct ripc *ripc, const struct sst_config *config, struct sst **table);
 
 /* Waits for a running trigger to return, leaves the table in a new epoch and frees it. Always

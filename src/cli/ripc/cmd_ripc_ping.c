@@ -353,7 +353,9 @@ static const struct option ping_options[] = {
     {"count", "N", "number of pings (default 1000; with --interval until Ctrl-C)"},
     {"size", "SIZE", "bytes of each ping (default 64; with --long 1M)"},
     {"interval", "MS", "time between two pings, and print each"},
-    {"timeout", "MS", "a ping without an answer for this time is lost (default 1000)"},
+    {"timeout", "MS",
+     "a ping without an answer for this time is lost (default 1000; long items over udp need "
+     "more)"},
     {"long", NULL, "send long items; the answers are written into a return buffer"},
     {"block", NULL, "sleep at once while waiting, without polling first"},
     RIPC_CALL_OPTIONS,

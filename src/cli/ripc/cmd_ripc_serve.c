@@ -159,7 +159,7 @@ static enum err serve_run(struct call *call, struct why *why)
 static const struct option serve_options[] = {
     {"echo", NULL, "send back all messages, not only pings"},
     {"count", "N", "end after N messages, pings included"},
-    {"seconds", "S", "end after this time"},
+    {"seconds", "S", "end this long after the start, whether messages come or not"},
     {"window", "SIZE", "receive long items into a window of this size; larger ones are rejected"},
     {"block", NULL, "sleep at once while waiting, without polling first"},
     {"group", NULL, "ID is a group: join it under a random id"},

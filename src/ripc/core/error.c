@@ -16,6 +16,7 @@ static const struct {
     {EOPNOTSUPP, "no transport to that peer supports this"},
     {EHOSTUNREACH, "no transport in common with that peer"},
     {ECONNREFUSED, "nothing listens at its address, or the peer refuses the connection"},
+    {ENETUNREACH, "this host has no route to the peer's address"},
     {EADDRINUSE, "a live process holds that id"},
     {EPIPE, "the peer has ended or is unreachable"},
     {ENOBUFS, "the receiver rejected a long item"},

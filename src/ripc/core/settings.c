@@ -93,12 +93,23 @@ static int settings_secret(struct settings *settings, const struct ripc_config *
 /* Host names are not resolved: the peers get this address. */
 static int settings_address(const struct settings *settings, struct why *why)
 {
-    uint8_t bytes[sizeof(struct in6_addr)];
+    struct in_addr four;
+    struct in6_addr six;
     const char *text = settings->address;
-    if (!text || inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1)
+    if (!text || inet_pton(AF_INET, text, &four) == 1)
         return 0;
-    why_set(why, "address '%.40s': not an IP address, such as 10.0.0.1 or fd00::1", text);
-    return -EINVAL;
+    if (inet_pton(AF_INET6, text, &six) != 1) {
+        why_set(why, "address '%.40s': not an IP address, such as 10.0.0.1 or fd00::1", text);
+        return -EINVAL;
+    }
+    if (IN6_IS_ADDR_LINKLOCAL(&six)) {
+        why_set(why,
+                "address '%.40s': peers cannot tell on which interface it is; use one that is not "
+                "link-local, such as fd00::1",
+                text);
+        return -EINVAL;
+    }
+    return 0;
 }
 
 /* Reads WEFT_PORT, unless the program chose a port. */

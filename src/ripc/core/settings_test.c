@@ -115,6 +115,10 @@ static void transports_are_chosen_by_their_whole_names(void **state)
     assert_false(settings_fabric_only(&settings));
     config.address = "localhost";
     assert_int_equal(read_config(&config, &settings), -EINVAL);
+    config.address = "fe80::1";
+    assert_int_equal(read_config(&config, &settings), -EINVAL);
+    config.address = "fd00::1";
+    assert_int_equal(read_config(&config, &settings), 0);
     config = (struct ripc_config){.flags = RIPC_MANUAL << 1};
     assert_int_equal(read_config(&config, &settings), -EINVAL);
 }
