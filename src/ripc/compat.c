@@ -218,7 +218,8 @@ static int pieces_adopt(struct pieces *pieces, bool longs, uint64_t *copies)
     for (uint16_t i = 0; longs && i < pieces->item_count && result >= 0; i++) {
         bool copied = false;
         result = item_adopt(&pieces->items[i], &copied);
-        *copies |= (uint64_t)copied << i;
+        if (copied)
+            *copies |= UINT64_C(1) << i;
     }
     compat_leave();
     return result;
