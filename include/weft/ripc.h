@@ -182,7 +182,10 @@ RIPC_API int ripc_retire(struct ripc_service *service, uint32_t flags);
 
 RIPC_API ripc_id ripc_service_id(const struct ripc_service *service);
 
-/* A group is an id that many services join; a message to it goes to all of them. */
+/* A group is an id that many services join; a message to it goes to all of them. ripc_join: -EINVAL
+ * for the id 0 or that of the service itself, -EALREADY: the service is a member, -EADDRINUSE: a
+ * service has that id, -ESHUTDOWN: ripc_retire was called. ripc_leave: -ENOENT if it is no
+ * member. */
 RIPC_API int ripc_join(struct ripc_service *service, ripc_id group);
 RIPC_API int ripc_leave(struct ripc_service *service, ripc_id group);
 
@@ -287,7 +290,8 @@ RIPC_API int ripc_cancel(struct ripc_service *service, int64_t operation, int64_
 
 /* From now on, reports RIPC_UP, RIPC_MOVED and RIPC_DOWN for the id. These events come from the
  * name services: after RIPC_DOWN the pipe to a dead process may stay open for a moment, and
- * messages sent in that moment are lost (RIPC_LOST). */
+ * messages sent in that moment are lost (RIPC_LOST). -EINVAL: the id is 0; -EALREADY: the service
+ * watches it. ripc_unwatch: -ENOENT if it does not. */
 RIPC_API int ripc_watch(struct ripc_service *service, ripc_id id);
 RIPC_API int ripc_unwatch(struct ripc_service *service, ripc_id id);
 
@@ -322,7 +326,8 @@ struct ripc_message {
 RIPC_API int ripc_receive(struct ripc_service *service, struct ripc_message *messages, unsigned max,
                           int64_t deadline);
 
-/* Returns the short item with that index, and its size; NULL if there is none. */
+/* Returns the short item with that index, and its size unless `size` is NULL; NULL if there is no
+ * such item. */
 RIPC_API const void *ripc_short(const struct ripc_message *message, unsigned index, size_t *size);
 
 /* Releases the message and rejects its pending items. An unreleased message keeps part of its

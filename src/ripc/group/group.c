@@ -109,6 +109,8 @@ static int group_claim(struct ripc_service *service, struct group *group)
 
 static int group_join(struct ripc_service *service, ripc_id id)
 {
+    if (service->retiring)
+        return -ESHUTDOWN;
     struct group *group = group_get(service, id);
     if (!group)
         return -ENOMEM;
@@ -117,6 +119,10 @@ static int group_join(struct ripc_service *service, ripc_id id)
     group->joining = true;
     int result = group_claim(service, group);
     group->joining = false;
+    if (result == 0 && service->retiring) { /* called by another thread meanwhile */
+        names_withdraw(service->ripc->names, id, service->id);
+        result = -ESHUTDOWN;
+    }
     group->joined = result == 0;
     if (result && !group->sent_to) { /* the id may belong to a service to which this one sends */
         id_map_take(&service->groups, id);

@@ -117,7 +117,22 @@ static void a_group_is_found_after_an_earlier_send_found_none(void **state)
     scene_close(there);
 }
 
-TEST_MAIN(SCENE(all_members_except_the_sender_get_the_message),
+/* It could not receive what is sent to the group. */
+static void a_service_that_retires_cannot_join(void **state)
+{
+    struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
+    struct ripc_service *sender = scene_bind(here, 1), *server = scene_bind(there, 2);
+    assert_int_equal(ripc_join(server, 77), 0);
+    assert_int_equal(ripc_retire(server, 0), 0);
+    assert_int_equal(ripc_join(server, 77), -ESHUTDOWN);
+    assert_int_equal(ripc_join(server, 78), -ESHUTDOWN);
+    assert_int_equal(ripc_send(sender, 78, "x", 1, scene_deadline()), -ENOENT);
+    scene_close(here);
+    scene_close(there);
+}
+
+TEST_MAIN(SCENE(a_service_that_retires_cannot_join),
+          SCENE(all_members_except_the_sender_get_the_message),
           SCENE(a_long_item_completes_when_all_members_have_it),
           SCENE(a_send_to_an_empty_group_fails),
           SCENE(a_failed_join_does_not_change_how_an_id_is_sent_to),

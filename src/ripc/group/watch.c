@@ -43,6 +43,8 @@ void watches_drop(struct ripc_service *service)
 
 static int watch_add(struct ripc_service *service, ripc_id id)
 {
+    if (!id)
+        return -EINVAL;
     if (id_map_get(&service->watches, id))
         return -EALREADY;
     struct watch *watch = calloc(1, sizeof *watch);

@@ -267,6 +267,8 @@ static void a_watch_reports_up_and_down(void **state)
     struct ripc_service *watcher = scene_bind(here, 0);
     assert_int_equal(ripc_watch(watcher, 42), 0);
     assert_int_equal(ripc_watch(watcher, 42), -EALREADY);
+    assert_int_equal(ripc_watch(watcher, 0), -EINVAL);
+    assert_int_equal(ripc_unwatch(watcher, 0), -ENOENT);
     for (unsigned life = 0; life < 2; life++) {
         struct ripc *there = scene_open(NULL);
         scene_bind(there, 42);

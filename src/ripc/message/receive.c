@@ -225,16 +225,19 @@ const void *ripc_short(const struct ripc_message *message, unsigned index, size_
     if (index >= message->short_count || !message->internal[0])
         return NULL;
     if (message->short_count == 1) {
-        *size = message->size;
+        if (size)
+            *size = message->size;
         return message->data;
     }
     struct reader sizes = reader_make(message->internal[1], 2u * message->short_count);
     size_t offset = 0;
     for (unsigned i = 0; i < index; i++)
         offset += read_u16(&sizes);
-    *size = read_u16(&sizes);
-    if (offset > message->size || *size > message->size - offset)
+    size_t item_size = read_u16(&sizes);
+    if (offset > message->size || item_size > message->size - offset)
         return NULL;
+    if (size)
+        *size = item_size;
     return (const uint8_t *)message->data + offset;
 }
 

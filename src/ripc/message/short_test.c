@@ -53,6 +53,9 @@ static void a_message_of_several_pieces_arrives_as_these_pieces(void **state)
     assert_non_null(ripc_short(&message, 1, &size));
     assert_int_equal(size, 0);
     assert_null(ripc_short(&message, 3, &size));
+    for (unsigned i = 0; i < 3; i++) /* a program may know the size */
+        assert_ptr_equal(ripc_short(&message, i, NULL), ripc_short(&message, i, &size));
+    assert_null(ripc_short(&message, 3, NULL));
     ripc_release(&message);
     scene_close(ripc);
 }
