@@ -31,19 +31,68 @@ static uint16_t hear(uint16_t service, const char *word)
     return from;
 }
 
+/* The child cannot use the parent's buffer, nor one of its parent's parent. */
+static void child_use_buffer(char *buffer)
+{
+    void *items[] = {buffer}, *inside[] = {buffer + 50}, *own[] = {ripc_buf_alloc(10)};
+    uint32_t sizes[] = {100}, few[] = {10};
+    demand_result(ripc_send_long(CLIENT, CLIENT, items, sizes, 1, NULL, NULL, 0), EFAULT);
+    demand_result(ripc_send_long(CLIENT, CLIENT, inside, few, 1, NULL, NULL, 0), EFAULT);
+    demand_result(ripc_buf_register(buffer, 100), 1);
+    demand_result(ripc_buf_unregister(buffer), 0);
+    demand_result(ripc_reg_recv_window(buffer, 100), EFAULT);
+    demand_result(ripc_reg_recv_window_for_service(buffer, 100, CLIENT), EFAULT);
+    demand(!ripc_buf_realloc(buffer, 200));
+    /* The answer goes into a window, not into the return buffer. */
+    demand_result(ripc_reg_recv_window(NULL, 100), 0);
+    demand_result(ripc_send_short(CLIENT, CLIENT, own, few, 1, items, sizes, 1), 0);
+    hear(CLIENT, "");
+    demand_result(ripc_send_long(CLIENT, CLIENT, own, few, 1, NULL, NULL, 0), 0);
+    uint16_t from, short_count, long_count;
+    void **shorts, **longs;
+    uint32_t *short_sizes, *long_sizes;
+    demand_result(ripc_receive(CLIENT, &from, &shorts, &short_sizes, &short_count, &longs,
+                               &long_sizes, &long_count),
+                  0);
+    demand(long_count == 1 && longs[0] != buffer);
+    ripc_buf_free(longs[0]);
+    free(longs);
+    ripc_buf_free(own[0]);
+    demand(!strcmp(buffer, "mine"));
+}
+
+/* The child of a child of the program that has the buffer. */
+static void child_fork(char *buffer)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        fork_role = "grandchild";
+        demand(!context.initialized && !context.services[CLIENT] && !context.remotes[SERVICE]);
+        demand_result(ripc_register_service_id(OTHER), 1);
+        void *items[] = {buffer};
+        uint32_t sizes[] = {100};
+        demand_result(ripc_send_long(OTHER, OTHER, items, sizes, 1, NULL, NULL, 0), EFAULT);
+        exit(0);
+    }
+    demand(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 /* The parent's buffer is not the child's, and the parent's ids are taken. */
 static _Noreturn void child_begin_anew(char *buffer)
 {
     fork_role = "child";
-    demand(!context.initialized);
+    demand(!context.initialized && !context.services[SERVICE] && !context.remotes[SERVICE]);
     demand_result(init(), 0);
     demand(context.initialized && !context.services[SERVICE] && !context.remotes[SERVICE]);
     ripc_buf_free(buffer);
     demand(!strcmp(buffer, "mine"));
     demand_result(ripc_register_service_id(SERVICE), 0);
     demand_result(ripc_register_service_id(CLIENT), 1);
-    say(CLIENT, SERVICE, "question");
+    child_use_buffer(buffer);
+    say(CLIENT, SERVICE, buffer + 10); /* short items are copied */
     demand(hear(CLIENT, "answer") == SERVICE);
+    child_fork(buffer);
     exit(0); /* runs the exit handler of the library */
 }
 
@@ -55,6 +104,7 @@ static void story_anew(const struct story *story)
     char *buffer = ripc_buf_alloc(100);
     demand(buffer);
     strcpy(buffer, "mine");
+    strcpy(buffer + 10, "question");
     for (int i = 0; i < 3; i++) {
         say(SERVICE, SERVICE, "to myself");
         hear(SERVICE, "to myself");

@@ -15,9 +15,12 @@
  *    calls return 1 if the id was free and 0 if it was taken.
  *  - An address inside a buffer or inside registered memory stands for the whole of it.
  *  - Calls may be made from any thread.
- *  - After fork() the child begins anew: it has no services, windows and buffers, and its first
- *    call opens the library again. It may register ids of its own, and exchange messages with its
- *    parent. Buffers of the parent can still be read and written there, but not be sent or freed.
+ *  - After fork() the child begins anew: it has no services, windows and buffers, `context` is
+ *    empty, and its first call opens the library again. It may register ids of its own, and
+ * exchange messages with its parent. Buffers of the parent can still be read and written there, and
+ * short items be sent from them. As long items or windows they are refused (EFAULT), as return
+ * buffers they are ignored; they cannot be registered (1), resized (NULL) or freed (nothing
+ * happens).
  *
  * What LibRIPC left undefined, and what happens here:
  *  - A send blocks while its receiver has no room; it loses no messages.

@@ -71,8 +71,7 @@ static int compat_bind(uint16_t id, bool group)
     entry->shown.number = id;
     compat.services[id] = entry;
     compat.ids[compat.id_count++] = id;
-    if (id != UINT16_MAX) /* as in 2013, `context` has no entry for the last id */
-        context.services[id] = &entry->shown;
+    compat_show(&entry->shown);
     return 0;
 }
 
@@ -178,7 +177,8 @@ static bool return_adopt(const struct iovec *piece)
     if (!piece->iov_base)
         return true;
     if (buffers_whole(compat.ripc, piece->iov_base, &base, &whole) == POOL_UNKNOWN)
-        return ripc_register(compat.ripc, piece->iov_base, piece->iov_len) == 0;
+        return !compat_is_inherited(piece->iov_base, piece->iov_len) &&
+               ripc_register(compat.ripc, piece->iov_base, piece->iov_len) == 0;
     return piece->iov_len <= whole - (size_t)((uint8_t *)piece->iov_base - (uint8_t *)base);
 }
 
@@ -191,7 +191,9 @@ static int item_adopt(struct iovec *piece, bool *copied)
         *copied = piece->iov_base;
         return *copied ? 0 : -ENOMEM;
     }
-    int result = ripc_register(compat.ripc, piece->iov_base, piece->iov_len);
+    int result = compat_is_inherited(piece->iov_base, piece->iov_len)
+                     ? -EFAULT
+                     : ripc_register(compat.ripc, piece->iov_base, piece->iov_len);
     if (result < 0) /* already registered, or in part: the second try will tell */
         return result == -EEXIST ? 0 : result;
     ripc_unregister(compat.ripc, piece->iov_base);

@@ -41,7 +41,7 @@ extern struct compat {
     size_t unregistered_count, unregistered_capacity;
     unsigned waiters; /* threads that wait in a call */
     bool handlers;    /* those for fork and exit are registered */
-    bool stale;       /* `context` shows the state of the parent */
+    bool child;       /* of a process that has used the library: has memory that is not ours */
     bool ended;       /* the process is about to exit: further calls are refused */
 } compat;
 
@@ -59,6 +59,12 @@ void compat_leave(void);
 /* Takes the mutex again, in a thread that is counted in `waiters`: the context stays open for
  * it. */
 void compat_enter_again(void);
+
+/* Shows the service in `context`. With the mutex held. */
+void compat_show(struct ripc_compat_service *service);
+
+/* Does a part of the memory belong to buffers of a parent, or of its peers? With the mutex held. */
+bool compat_is_inherited(const void *base, size_t size);
 
 /* Shows in `context` that a message went to that id or came from it. With the mutex held. */
 void compat_know(uint16_t id);

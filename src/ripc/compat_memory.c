@@ -155,7 +155,7 @@ static int compat_register(void *buf, size_t size)
     void *base;
     size_t whole;
     if (buffers_whole(compat.ripc, buf, &base, &whole) == POOL_UNKNOWN)
-        return ripc_register(compat.ripc, buf, size);
+        return compat_is_inherited(buf, size) ? -EFAULT : ripc_register(compat.ripc, buf, size);
     if (size > whole - (size_t)((uint8_t *)buf - (uint8_t *)base))
         return -EEXIST; /* only in part */
     struct compat_unregistered *entry = unregistered_find(base);

@@ -13,12 +13,21 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "ripc/pool/pool.h"
 
 #define COMPAT_LINGER_NSEC (5 * NSEC_PER_SEC)
 
 struct compat compat = {.mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
 
 struct compat compat_inherited;
+
+/* A bit for each id that may have an entry in `context`. Written under the mutex, before the entry;
+ * read in a child by its only thread. So the child need not search all of `context`. */
+static uint64_t shown[COMPAT_IDS / 64];
+
+/* Buffers of a parent, in a child that has opened the library. Under the mutex. */
+static struct memfile_range *inherited;
+static size_t inherited_count;
 
 struct library_context context; /* written under the mutex of `compat`; the program only reads it */
 
@@ -52,6 +61,19 @@ static void compat_end(void)
     compat_leave();
 }
 
+/* Removes all entries. Those of services belong to `compat`. */
+static void context_clear(void)
+{
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        for (; shown[i]; shown[i] &= shown[i] - 1) {
+            size_t id = 64 * i + (size_t)__builtin_ctzll(shown[i]);
+            free(context.remotes[id]);
+            context.remotes[id] = NULL;
+            context.services[id] = NULL;
+        }
+    context.initialized = false;
+}
+
 /* In the child of a fork: forgets the parent's context, with its services and buffers, which are
  * not freed. The thread that holds the mutex may not exist here. */
 static void compat_forget(void)
@@ -61,18 +83,10 @@ static void compat_forget(void)
     compat = (struct compat){
         .mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
         .handlers = compat.handlers,
-        .stale = compat.stale || compat.ripc,
+        .child = compat.child || compat.ripc,
         .ended = compat.ended,
     };
-    context.initialized = false;
-}
-
-/* Called in a child that opens the library; most children never do. */
-static void context_clear(void)
-{
-    for (size_t i = 0; i < UINT16_MAX; i++)
-        free(context.remotes[i]);
-    context = (struct library_context){0};
+    context_clear();
 }
 
 /* Registers the handlers, once for this process and its children. */
@@ -82,6 +96,27 @@ static int compat_handle(void)
         return -ENOMEM;
     compat.handlers = true;
     return 0;
+}
+
+/* In a child: finds the buffers that are mapped here and are not ours. Nothing is known where /proc
+ * is missing: they then count as memory of the program. */
+static int inherited_find(void)
+{
+    free(inherited);
+    inherited_count = 0;
+    int result = memfiles_mapped(POOL_LABEL, &inherited);
+    if (result > 0)
+        inherited_count = (size_t)result;
+    return result == -ENOMEM ? result : 0;
+}
+
+bool compat_is_inherited(const void *base, size_t size)
+{
+    uintptr_t begin = (uintptr_t)base, last = begin + (size ? size - 1 : 0);
+    for (size_t i = 0; i < inherited_count; i++)
+        if (begin < inherited[i].end && last >= inherited[i].begin)
+            return true;
+    return false;
 }
 
 /* Called with the mutex held. */
@@ -95,7 +130,9 @@ static int compat_open(void)
         compat.services = array_new(COMPAT_IDS, sizeof(struct compat_service *));
     if (!compat.services)
         return -ENOMEM;
-    int result = ripc_open(NULL, &compat.ripc);
+    int result = compat.child ? inherited_find() : 0;
+    if (result == 0)
+        result = ripc_open(NULL, &compat.ripc);
     if (result < 0)
         return result;
     if (compat_handle()) {
@@ -103,9 +140,6 @@ static int compat_open(void)
         compat.ripc = NULL;
         return -ENOMEM;
     }
-    if (compat.stale)
-        context_clear();
-    compat.stale = false;
     context.initialized = true;
     return 0;
 }
@@ -134,6 +168,15 @@ void compat_enter_again(void)
     pthread_mutex_lock(&compat.mutex);
 }
 
+void compat_show(struct ripc_compat_service *service)
+{
+    uint16_t id = service->number;
+    if (id == UINT16_MAX) /* as in 2013, `context` has no entry for the last id */
+        return;
+    shown[id / 64] |= 1ULL << id % 64;
+    context.services[id] = service;
+}
+
 void compat_know(uint16_t id)
 {
     if (id == UINT16_MAX || context.remotes[id])
@@ -142,6 +185,7 @@ void compat_know(uint16_t id)
     if (!remote)
         return;
     remote->number = id;
+    shown[id / 64] |= 1ULL << id % 64;
     context.remotes[id] = remote;
 }
 

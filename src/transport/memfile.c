@@ -6,9 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -16,6 +20,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/check.h"
 #include "transport/fork/descriptor.h"
 
@@ -103,6 +108,43 @@ int memfile_share(const struct memfile *file, int writable)
         fd = DESCRIPTOR_OPEN(open(path, O_RDONLY | O_CLOEXEC));
     }
     return fd < 0 ? -errno : fd;
+}
+
+/* Reads a line of /proc/self/maps; false: it is not of a memory file with that path. */
+static bool range_read(const char *line, const char *path, struct memfile_range *range)
+{
+    int at = 0;
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &range->begin, &range->end,
+               &at) != 2 ||
+        !at)
+        return false;
+    size_t size = strlen(path);
+    return strncmp(line + at, path, size) == 0 && (line[at + (int)size] == ' ');
+}
+
+int memfiles_mapped(const char *label, struct memfile_range **ranges)
+{
+    char line[512], path[64];
+    size_t count = 0, capacity = 0;
+    *ranges = NULL;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (!maps)
+        return -errno;
+    snprintf(path, sizeof path, "/memfd:%s", label);
+    while (fgets(line, sizeof line, maps)) {
+        struct memfile_range range;
+        if (!range_read(line, path, &range))
+            continue;
+        if (!array_reserve(ranges, &capacity, count + 1, sizeof **ranges)) {
+            free(*ranges);
+            *ranges = NULL;
+            fclose(maps);
+            return -ENOMEM;
+        }
+        (*ranges)[count++] = range;
+    }
+    fclose(maps);
+    return (int)count;
 }
 
 size_t memfile_available(void)

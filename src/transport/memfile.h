@@ -4,6 +4,7 @@
  * process leaves nothing behind. */
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -25,6 +26,16 @@ MUST_CHECK int memfile_map(struct memfile *file, int fd, size_t size, int writab
 /* Returns another descriptor of the same memory, read-only or writable, to give away. The caller
  * closes it. */
 MUST_CHECK int memfile_share(const struct memfile *file, int writable);
+
+/* Memory of this process that is mapped from a memory file. */
+struct memfile_range {
+    uintptr_t begin, end;
+};
+
+/* Finds all memory that is mapped from memory files with that label, also by the parent before a
+ * fork. Returns their number, or a negative errno: -ENOMEM, or that of opening /proc/self/maps. The
+ * caller frees the array; NULL if there is none. */
+MUST_CHECK int memfiles_mapped(const char *label, struct memfile_range **ranges);
 
 /* Allocates the pages now, so that touching them later cannot fault. -ENOMEM: there is not enough
  * memory. A hopelessly large request is refused before a page is touched, so that the system does

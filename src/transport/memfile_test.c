@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -239,7 +240,25 @@ static void only_large_files_ask_for_huge_pages(void **state)
     }
 }
 
-TEST_MAIN(TEST(only_large_files_ask_for_huge_pages), TEST(both_sides_see_the_same_memory),
+static void memory_of_a_label_is_found(void **state)
+{
+    struct memfile files[3];
+    struct memfile_range *ranges;
+    assert_int_equal(memfiles_mapped("weft-label", &ranges), 0);
+    assert_null(ranges);
+    assert_int_equal(memfile_open(&files[0], "weft-label", SIZE), 0);
+    assert_int_equal(memfile_open(&files[1], "weft-label-2", SIZE), 0);
+    assert_int_equal(memfile_open(&files[2], "weft-labe", SIZE), 0);
+    assert_int_equal(memfiles_mapped("weft-label", &ranges), 1);
+    assert_int_equal(ranges[0].begin, (uintptr_t)files[0].base);
+    assert_true(ranges[0].end - ranges[0].begin >= SIZE);
+    free(ranges);
+    for (unsigned i = 0; i < 3; i++)
+        memfile_close(&files[i]);
+}
+
+TEST_MAIN(TEST(memory_of_a_label_is_found), TEST(only_large_files_ask_for_huge_pages),
+          TEST(both_sides_see_the_same_memory),
           TEST(a_read_only_share_cannot_be_mapped_for_writing),
           TEST(a_sealed_file_cannot_be_resized), TEST(files_that_are_not_sealed_memory_are_refused),
           TEST(impossible_sizes_are_refused), TEST(earlier_mappings_do_not_reach_the_replacement),

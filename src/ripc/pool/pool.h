@@ -16,6 +16,8 @@
 
 struct pool;
 
+#define POOL_LABEL "weft-pool" /* of the memory files of buffers */
+
 /* Memory that is registered as a whole: a slab, an adopted file, or foreign memory. */
 struct extent {
     uint8_t *base;

@@ -18,7 +18,7 @@ int slab_make(struct slab **slab, size_t size, uint32_t unit_count)
     struct slab *made = array_new(1, sizeof *made);
     if (!made)
         return -ENOMEM;
-    int result = memfile_open(&made->file, "weft-pool", size);
+    int result = memfile_open(&made->file, POOL_LABEL, size);
     if (result < 0) {
         free(made);
         return result;
