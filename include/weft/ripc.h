@@ -221,6 +221,9 @@ struct ripc_send {
  *   -EHOSTUNREACH  this context has no transport in common with the peer's process
  *   -ENETUNREACH   this host has no route to the address of the peer or of the name service
  *   -EPIPE         the peer's process, or the path to it, is gone; nothing was sent
+ *   -EMFILE        this process has no free descriptor (-ENFILE: the system has none, -ENOMEM: no
+ *                 memory), so the id could not be found or connected; nothing was sent. The id is
+ *                 not reported as gone. If the receiver's process has none, the send waits
  * Only -EAGAIN's reasons are waited for until the deadline; the other errors are returned at once.
  * A message to a group goes to every member or, with -EAGAIN, to none.
  *

@@ -19,6 +19,8 @@ static const struct {
     {ENETUNREACH, "this host has no route to the peer's address"},
     {EADDRINUSE, "a live process holds that id"},
     {EPIPE, "the peer has ended or is unreachable"},
+    {EMFILE, "this process has no free descriptor: close some, or raise its limit (ulimit -n)"},
+    {ENFILE, "the system has no free descriptor: raise its limit (sysctl fs.file-max)"},
     {ENOBUFS, "the receiver rejected a long item"},
     {ECANCELED, "cancelled"},
     {EINPROGRESS, "the long item is pending: fetch or reject it"},

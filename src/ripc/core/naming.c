@@ -17,7 +17,7 @@ void naming_peer_died(struct peer *peer)
     if (line)
         names_line_down(peer->ripc->names, line);
     else if (peer->dialled.family)
-        names_line_failed(peer->ripc->names, &peer->dialled);
+        names_line_failed(peer->ripc->names, &peer->dialled, peer->reason);
 }
 
 void naming_heard(struct peer *peer, struct control_words *words)

@@ -255,7 +255,10 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
         if (peer->links[i])
             peer->links[i]->ops->link_lost(peer->links[i]);
     peer->line = NULL;
-    names_forget(ripc->names, peer->address.context);
+    peer->doubted =
+        !was_up && (lifeline_lacks(reason) || (reason == -ETIMEDOUT && lifeline_reached(line)));
+    if (!peer->doubted)
+        names_forget(ripc->names, peer->address.context);
     peer->reason = was_up ? -EPIPE : reason;
     events_emit(ripc, peer_died, peer);
     peer->users--;

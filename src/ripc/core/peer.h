@@ -30,6 +30,8 @@ struct peer {
     unsigned arrival_count;
     bool condemned;
     int reason;            /* after its death: the result for calls that wait for the peer */
+    bool doubted;          /* after its death: it was never connected, but probably lives: either we
+                            * lack descriptors, or its process listens but did not answer */
     unsigned offer_count;  /* return buffers of the peer that we may fill */
     struct id_map grants;  /* grants from the peer that we know, by key */
     struct id_map notices; /* notices of the peer that we notify, by token: what we know of them */

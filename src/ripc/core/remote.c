@@ -21,6 +21,10 @@
 #define MOVING_AGAIN_NSEC (50 * 1000 * 1000LL) /* between two questions for an id that moves */
 #define MOVING_KEPT_NSEC  (60 * NSEC_PER_SEC)
 
+/* Between two attempts to open a pipe to a receiver that lacks descriptors. */
+#define REST_NSEC     (10 * 1000 * 1000LL)
+#define REST_NSEC_MAX (200 * 1000 * 1000LL)
+
 #define ENDING_NSEC NSEC_PER_SEC /* for the last acknowledgements of a receiver that is gone */
 
 #define REMOTE_FAILURES_MAX 3 /* attempts before the sender gets the error */
@@ -206,6 +210,10 @@ static int remote_resolve(struct remote *remote)
 {
     struct ripc *ripc = remote->service->ripc;
     nsec now = remote->used_at = clock_now();
+    if (now < remote->rests_until) {
+        poller_set_by(ripc->poller, &ripc->resolve_timer, remote->rests_until);
+        return -EAGAIN;
+    }
     if (remote->state == REMOTE_RESTING) {
         trace_event(ripc->trace, TRACE_RESOLVE, remote->service->id, remote->id, 0);
         remote->resolves_from = now;
@@ -240,8 +248,9 @@ static int remote_resolve(struct remote *remote)
         remote->ask_until = now + RESOLVE_PATIENCE_NSEC;
     if (!found && !remote->moving &&
         (!names_answer_later(ripc->names) || now >= remote->ask_until)) {
+        int lack = names_lack(ripc->names, remote->resolves_from);
         remote->state = REMOTE_RESTING;
-        return -ENOENT;
+        return lack ? lack : -ENOENT;
     }
     remote->state = REMOTE_RESOLVING;
     if (remote->moving)
@@ -305,15 +314,18 @@ static int remote_open_by(struct remote *remote, unsigned transport)
  * the only transports are down, waits until one is up again. */
 static int remote_open(struct remote *remote)
 {
-    int result = -EHOSTUNREACH;
+    int result = -EHOSTUNREACH, lack = 0;
     bool down = false;
     for (unsigned i = remote->transport; i < remote->service->ripc->transport_count; i++) {
         result = remote_open_by(remote, i);
         if (result == 0 || result == -ENOBUFS)
             return result == 0 ? 0 : -EAGAIN;
         down |= result == -ENETDOWN;
+        lack = lifeline_lacks(result) ? result : lack;
     }
-    return down ? -EAGAIN : result;
+    if (down)
+        return -EAGAIN;
+    return lack ? lack : result;
 }
 
 static void remote_leave(struct remote *remote)
@@ -333,8 +345,8 @@ int remote_advance(struct remote *remote)
         switch (remote->state) {
         case REMOTE_OPEN:
             return 0;
-        case REMOTE_OFFERED:
-            return -EAGAIN;
+        case REMOTE_OFFERED: /* we may lack descriptors for the answer */
+            return lifeline_rests(remote->peer->line) ? -EMFILE : -EAGAIN;
         case REMOTE_HELD:
             if (!remote->ending)
                 return -EAGAIN;
@@ -479,6 +491,8 @@ void remotes_lost(struct peer *peer)
         }
         if (remote->state == REMOTE_HELD)
             remote->moving = false; /* it died before it had left */
+        if (peer->doubted && !lifeline_lacks(peer->reason))
+            remote->failures = 0; /* the peer may answer the next time */
         remote_report(remote, counts.pushed - counts.released, false);
         remote_lost(remote, peer->reason);
     }
@@ -493,6 +507,15 @@ struct remote *remote_of_pipe(struct peer *peer, uint64_t pipe)
             return remote;
     }
     return NULL;
+}
+
+/* The receiver lacks descriptors: the next attempt is made a little later. */
+static void remote_rest(struct remote *remote)
+{
+    remote->rest = remote->rest ? 2 * remote->rest : REST_NSEC;
+    if (remote->rest > REST_NSEC_MAX)
+        remote->rest = REST_NSEC_MAX;
+    remote->rests_until = clock_after(remote->rest);
 }
 
 void remote_answer(struct peer *peer, struct control_words *words)
@@ -518,9 +541,14 @@ void remote_answer(struct peer *peer, struct control_words *words)
             remote_move(remote);
         /* If our side failed, the receiver may have taken frames. */
         remote_report(remote, remote_counts(remote).pushed, words->status != 0);
+        if (lifeline_lacks(words->status)) {
+            remote_rest(remote);
+            remote->failures = 0;
+        }
         remote_lost(remote, result);
         return;
     }
+    remote->rest = 0;
     remote->answered = true;
     remote->moving = false;
     remote->state = REMOTE_OPEN;

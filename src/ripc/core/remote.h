@@ -65,6 +65,8 @@ struct remote {
     nsec verdict_until;    /* after that it is too old */
     unsigned failures;     /* attempts that failed since the last success */
     int failure;           /* error of the last failed attempt */
+    nsec rests_until;      /* the receiver lacked descriptors: no attempt before this ... */
+    nsec rest;             /* ... and so long between the last two attempts */
     struct list flights;   /* struct flight: operations that wait for acknowledgement */
     uint32_t acknowledged; /* acknowledgements that arrived in the pipe; wraps */
     bool ending;           /* CONTROL_GONE has arrived before the last acknowledgements ... */

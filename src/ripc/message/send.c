@@ -318,6 +318,8 @@ static int send_group(struct sending *sending, struct group *group)
             sending->starved = remote;
             return -EAGAIN;
         }
+        if (lifeline_lacks(result))
+            return result; /* the member probably lives */
         if (result == 0)
             ready[count++] = remote;
     }

@@ -274,8 +274,9 @@ void names_line_down(struct names *names, struct names_line *line)
     names_lines_changed(names, NULL);
 }
 
-void names_line_failed(struct names *names, const struct context_address *dialled)
+void names_line_failed(struct names *names, const struct context_address *dialled, int reason)
 {
+    names_lacks(names, reason);
     names_lines_changed(names, dialled);
 }
 

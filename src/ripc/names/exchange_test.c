@@ -383,7 +383,7 @@ static void a_contact_that_cannot_be_connected_is_noticed(void **state)
     for (uint16_t port = 17701; port <= 17702; port++) {
         assert_true(names_answered(one.names, 99) < before);
         contact.port = port;
-        names_line_failed(one.names, &contact);
+        names_line_failed(one.names, &contact, -ECONNREFUSED);
     }
     assert_true(names_answered(one.names, 99) >= before);
     names_ask(one.names, 99); /* not again at once */

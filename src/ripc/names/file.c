@@ -29,7 +29,7 @@
 struct contact {
     struct context_address address;
     bool dialling;
-    bool failed; /* at the last attempt ... */
+    bool failed; /* to be reached, at the last attempt ... */
     nsec tried;  /* ... at this time */
 };
 
@@ -198,7 +198,7 @@ static void file_line_changed(struct name_service *service, const struct context
     for (size_t i = 0; i < file->contact_count; i++) {
         struct contact *contact = &file->contacts[i];
         bool lost = failed && context_address_equal(&contact->address, failed);
-        contact->failed = lost || contact->failed;
+        contact->failed = (lost && !names_lack(file->names, contact->tried)) || contact->failed;
         if (lost || exchange_line_at(names_exchange(file->names), &contact->address) != LINE_NONE)
             contact->dialling = false;
     }
@@ -305,8 +305,10 @@ static void file_refresh(struct file *file)
     struct names_file old = file->table, new;
     if (!file_has_changed(file))
         return;
-    if (file_load(file, &new, NULL) < 0) {
-        names_counts(file->names)->garbage++;
+    int result = file_load(file, &new, NULL);
+    if (result < 0) {
+        names_lacks(file->names, result);
+        names_counts(file->names)->garbage += !lifeline_lacks(result);
         return;
     }
     file->table = new;

@@ -94,8 +94,10 @@ static enum claimant file_claimant(struct host_names *host, uint64_t id, uint64_
     size_t size;
     claim_name_write(name, id, member);
     int alive = domain_file_read(host->folder, name, record, sizeof record, &size);
-    if (alive <= 0)
+    if (alive <= 0) {
+        names_lacks(host->names, alive);
         return alive == 0 ? CLAIMANT_DEAD : CLAIMANT_UNSURE;
+    }
     int result = claim_record_read(claim, &host->seal, record, size);
     if (result == -EKEYREJECTED)
         names_counts(host->names)->forged++;
@@ -129,8 +131,10 @@ static bool folder_walk(struct host_names *host, uint64_t wanted, file_each *eac
 {
     bool more = true;
     DIR *folder = opendir(host->folder);
-    if (!folder)
+    if (!folder) {
+        names_lacks(host->names, -errno);
         return true;
+    }
     for (int i = 0; i < ENTRIES_MAX && more; i++) {
         uint64_t id, member;
         const struct dirent *entry = readdir(folder);

@@ -27,6 +27,8 @@ struct names {
     struct cache cache;
     struct poller_timer sweep; /* not set while no claim in the cache can expire */
     bool adrift;               /* the address in our claims is currently unknown to the fabric */
+    int lack;                  /* the last error that names_lacks reported ... */
+    nsec lacked_at;            /* ... and when; 0: never */
     unsigned service_count;
     struct name_service *services[NAMES_SERVICE_MAX];
 };
@@ -497,6 +499,19 @@ nsec names_answered(const struct names *names, uint64_t id)
             earliest = answered;
     }
     return earliest;
+}
+
+void names_lacks(struct names *names, int error)
+{
+    if (!lifeline_lacks(error))
+        return;
+    names->lack = error;
+    names->lacked_at = clock_now();
+}
+
+int names_lack(const struct names *names, nsec since)
+{
+    return names->lacked_at && names->lacked_at >= since ? names->lack : 0;
 }
 
 void names_told_all(struct names *names, const struct name_service *service, uint64_t id)

@@ -122,6 +122,10 @@ bool names_answer_later(const struct names *names);
  * the id is unclaimed; 0: not yet. NSEC_NEVER: no name service reports that an id is unclaimed. */
 nsec names_answered(const struct names *names, uint64_t id);
 
+/* Returns the error if since then this process lacked descriptors or memory to find out who has an
+ * id (lifeline_lacks), or 0. If so, an id without known claims may be claimed all the same. */
+int names_lack(const struct names *names, nsec since);
+
 /* The program no longer wants this id: later claims may go unnoticed. */
 void names_ignore(struct names *names, uint64_t id);
 
@@ -152,8 +156,8 @@ MUST_CHECK int names_line_heard(struct names *names, struct names_line *line,
                                 const struct names_saying *saying);
 /* The lifeline is down: frees the line. The caller calls names_forget as well. */
 void names_line_down(struct names *names, struct names_line *line);
-/* The context at this address could not be connected. */
-void names_line_failed(struct names *names, const struct context_address *dialled);
+/* The context at this address could not be connected, for that reason. */
+void names_line_failed(struct names *names, const struct context_address *dialled, int reason);
 
 struct names_counts {
     uint64_t forged;    /* claims with a wrong seal */

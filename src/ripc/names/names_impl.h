@@ -77,6 +77,9 @@ void names_told_all(struct names *names, const struct name_service *service, uin
 /* Takes that back: there is more to be heard about the id. */
 void names_told_part(struct names *names, const struct name_service *service, uint64_t id);
 
+/* Reports that a service could not find something out. Only errors of lifeline_lacks count. */
+void names_lacks(struct names *names, int error);
+
 /* Does a service of the list deny the claim? */
 bool names_denies(const struct names *names, const struct claim *claim);
 

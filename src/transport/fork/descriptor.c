@@ -85,10 +85,10 @@ int descriptor_pair(int type, int fds[2])
     return result;
 }
 
-ssize_t descriptor_receive(int socket, struct msghdr *message)
+ssize_t descriptor_receive(int socket, struct msghdr *message, int flags)
 {
     descriptor_begin();
-    ssize_t got = recvmsg(socket, message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t got = recvmsg(socket, message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | flags);
     for (struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(message); header;
          header = CMSG_NXTHDR(message, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)

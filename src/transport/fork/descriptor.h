@@ -32,8 +32,9 @@ int descriptor_end(int fd);
 /* Makes two connected Unix sockets, as socketpair does, and records both. */
 MUST_CHECK int descriptor_pair(int type, int fds[2]);
 
-/* Calls recvmsg without waiting, and records the descriptors in the message. */
-ssize_t descriptor_receive(int socket, struct msghdr *message);
+/* Calls recvmsg without waiting and with these further flags, and records the descriptors in the
+ * message. */
+ssize_t descriptor_receive(int socket, struct msghdr *message, int flags);
 
 /* Closes any descriptor, recorded or not. */
 void descriptor_close(int fd);

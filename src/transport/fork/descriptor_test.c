@@ -86,7 +86,7 @@ static void descriptors_in_a_message_are_recorded(void **state)
     memcpy(CMSG_DATA(header), pair, sizeof pair);
     assert_int_equal(sendmsg(pair[0], &message, 0), 1);
     message.msg_controllen = sizeof room.bytes;
-    assert_int_equal(descriptor_receive(pair[1], &message), 1);
+    assert_int_equal(descriptor_receive(pair[1], &message, 0), 1);
     memcpy(got, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof got);
     assert_int_equal(open_in_child((int[]){pair[0], pair[1], got[0], got[1]}, 4), 0x03);
     for (unsigned i = 0; i < 2; i++) {

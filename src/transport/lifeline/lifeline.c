@@ -93,6 +93,7 @@ void lifeline_greet(struct lifeline *line)
 {
     assert(line->outgoing && line->state == LIFELINE_CONNECTING);
     line->state = LIFELINE_GREETING;
+    line->reached = true;
     int result = greeting_send(line);
     if (result)
         lifeline_fail(line, result);
@@ -193,7 +194,8 @@ static void hello_heard(struct lifeline *line, const struct control *control)
 
 /* ---- receiving ---- */
 
-/* Handles at most `max` messages; returns how many, or -EPIPE if the line is down. */
+/* Handles at most `max` messages; returns how many, -EPIPE if the line is down, or -EMFILE if it
+ * rests. */
 static int lifeline_read(struct lifeline *line, int max)
 {
     struct lifelines *lines = line->lines;
@@ -208,11 +210,16 @@ static int lifeline_read(struct lifeline *line, int max)
             break;
         if (result == -EPROTO) {
             lifeline_refuse(line, result);
+        } else if (result == -EMFILE) {
+            lifeline_rest(line, true);
+            break;
         } else if (result < 0) {
             lifeline_fail(line, result);
             break;
         } else {
             count++;
+            if (line->rests)
+                lifeline_rest(line, false);
             if (line->state == LIFELINE_UP)
                 lines->events->control(lines->owner, line, &control);
             else
@@ -221,7 +228,9 @@ static int lifeline_read(struct lifeline *line, int max)
         }
     }
     line->reading = false;
-    return line->state == LIFELINE_DOWN ? -EPIPE : count;
+    if (line->state == LIFELINE_DOWN)
+        return -EPIPE;
+    return line->rests ? -EMFILE : count;
 }
 
 static void connect_finish(struct lifeline *line)
@@ -287,6 +296,16 @@ bool lifeline_alive(const struct lifeline *line)
         return false;
     struct pollfd end = {.fd = line->fd, .events = POLLRDHUP};
     return poll(&end, 1, 0) >= 0 && !(end.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
+}
+
+bool lifeline_rests(const struct lifeline *line)
+{
+    return line->rests;
+}
+
+bool lifeline_reached(const struct lifeline *line)
+{
+    return line->reached;
 }
 
 bool lifeline_local(const struct lifeline *line)

@@ -14,6 +14,7 @@
  *
  * All calls and callbacks run under the poller's lock. */
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,9 +68,17 @@ struct lifeline_events {
      * peer's line that never came up was not announced by up(), and is only counted.) The line is
      * freed after the callback. Reasons: -EPIPE the peer died, -ETIMEDOUT, -ECONNREFUSED,
      * -EHOSTUNREACH, -EPROTO invalid data, -EKEYREJECTED wrong secret or only one side has a
-     * secret, -EPROTONOSUPPORT another version, -EPERM the peer belongs to another user. */
+     * secret, -EPROTONOSUPPORT another version, -EPERM the peer belongs to another user; or an
+     * error of lifeline_lacks. */
     void (*down)(void *owner, struct lifeline *line, int reason);
 };
+
+/* Does the error mean that this process lacks descriptors or memory? It says nothing about the
+ * peer. */
+static inline bool lifeline_lacks(int error)
+{
+    return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+}
 
 struct attachment;
 
@@ -128,8 +137,9 @@ size_t lifeline_queued(const struct lifeline *line);
 /* Handles what has arrived by now, without waiting. On one host, when we see something that the
  * peer published in a ring, everything that the peer sent before it (and did not have to queue) has
  * arrived. Returns how many messages it handled, or -EPIPE if the line is down: then down() follows
- * from the poller, and the line is valid until then. Inside a callback of the same line it does
- * nothing. */
+ * from the poller, and the line is valid until then. Or an error of lifeline_lacks: the next
+ * message has descriptors for which this process has no room, and waits in the socket. Inside a
+ * callback of the same line it does nothing. */
 int lifeline_drain(struct lifeline *line);
 
 /* After this only down() is called, later and from the poller. */
@@ -137,6 +147,10 @@ void lifeline_cut(struct lifeline *line, int reason);
 
 /* Is the peer's end open, as far as the kernel knows now? */
 bool lifeline_alive(const struct lifeline *line);
+/* Does the next message wait in the socket, because this process lacks descriptors for it? */
+bool lifeline_rests(const struct lifeline *line);
+/* Was the peer's address ever connected? Then a process listens there, even if the hello failed. */
+bool lifeline_reached(const struct lifeline *line);
 bool lifeline_local(const struct lifeline *line);    /* on this host: can carry descriptors */
 int lifeline_pid(const struct lifeline *line);       /* the peer's, from the kernel; 0 over TCP */
 bool lifeline_outgoing(const struct lifeline *line); /* did this end connect? */

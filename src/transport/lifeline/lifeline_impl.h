@@ -39,11 +39,13 @@ struct lifeline {
     bool reading;
     bool out_wanted; /* we watch for EPOLLOUT */
     bool reset_seen;
+    bool reached; /* outgoing: was connected, perhaps to be closed again */
+    bool rests;   /* does not read, because descriptors for the next message are lacking */
     int fd;
     int pid;
     int reason; /* why the line is down */
     struct poller_watch *watch;
-    struct poller_timer timer; /* for the hello, or for the next try to connect */
+    struct poller_timer timer; /* for the hello, or for the next try to connect, send or read */
     nsec deadline;             /* of the hello */
     nsec retry_wait;           /* until the next try to connect, after the peer closed the last */
     void *data;
@@ -94,10 +96,12 @@ void lifeline_greet(struct lifeline *line); /* call it once connected: sends our
 MUST_CHECK int lifeline_put(struct lifeline *line, const struct control_head *head,
                             const uint8_t *body, const int *fds);
 void lifeline_flush(struct lifeline *line); /* may cut the line */
-/* Returns 1 and a message, 0 if there is none now, or why there will be no more. The caller owns
- * the message's descriptors. */
+/* Returns 1 and a message, 0 if there is none now, or why there will be no more. -EMFILE: there is
+ * one, but no room for its descriptors. The caller owns the message's descriptors. */
 MUST_CHECK int lifeline_get(struct lifeline *line, struct control *control);
 void control_close_fds(struct control *control);
+/* Stops reading for a moment, or reads again. */
+void lifeline_rest(struct lifeline *line, bool rests);
 
 /* lifeline_cut.c; lifeline_cut() is in lifeline.h */
 /* The socket failed for that reason. Cuts the line; or, if it is ours and the peer closed it before

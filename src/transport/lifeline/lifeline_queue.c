@@ -6,9 +6,12 @@
  * something is queued.
  *
  * A received descriptor is ours from the moment the kernel installs it: every path out of
- * lifeline_get either hands it over or closes it. */
+ * lifeline_get either hands it over or closes it. If this process has no room for all descriptors
+ * of a message, the kernel drops the others. So a message is looked at first, and taken out of the
+ * socket only if all its descriptors were installed; else it stays there, and the line rests. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -21,7 +24,8 @@
 
 enum { QUEUED_FDS_MAX = 128, FLUSH_MAX = 256 };
 
-#define FLUSH_AGAIN_NSEC (2 * 1000 * 1000LL) /* delay when too many descriptors are in flight */
+#define FLUSH_AGAIN_NSEC (2 * 1000 * 1000LL)   /* delay when too many descriptors are in flight */
+#define READ_AGAIN_NSEC  (100 * 1000 * 1000LL) /* pause when no descriptors are left */
 
 union fd_room { /* a union for the header's alignment */
     struct cmsghdr header;
@@ -70,14 +74,31 @@ static ssize_t socket_put(struct lifeline *line, const struct iovec *pieces, uns
     }
 }
 
+static void watch_change(struct lifeline *line, bool out_wanted, bool rests)
+{
+    uint32_t in = rests ? 0 : EPOLLIN | EPOLLRDHUP;
+    if (line->out_wanted == out_wanted && line->rests == rests)
+        return;
+    int result = poller_change(line->lines->poller, line->watch, in | (out_wanted ? EPOLLOUT : 0u));
+    assert(result == 0); /* the descriptor is in the set: nothing has to be allocated */
+    line->out_wanted = out_wanted;
+    line->rests = rests;
+}
+
 static void watch_for_room(struct lifeline *line, bool wanted)
 {
-    if (line->out_wanted == wanted)
+    watch_change(line, wanted, line->rests);
+}
+
+void lifeline_rest(struct lifeline *line, bool rests)
+{
+    assert(line->state == LIFELINE_UP);
+    watch_change(line, line->out_wanted, rests);
+    if (!rests)
         return;
-    uint32_t events = EPOLLIN | EPOLLRDHUP | (wanted ? EPOLLOUT : 0u);
-    int result = poller_change(line->lines->poller, line->watch, events);
-    assert(result == 0); /* the descriptor is in the set: nothing has to be allocated */
-    line->out_wanted = wanted;
+    int result = poller_set(line->lines->poller, &line->timer, clock_after(READ_AGAIN_NSEC));
+    if (result)
+        lifeline_cut(line, result);
 }
 
 static int fds_copy(struct lifeline_parcel *parcel, const int *fds, unsigned count)
@@ -198,10 +219,10 @@ static void fds_collect(struct msghdr *message, struct control *control)
 
 /* A Unix peer that dies with unread messages makes one read fail; what it sent can still be read
  * after that. */
-static ssize_t socket_get(struct lifeline *line, struct msghdr *message)
+static ssize_t socket_get(struct lifeline *line, struct msghdr *message, int flags)
 {
     for (;;) {
-        ssize_t got = descriptor_receive(line->fd, message);
+        ssize_t got = descriptor_receive(line->fd, message, flags);
         if (got >= 0)
             return got;
         if (errno == ECONNRESET && line->local && !line->reset_seen) {
@@ -211,6 +232,33 @@ static ssize_t socket_get(struct lifeline *line, struct msghdr *message)
         if (errno != EINTR)
             return -errno;
     }
+}
+
+/* Did the kernel drop descriptors of the message because this process has no room for them? (A peer
+ * that sends more descriptors than a message may have fills the array.) No hello has descriptors.
+ */
+static bool packet_lacks(const struct lifeline *line, const struct msghdr *message,
+                         const struct control *control)
+{
+    return message->msg_flags & MSG_CTRUNC && control->fd_count < CONTROL_FD_MAX &&
+           line->state == LIFELINE_UP;
+}
+
+/* Waits for descriptors, but not for those from a peer that has ended. */
+static int packet_leave(const struct lifeline *line, struct control *control)
+{
+    struct pollfd end = {.fd = line->fd};
+    control_close_fds(control);
+    return poll(&end, 1, 0) == 0 ? -EMFILE : -EPIPE;
+}
+
+/* Takes the packet that was looked at out of the socket. Its descriptors are ours already. */
+static void packet_drop(struct lifeline *line)
+{
+    uint8_t byte;
+    while (recv(line->fd, &byte, sizeof byte, MSG_DONTWAIT) < 0 &&
+           (errno == EINTR || errno == ECONNRESET))
+        line->reset_seen |= errno == ECONNRESET;
 }
 
 static int packet_get(struct lifeline *line, struct control *control)
@@ -223,12 +271,16 @@ static int packet_get(struct lifeline *line, struct control *control)
                              .msg_control = room.bytes,
                              .msg_controllen = sizeof room.bytes};
     struct control_head head;
-    ssize_t got = socket_get(line, &message);
+    ssize_t got = socket_get(line, &message, MSG_PEEK);
     if (got == -EAGAIN)
         return 0;
     if (got < 0)
         return got == -ECONNRESET ? -EPIPE : (int)got;
     fds_collect(&message, control);
+    if (packet_lacks(line, &message, control))
+        return packet_leave(line, control);
+    if (got > 0)
+        packet_drop(line);
     int result = 1;
     if (got == 0)
         result = -EPIPE; /* the peer closed; an empty packet, which we never send, looks the same */
@@ -274,7 +326,7 @@ static int stream_get(struct lifeline *line, struct control *control)
         struct iovec piece = {line->input + line->input_size,
                               sizeof line->input - line->input_size};
         struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
-        ssize_t got = socket_get(line, &message);
+        ssize_t got = socket_get(line, &message, 0);
         if (got == -EAGAIN)
             return 0;
         if (got <= 0)

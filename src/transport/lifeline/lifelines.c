@@ -216,6 +216,10 @@ static void lifeline_late(void *owner)
     struct lifeline *line = owner;
     if (line->state == LIFELINE_UP) {
         lifeline_flush(line);
+        if (line->rests && line->state == LIFELINE_UP) {
+            lifeline_rest(line, false);
+            lifeline_ready(line, 0);
+        }
     } else if (clock_now() < line->deadline) {
         int result = poller_set(line->lines->poller, &line->timer, line->deadline);
         if (result)

@@ -164,7 +164,7 @@ ssize_t channel_recv(int socket, void *bytes, size_t size, int *file)
                              .msg_control = room.bytes,
                              .msg_controllen = CMSG_LEN(sizeof(int))};
     *file = -1;
-    ssize_t got = descriptor_receive(socket, &message);
+    ssize_t got = descriptor_receive(socket, &message, 0);
     struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
     if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
         header->cmsg_len == CMSG_LEN(sizeof(int)))

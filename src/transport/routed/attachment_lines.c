@@ -208,17 +208,19 @@ static struct line *line_find(const struct attachment *attachment, const struct 
     return NULL;
 }
 
-static struct line *line_accept(struct attachment *attachment, const struct relay_message *message,
-                                const struct stream_head *head)
+static int line_accept(struct attachment *attachment, const struct relay_message *message,
+                       const struct stream_head *head, struct line **out)
 {
     int fd = -1;
     if (!attachment->accepted || head->sequence || !(head->flags & STREAM_CONNECTS) ||
-        message->size == STREAM_HEAD_SIZE || attachment->line_count >= LINES_MAX ||
-        line_new(attachment, &message->from, head->line, false, &fd))
-        return NULL;
-    struct line *line = container_of(attachment->lines.previous, struct line, node);
+        message->size == STREAM_HEAD_SIZE || attachment->line_count >= LINES_MAX)
+        return -ECONNREFUSED;
+    int result = line_new(attachment, &message->from, head->line, false, &fd);
+    if (result)
+        return result;
+    *out = container_of(attachment->lines.previous, struct line, node);
     attachment->accepted(attachment->accepted_owner, fd);
-    return line;
+    return 0;
 }
 
 /* ---- receiving ---- */
@@ -241,8 +243,11 @@ void lines_heard(struct attachment *attachment, const struct relay_message *mess
     }
     size_t size = message->size - STREAM_HEAD_SIZE;
     struct line *line = line_find(attachment, &message->from, &head);
-    if (!line && !(head.flags & STREAM_RESETS))
-        line = line_accept(attachment, message, &head);
+    if (!line && !(head.flags & STREAM_RESETS)) {
+        int result = line_accept(attachment, message, &head, &line);
+        if (result == -EMFILE || result == -ENFILE)
+            return; /* the peer sends the segment again, and we may have a descriptor by then */
+    }
     if (!line) {
         reset_send(attachment, &message->from, &head);
         return;

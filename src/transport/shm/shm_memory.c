@@ -185,8 +185,9 @@ static int slab_find(struct shm_link *link, const struct remote_memory *memory, 
     /* The slab's descriptor was sent before the message that named it to us, and may still be in
      * the socket; so may one with more rights. */
     if ((!slab || (writable && !slab->file.writable)) && link->line) {
-        if (lifeline_drain(link->line) < 0)
-            return -EPIPE;
+        int drained = lifeline_drain(link->line);
+        if (drained < 0)
+            return drained;
         slab = id_map_get(&link->mapped, memory->key);
     }
     if (!slab || (writable && !slab->file.writable))
