@@ -33,6 +33,8 @@ static void peer_free(struct peer *peer)
             context_count_link(peer->ripc, i, -1);
         }
     events_emit(peer->ripc, peer_freed, peer);
+    id_map_fini(&peer->pipes);
+    id_map_fini(&peer->arrival_map);
     list_remove(&peer->node);
     free(peer);
 }

@@ -26,7 +26,9 @@ struct peer {
     struct transport_link
         *links[CONTEXT_TRANSPORT_MAX]; /* by index of our transports; opened when first used */
     struct list remotes;               /* services of the peer to which we send */
+    struct id_map pipes;               /* those of them that have a pipe, by its number */
     struct list arrivals;              /* pipes from the peer */
+    struct id_map arrival_map;         /* the same, by the number that the peer gave them */
     unsigned arrival_count;
     bool condemned;
     int reason;            /* after its death: the result for calls that wait for the peer */

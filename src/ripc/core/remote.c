@@ -293,9 +293,12 @@ static int remote_open_by(struct remote *remote, unsigned transport)
     if (result)
         return result;
     memccpy(words.transport, ops->name, 0, sizeof words.transport - 1);
-    result = peer_say(remote->peer, &words);
+    result = id_map_put(&remote->peer->pipes, words.pipe, remote) ? 0 : -ENOMEM;
+    if (!result)
+        result = peer_say(remote->peer, &words);
     parcel_fini(&words.parcel);
     if (result) {
+        id_map_take(&remote->peer->pipes, words.pipe);
         remote->outlet->ops->outlet_close(remote->outlet);
         remote->outlet = NULL;
         return result;
@@ -461,6 +464,8 @@ void remote_lost(struct remote *remote, int reason)
         remote->outlet->ops->outlet_close(remote->outlet);
         remote->outlet = NULL;
     }
+    if (remote->pipe)
+        id_map_take(&remote->peer->pipes, remote->pipe);
     remote->link = NULL;
     remote->pipe = 0;
     remote->acknowledged = 0;
@@ -500,13 +505,7 @@ void remotes_lost(struct peer *peer)
 
 struct remote *remote_of_pipe(struct peer *peer, uint64_t pipe)
 {
-    list_each(&peer->remotes, node)
-    {
-        struct remote *remote = container_of(node, struct remote, peer_node);
-        if (remote_has_pipe(remote) && remote->pipe == pipe)
-            return remote;
-    }
-    return NULL;
+    return id_map_get(&peer->pipes, pipe);
 }
 
 /* The receiver lacks descriptors: the next attempt is made a little later. */

@@ -18,13 +18,7 @@ static int arrival_transport(const struct ripc *ripc, const char *name, unsigned
 
 struct arrival *arrival_of_pipe(struct peer *peer, uint64_t pipe)
 {
-    list_each(&peer->arrivals, node)
-    {
-        struct arrival *arrival = container_of(node, struct arrival, peer_node);
-        if (arrival->pipe == pipe)
-            return arrival;
-    }
-    return NULL;
+    return id_map_get(&peer->arrival_map, pipe);
 }
 
 static int arrival_new(struct peer *peer, struct control_words *words, struct parcel *answer)
@@ -49,11 +43,14 @@ static int arrival_new(struct peer *peer, struct control_words *words, struct pa
     if (result)
         return result;
     struct arrival *arrival = calloc(1, sizeof *arrival);
-    if (!arrival)
+    if (!arrival || !id_map_put(&peer->arrival_map, words->pipe, arrival)) {
+        free(arrival);
         return -ENOMEM;
+    }
     result =
         link->ops->pipes->inlet_open(link, &service->bell, &words->parcel, answer, &arrival->inlet);
     if (result) {
+        id_map_take(&peer->arrival_map, words->pipe);
         free(arrival);
         return result;
     }
@@ -88,6 +85,7 @@ void arrival_close(struct arrival *arrival)
     arrival->inlet->ops->inlet_close(arrival->inlet);
     list_remove(&arrival->service_node);
     list_remove(&arrival->peer_node);
+    id_map_take(&peer->arrival_map, arrival->pipe);
     arrival->service->arrival_count--;
     peer->arrival_count--;
     id_map_fini(&arrival->canceled);
