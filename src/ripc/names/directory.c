@@ -4,7 +4,8 @@
  * The node repeats our claims and questions for us, and reports what it learned. An answer contains
  * everything that is known about an id, perhaps in several parts; a claimant that was in an earlier
  * answer and is not in this one is gone. The node forgets questions after a while, so open
- * questions are asked again.
+ * questions are asked again. Callers that wait for an answer ask as often as they look for one: the
+ * same question is sent at growing intervals, which begin anew when the answer changes.
  *
  * Claims are transmitted as sealed records, so nodes can lose claims but cannot forge them.
  *
@@ -20,6 +21,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "base/id_map.h"
 #include "base/list.h"
 #include "ripc/names/names_impl.h"
 #include "transport/fork/descriptor.h"
@@ -28,6 +30,12 @@
 
 #define BUSY_NSEC   (20 * 1000 * 1000LL)
 #define REPEAT_NSEC (10 * NSEC_PER_SEC) /* a node forgets questions after 30 s */
+
+/* Between two questions for an id: the first time, at most, and when the first time applies again.
+ */
+#define ASK_WAIT_NSEC     (50 * 1000 * 1000LL)
+#define ASK_WAIT_NSEC_MAX (800 * 1000 * 1000LL)
+#define ASK_CALM_NSEC     (2 * NSEC_PER_SEC)
 
 enum { MESSAGES_MAX = 32 /* per wake-up */, SERVICE_SIZE = 2, TOLD_MAX = 1024 };
 
@@ -44,6 +52,14 @@ struct assembly {
 };
 static_assert(DIRECTORY_PARTS_MAX <= 64, "a bit each");
 
+/* When an id was asked for. Dropped some time after the last question. */
+struct inquiry {
+    uint64_t id;
+    nsec sent_at;    /* 0: not yet */
+    nsec wait;       /* until the same question may be sent again */
+    uint64_t newest; /* incarnation in the last answer; 0: none */
+};
+
 struct directory_client {
     struct name_service service;
     struct names *names;
@@ -58,6 +74,7 @@ struct directory_client {
                                 * answered */
     struct poller_timer timer;
     struct assembly assembly;
+    struct id_map inquiries;          /* struct inquiry, owned */
     struct directory_message message; /* that was read last */
 };
 
@@ -152,23 +169,82 @@ static void directory_withdraw(struct name_service *service, const struct claim 
     (void)claim_send(directory_of(service), DIRECTORY_WITHDRAW, claim);
 }
 
-static void question_send(void *owner, uint64_t id)
+static int question_put(struct directory_client *directory, uint64_t id)
 {
-    struct directory_client *directory = owner;
     struct directory_message *message = array_new(1, sizeof *message);
     if (!message)
-        return; /* the question is repeated anyway */
+        return -ENOMEM;
     message->operation = DIRECTORY_ASK;
     message->parts = 1;
     message->domain = directory->domain;
     message->id = id;
-    (void)message_send(directory, message);
+    int result = message_send(directory, message);
     free(message);
+    return result;
+}
+
+/* If it cannot be sent, the question is repeated anyway. */
+static void question_send(void *owner, uint64_t id)
+{
+    (void)question_put(owner, id);
+}
+
+/* Drops the inquiries that no longer delay a question. */
+static void inquiries_sweep(struct directory_client *directory)
+{
+    struct id_map kept = {0};
+    struct inquiry *inquiry;
+    size_t cursor = 0;
+    nsec now = clock_now();
+    while ((inquiry = id_map_next(&directory->inquiries, &cursor)))
+        if (now - inquiry->sent_at > ASK_CALM_NSEC || !id_map_put(&kept, inquiry->id, inquiry))
+            free(inquiry);
+    id_map_fini(&directory->inquiries);
+    directory->inquiries = kept;
+}
+
+static struct inquiry *inquiry_get(struct directory_client *directory, uint64_t id)
+{
+    struct inquiry *inquiry = id_map_get(&directory->inquiries, id);
+    if (inquiry)
+        return inquiry;
+    inquiry = array_new(1, sizeof *inquiry);
+    if (!inquiry)
+        return NULL;
+    *inquiry = (struct inquiry){.id = id};
+    if (id_map_put(&directory->inquiries, id, inquiry))
+        return inquiry;
+    free(inquiry);
+    return NULL;
 }
 
 static void directory_ask(struct name_service *service, uint64_t id)
 {
-    question_send(directory_of(service), id);
+    struct directory_client *directory = directory_of(service);
+    struct inquiry *inquiry = inquiry_get(directory, id);
+    nsec now = clock_now();
+    if (!inquiry) {
+        question_send(directory, id);
+        return;
+    }
+    if (now - inquiry->sent_at > ASK_CALM_NSEC)
+        inquiry->wait = 0;
+    if (now - inquiry->sent_at < inquiry->wait || question_put(directory, id))
+        return;
+    inquiry->sent_at = now;
+    inquiry->wait = inquiry->wait ? 2 * inquiry->wait : ASK_WAIT_NSEC;
+    if (inquiry->wait > ASK_WAIT_NSEC_MAX)
+        inquiry->wait = ASK_WAIT_NSEC_MAX;
+}
+
+/* An answer that differs from the last may change again soon: the next question is not delayed. */
+static void inquiry_answered(struct directory_client *directory, uint64_t id, uint64_t newest)
+{
+    struct inquiry *inquiry = id_map_get(&directory->inquiries, id);
+    if (!inquiry || inquiry->newest == newest)
+        return;
+    inquiry->newest = newest;
+    inquiry->wait = 0;
 }
 
 static void questions_repeat(void *owner)
@@ -176,6 +252,7 @@ static void questions_repeat(void *owner)
     struct directory_client *directory = owner;
     int result = poller_set(directory->poller, &directory->timer, clock_after(REPEAT_NSEC));
     assert(result == 0); /* the slot that the timer had is still free */
+    inquiries_sweep(directory);
     names_each_wanted(directory->names, question_send, directory);
 }
 
@@ -241,6 +318,7 @@ static void answer_handle(struct directory_client *directory)
     assembly_begin(directory, message);
     assembly->parts |= 1ULL << message->part;
     bool whole = assembly->parts == UINT64_MAX >> (64 - message->parts);
+    uint64_t newest = 0;
     for (unsigned i = 0; i < message->count; i++) {
         struct claim claim;
         if (!claim_take(directory, id, &message->claims[i], &claim))
@@ -251,8 +329,11 @@ static void answer_handle(struct directory_client *directory)
             return; /* the next answer repeats it */
         }
         assembly->members[assembly->count++] = claim.member;
+        newest = claim.incarnation > newest ? claim.incarnation : newest;
         (void)names_learn(directory->names, &directory->service, &claim, NSEC_NEVER, false);
     }
+    if (newest)
+        inquiry_answered(directory, id, newest);
     if (whole && sure && assembly->id == id)
         assembly_finish(directory);
 }
@@ -341,6 +422,11 @@ static void directory_close(struct name_service *service)
     poller_unset(directory->poller, &directory->timer);
     poller_unset(directory->poller, &directory->retry);
     seal_fini(&directory->seal);
+    struct inquiry *inquiry;
+    size_t cursor = 0;
+    while ((inquiry = id_map_next(&directory->inquiries, &cursor)))
+        free(inquiry);
+    id_map_fini(&directory->inquiries);
     free(directory->assembly.members);
     free(directory->path);
     free(directory);
