@@ -11,7 +11,7 @@
  *
  * When the node dies, we reconnect until it is back, and then send everything again: our claims,
  * once we have a new address that the node knows, and our questions. Claims made in the meantime
- * wait. */
+ * wait. Claims and withdrawals for which the socket has no room wait, too. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +60,12 @@ struct inquiry {
     uint64_t newest; /* incarnation in the last answer; 0: none */
 };
 
+/* A claim or withdrawal that the socket did not take. */
+struct unsent {
+    enum directory_operation operation;
+    struct claim claim;
+};
+
 struct directory_client {
     struct name_service service;
     struct names *names;
@@ -74,6 +80,9 @@ struct directory_client {
                                 * answered */
     struct poller_timer timer;
     struct assembly assembly;
+    struct unsent *unsents; /* owned, oldest first; empty while there is no node */
+    size_t unsent_count;
+    size_t unsent_capacity;
     struct id_map inquiries;          /* struct inquiry, owned */
     struct directory_message message; /* that was read last */
 };
@@ -117,6 +126,55 @@ static int claim_send(struct directory_client *directory, enum directory_operati
     return result;
 }
 
+/* Tries again later, when the node has read something. */
+static void retry_soon(struct directory_client *directory)
+{
+    int result = poller_set(directory->poller, &directory->retry, clock_after(BUSY_NSEC));
+    assert(result == 0); /* the timer is set already, or is just firing */
+}
+
+/* Sends a claim or withdrawal, or keeps it until the socket has room again. After a message that
+ * waits, all others wait, so that they stay in order. Without memory to keep it, it is lost. */
+static void claim_post(struct directory_client *directory, enum directory_operation operation,
+                       const struct claim *claim)
+{
+    int result = directory->unsent_count ? -EAGAIN : claim_send(directory, operation, claim);
+    if (result != -EAGAIN)
+        return; /* sent; or there is no node: then everything is sent when it is back */
+    retry_soon(directory);
+    if (array_reserve(&directory->unsents, &directory->unsent_capacity, directory->unsent_count + 1,
+                      sizeof *directory->unsents))
+        directory->unsents[directory->unsent_count++] = (struct unsent){operation, *claim};
+}
+
+/* Is the message still true? A claim may have been withdrawn or renewed meanwhile. */
+static bool unsent_is_valid(const struct directory_client *directory, const struct unsent *unsent)
+{
+    struct claim own;
+    enum own_state state =
+        names_own(directory->names, unsent->claim.id, unsent->claim.member, &own);
+    bool same = state != OWN_NONE && own.incarnation == unsent->claim.incarnation;
+    return unsent->operation == DIRECTORY_WITHDRAW ? state == OWN_NONE : same;
+}
+
+static void unsents_send(struct directory_client *directory)
+{
+    size_t done = 0;
+    if (directory->unsent_count == 0)
+        return;
+    for (; done < directory->unsent_count; done++) {
+        const struct unsent *unsent = &directory->unsents[done];
+        if (unsent_is_valid(directory, unsent) &&
+            claim_send(directory, unsent->operation, &unsent->claim) == -EAGAIN)
+            break;
+    }
+    directory->unsent_count -= done;
+    memmove(directory->unsents, directory->unsents + done,
+            directory->unsent_count * sizeof *directory->unsents);
+    if (directory->unsent_count)
+        retry_soon(directory);
+}
+
 /* Sends a claim. If the node is busy, and so many messages to it are unread that the socket takes
  * no more, the claim is sent again later. */
 static int claim_begin(struct directory_client *directory, const struct claim *claim)
@@ -124,8 +182,7 @@ static int claim_begin(struct directory_client *directory, const struct claim *c
     int result = claim_send(directory, DIRECTORY_CLAIM, claim);
     if (result != -EAGAIN)
         return result;
-    result = poller_set(directory->poller, &directory->retry, clock_after(BUSY_NSEC));
-    assert(result == 0); /* the timer is set already, or is just firing */
+    retry_soon(directory);
     return 0;
 }
 
@@ -145,10 +202,9 @@ static void claim_repeat(void *owner, const struct claim *claim)
         (void)claim_begin(directory, claim);
 }
 
-/* A claim that does not get through is sent when the node is back. */
 static void claim_again(void *owner, const struct claim *claim)
 {
-    (void)claim_send(owner, DIRECTORY_CLAIM, claim);
+    claim_post(owner, DIRECTORY_CLAIM, claim);
 }
 
 static void directory_renew(struct name_service *service, const struct claim *claim)
@@ -164,9 +220,7 @@ static void directory_renew(struct name_service *service, const struct claim *cl
 
 static void directory_withdraw(struct name_service *service, const struct claim *claim)
 {
-    /* If the message is lost, the node notices the end of our connection; until then the claim
-     * remains. That does no harm, since the claim names a live context. */
-    (void)claim_send(directory_of(service), DIRECTORY_WITHDRAW, claim);
+    claim_post(directory_of(service), DIRECTORY_WITHDRAW, claim);
 }
 
 static int question_put(struct directory_client *directory, uint64_t id)
@@ -361,6 +415,7 @@ static void directory_hang_up(struct directory_client *directory)
         descriptor_close(directory->fd);
     directory->watch = NULL;
     directory->fd = -1;
+    directory->unsent_count = 0;
 }
 
 static void directory_lose(struct directory_client *directory)
@@ -404,6 +459,7 @@ static void directory_retry(void *owner)
     int result = poller_set(directory->poller, &directory->retry, NSEC_FAR);
     assert(result == 0); /* the slot that the timer had is still free */
     if (directory->fd >= 0) {
+        unsents_send(directory);
         names_each_mine(directory->names, &directory->service, claim_repeat, directory);
         return;
     }
@@ -428,6 +484,7 @@ static void directory_close(struct name_service *service)
         free(inquiry);
     id_map_fini(&directory->inquiries);
     free(directory->assembly.members);
+    free(directory->unsents);
     free(directory->path);
     free(directory);
 }

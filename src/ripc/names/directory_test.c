@@ -372,9 +372,53 @@ static void claims_wait_while_the_node_is_busy(void **state)
     node_close(&node, &side);
 }
 
+/* The node returns, but is too busy to read: the claims that it had accepted before are more than
+ * the socket takes. Then the ids are withdrawn in the same way. */
+static void claims_and_withdrawals_wait_while_a_node_that_returned_is_busy(void **state)
+{
+    enum { FIRST = 1, LAST = 40 };
+    static struct node node;
+    static struct names_side side;
+    const enum directory_operation operations[] = {DIRECTORY_CLAIM, DIRECTORY_WITHDRAW};
+    struct context_address address = address_of_life(2);
+    node_open(&node, &side);
+    for (uint64_t id = FIRST; id <= LAST; id++) {
+        announce(&side, id, 1);
+        node_await(&node, DIRECTORY_CLAIM, id);
+        node_agrees(&node, &side, id);
+    }
+    node_die(&node);
+    names_move(side.names, NULL);
+    world_run(&node.world, 10 * 1000 * 1000);
+    node_revive(&node);
+    for (nsec end = clock_after(WORLD_PATIENCE); node.program < 0;) {
+        assert_true(clock_now() < end);
+        node_hears(&node);
+    }
+    program_narrow(&node);
+    names_move(side.names, &address);
+    for (unsigned round = 0; round < 2; round++) {
+        static bool heard[LAST + 1];
+        unsigned left = LAST;
+        memset(heard, 0, sizeof heard);
+        for (uint64_t id = FIRST; id <= LAST && round == 1; id++)
+            names_withdraw(side.names, id, id);
+        for (nsec end = clock_after(WORLD_PATIENCE); left;) {
+            assert_true(clock_now() < end);
+            if (!node_hears(&node) || node.message.operation == DIRECTORY_ASK)
+                continue;
+            assert_int_equal(node.message.operation, operations[round]);
+            left -= !heard[node.message.id];
+            heard[node.message.id] = true;
+        }
+    }
+    node_close(&node, &side);
+}
+
 TEST_MAIN(TEST(an_answer_reports_new_and_withdrawn_claims),
           TEST(a_claim_that_differs_from_its_record_is_dropped),
           TEST(opening_the_directory_without_a_node_fails),
           TEST(a_missing_answer_is_not_an_empty_answer), TEST(claims_wait_while_the_node_is_busy),
+          TEST(claims_and_withdrawals_wait_while_a_node_that_returned_is_busy),
           TEST(claims_are_repeated_when_the_node_returns_before_our_address),
           TEST(claims_are_repeated_when_our_address_returns_before_the_node))
