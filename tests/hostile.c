@@ -397,7 +397,7 @@ static void frames_of_every_kind(void)
                                                    .size = memory.size,
                                                    .number = some_number(),
                                                    .memory = memory};
-            table.offers[i] = (struct message_offer){some_number(), some_memory()};
+            table.offers[i] = (struct message_offer){some_number(), some_memory(), some_memory()};
             if (i < head.short_count)
                 shorts += table.short_sizes[i];
         }

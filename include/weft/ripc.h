@@ -55,7 +55,7 @@ struct ripc_notice;  /* a counter of notifications from peers */
 #define RIPC_FOREVER INT64_MAX
 
 /* The largest message of one short item, in bytes. In any other message, each short item needs 2
- * more bytes, each long item 33 and each return buffer 32; these count towards the limit. */
+ * more bytes, each long item 33 and each return buffer 48; these count towards the limit. */
 #define RIPC_SHORT_MAX  8900
 #define RIPC_ITEM_MAX   64  /* short items, long items and return buffers of a message, each */
 #define RIPC_REASON_MAX 320 /* bytes of a reason, with its terminating 0 */
@@ -242,9 +242,20 @@ RIPC_API int ripc_send(struct ripc_service *service, ripc_id to, const void *dat
  * if no path is open, for example before the first send. */
 RIPC_API const char *ripc_transport(struct ripc_service *service, ripc_id to);
 
-/* Takes a return buffer back. -ENOENT: the buffer is not on offer; -EALREADY: the peer has used it
- * or is using it now. An offer also ends when the buffer's item has arrived and when the peer
- * dies. */
+/* Takes a return buffer back, also if the peer has not received the message that offered it. After
+ * it returns 0, the peer does not write into the buffer any more; items of its reply that would
+ * have gone there are pulled. -ENOENT: the buffer is not on offer; -EALREADY: the peer has written
+ * an item into it, which arrives with a message, or is writing one now. An offer also ends when the
+ * buffer's item has arrived and when the peer dies. If the peer has died, or has unbound its
+ * service, the call returns 0; should the program then still receive an item that was written into
+ * the buffer, the item's status is -ESTALE.
+ *
+ * Over shm the peer does not have to answer, and may be stopped: the call does not wait. (Of the
+ * buffers that a context has on offer at once, this holds for 4,096.) Over other transports the
+ * peer's library answers, whatever its program does; if its context is RIPC_MANUAL, in its next
+ * call. -ETIMEDOUT, or -EAGAIN for RIPC_NOW: there is no answer yet, for example because the peer's
+ * process is stopped. The buffer is then still on offer; call again. -ENOBUFS: too many messages
+ * wait for the peer. */
 RIPC_API int ripc_withdraw(struct ripc_service *service, void *base, int64_t deadline);
 
 /* ---- completions and other events ---- */

@@ -12,6 +12,7 @@
 #include "ripc/core/waiting.h"
 #include "ripc/events.h"
 #include "ripc/memory/grant.h"
+#include "ripc/message/mark.h"
 #include "ripc/message/notice.h"
 #include "transport/routed/routed.h"
 #include "transport/wake/wait.h"
@@ -180,6 +181,7 @@ static void context_free(struct ripc *ripc)
     windows_fini(&ripc->windows);
     if (ripc->pool)
         pool_close(ripc->pool);
+    marks_close(ripc);
     while (ripc->transport_count > 0) {
         struct transport *transport = ripc->transports[--ripc->transport_count];
         transport->ops->close(transport);

@@ -68,6 +68,7 @@ struct ripc {
 
     struct list peers;
     struct id_map services;
+    struct marks *marks;          /* of our return buffers; NULL until the first is made */
     struct windows windows;       /* for all services */
     struct ripc_service *notices; /* service that receives notifications; NULL until a notice is
                                    * opened */

@@ -17,8 +17,10 @@ enum control_kind {
     CONTROL_GONE,          /* receiver: no longer reads from the pipe; number: frames that it took;
                             * item: acknowledgements that it made */
     CONTROL_CANCEL,        /* sender: drop the operation `number` of the pipe and acknowledge it */
-    CONTROL_WITHDRAW,      /* give up the return buffer `number` */
-    CONTROL_WITHDRAWN,     /* the buffer is given up; status: 0, or -EALREADY if it was used */
+    CONTROL_WITHDRAW,      /* give up the return buffer `number`, which was offered in the frame
+                            * memory.address of the pipe; item: 1 if no answer is expected */
+    CONTROL_WITHDRAWN,     /* the buffer is given up; status: 0, or -EALREADY if it was used; also
+                            * unasked, if the offer was not kept */
     CONTROL_GRANT_ASK,     /* send me the memory of grant `number`; from: a service of mine */
     CONTROL_GRANT_ANSWER,  /* memory and rights, or status */
     CONTROL_GRANT_REVOKE,  /* forget grant `number` */

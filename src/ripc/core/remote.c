@@ -428,6 +428,11 @@ static struct outlet_counts remote_counts(const struct remote *remote)
     return counts;
 }
 
+uint64_t remote_pushed(const struct remote *remote)
+{
+    return remote_counts(remote).pushed;
+}
+
 uint64_t remote_sent(const struct remote *remote)
 {
     return remote->sent_before + remote_counts(remote).pushed;

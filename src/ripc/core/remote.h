@@ -88,6 +88,9 @@ static inline bool remote_has_pipe(const struct remote *remote)
     return remote->state >= REMOTE_OFFERED;
 }
 
+/* Returns the number of frames pushed into the remote's pipe; it has one. */
+uint64_t remote_pushed(const struct remote *remote);
+
 /* Returns the number of frames pushed for the remote in all its pipes. */
 uint64_t remote_sent(const struct remote *remote);
 

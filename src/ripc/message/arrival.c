@@ -89,6 +89,7 @@ void arrival_close(struct arrival *arrival)
     arrival->service->arrival_count--;
     peer->arrival_count--;
     id_map_fini(&arrival->canceled);
+    id_map_fini(&arrival->withdrawn);
     free(arrival);
     peer_settle(peer);
 }

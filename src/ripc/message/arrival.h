@@ -34,6 +34,8 @@ struct arrival {
     uint64_t token_last;       /* the last token of the frames seen */
     struct id_map canceled;    /* tokens of frames not yet seen whose operations the sender has
                                 * cancelled */
+    struct id_map withdrawn;   /* numbers of return buffers, offered in frames not yet taken, that
+                                * the sender has withdrawn */
     struct list incomings;     /* received messages with items that are not settled */
     bool counted;              /* the sender holds, and has told ... */
     uint64_t expected;         /* ... how many frames it has sent in total */

@@ -43,6 +43,23 @@ static bool item_read(struct reader *in, struct message_item *item)
     return way == ITEM_RETURNED;
 }
 
+static void offer_write(struct writer *out, const struct message_offer *offer)
+{
+    write_u64(out, offer->number);
+    memory_write(out, &offer->memory);
+    write_u64(out, offer->mark.key);
+    write_u64(out, offer->mark.address);
+}
+
+static void offer_read(struct reader *in, struct message_offer *offer)
+{
+    offer->number = read_u64(in);
+    memory_read(in, &offer->memory);
+    offer->mark.key = read_u64(in);
+    offer->mark.address = read_u64(in);
+    offer->mark.size = offer->mark.key ? MESSAGE_MARK_SIZE : 0;
+}
+
 size_t message_table_write(const struct message_head *head, const struct message_table *table,
                            uint8_t out[MESSAGE_TABLE_MAX])
 {
@@ -53,10 +70,8 @@ size_t message_table_write(const struct message_head *head, const struct message
         write_u16(&writer, table->short_sizes[i]);
     for (unsigned i = 0; i < head->long_count; i++)
         item_write(&writer, &table->items[i]);
-    for (unsigned i = 0; i < head->return_count; i++) {
-        write_u64(&writer, table->offers[i].number);
-        memory_write(&writer, &table->offers[i].memory);
-    }
+    for (unsigned i = 0; i < head->return_count; i++)
+        offer_write(&writer, &table->offers[i]);
     assert(!writer.failed);
     return MESSAGE_TABLE_MAX - writer.left;
 }
@@ -80,10 +95,8 @@ int message_table_read(const struct message_head *head, const uint8_t *body, siz
         shorts += table->short_sizes[i] = read_u16(&in);
     for (unsigned i = 0; i < head->long_count; i++)
         good &= item_read(&in, &table->items[i]);
-    for (unsigned i = 0; i < head->return_count; i++) {
-        table->offers[i].number = read_u64(&in);
-        memory_read(&in, &table->offers[i].memory);
-    }
+    for (unsigned i = 0; i < head->return_count; i++)
+        offer_read(&in, &table->offers[i]);
     if (in.failed || !good || shorts != in.left)
         return -EPROTO;
     return (int)(size - in.left);

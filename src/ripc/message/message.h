@@ -29,14 +29,18 @@ struct message_item {
     struct remote_memory memory;
 };
 
+#define MESSAGE_MARK_SIZE 8
+
 /* A return buffer that is offered. */
 struct message_offer {
     uint64_t number; /* random, chosen by the offerer */
     struct remote_memory memory;
+    struct remote_memory mark; /* the word that decides who has the buffer (ripc/message/mark.h);
+                                * key 0: none, and then the rest is 0, too */
 };
 
 #define MESSAGE_COUNT_MAX 64
-#define MESSAGE_TABLE_MAX (MESSAGE_COUNT_MAX * (2 + 33 + 32))
+#define MESSAGE_TABLE_MAX (MESSAGE_COUNT_MAX * (2 + 33 + 48))
 
 struct message_table {
     uint16_t short_sizes[MESSAGE_COUNT_MAX];
@@ -97,7 +101,7 @@ static inline size_t message_table_size(const struct message_head *head)
 {
     return message_is_plain(head)
                ? 0
-               : 2u * head->short_count + 33u * head->long_count + 32u * head->return_count;
+               : 2u * head->short_count + 33u * head->long_count + 48u * head->return_count;
 }
 
 /* Writes the table for the head's counts. Returns its size. */

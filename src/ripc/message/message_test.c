@@ -13,7 +13,7 @@ static void a_table_is_read_as_it_was_written(void **state)
     struct message_table table = {
         .short_sizes = {3, 0},
         .items = {{ITEM_PULL, 500, 0, {11, 12, 500}}, {ITEM_RETURNED, 600, 99, {0}}},
-        .offers = {{7, {21, 22, 23}}},
+        .offers = {{7, {21, 22, 23}, {31, 32, MESSAGE_MARK_SIZE}}},
     };
     struct message_table read;
     uint8_t body[MESSAGE_TABLE_MAX + 3];
@@ -29,6 +29,9 @@ static void a_table_is_read_as_it_was_written(void **state)
     assert_int_equal(read.items[1].size, 600);
     assert_int_equal(read.offers[0].number, 7);
     assert_int_equal(read.offers[0].memory.size, 23);
+    assert_int_equal(read.offers[0].mark.key, 31);
+    assert_int_equal(read.offers[0].mark.address, 32);
+    assert_int_equal(read.offers[0].mark.size, MESSAGE_MARK_SIZE);
     assert_int_equal(message_table_read(&head, body, size + 2, &read), -EPROTO);
     assert_int_equal(message_table_read(&head, body, size + 4, &read), -EPROTO);
     assert_int_equal(message_table_read(&head, body, size - 1, &read), -EPROTO);

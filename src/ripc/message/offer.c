@@ -13,6 +13,7 @@ static void offer_free(struct offer *offer)
 {
     struct pool *pool = offer->service->ripc->pool;
     id_map_take(&offer->service->offers, offer->number);
+    mark_free(offer->service->ripc, offer->mark);
     pool_unuse(pool, offer->base);
     if (offer->allocated)
         pool_free(pool, offer->base);
@@ -34,6 +35,8 @@ static int offer_make(struct remote *remote, const struct iovec *memory, struct 
         .to = remote->id,
         .base = memory->iov_base,
         .size = memory->iov_len,
+        .pipe = remote->pipe,
+        .frame = remote_pushed(remote), /* it is the next that is pushed */
         .allocated = !memory->iov_base,
     };
     if (offer->allocated)
@@ -51,11 +54,13 @@ static int offer_make(struct remote *remote, const struct iovec *memory, struct 
                                                   MEMORY_READ | MEMORY_WRITE, &out->memory);
     if (result == 0 && !id_map_put(&service->offers, offer->number, offer))
         result = -ENOMEM;
-    if (result)
+    if (result) {
         offer_free(offer);
-    else
-        out->number = offer->number;
-    return result;
+        return result;
+    }
+    out->number = offer->number;
+    offer->mark = mark_make(remote, offer->number, &out->mark);
+    return 0;
 }
 
 int offers_make(struct remote *remote, const struct iovec *returns, unsigned count,
@@ -141,23 +146,46 @@ void offers_drop(struct ripc_service *service)
 
 /* ---- offers of peers ---- */
 
-void their_offers_keep(struct ripc_service *service, const struct arrival *arrival,
+/* The link that reaches the buffer. */
+static struct transport_link *their_link(const struct their_offer *theirs)
+{
+    return theirs->peer->links[theirs->transport];
+}
+
+/* False: there are too many, or there is no memory for it. */
+static bool their_offer_keep(struct remote *remote, struct arrival *arrival,
+                             const struct message_offer *offer)
+{
+    struct peer *peer = arrival->peer;
+    struct their_offer *theirs =
+        remote && peer->offer_count < THEIR_OFFERS_MAX ? malloc(sizeof *theirs) : NULL;
+    if (!theirs)
+        return false;
+    theirs->offer = *offer;
+    theirs->peer = peer;
+    theirs->transport = arrival->transport;
+    peer->offer_count++;
+    list_append(&remote->offers, &theirs->node);
+    return true;
+}
+
+void their_offers_keep(struct ripc_service *service, struct arrival *arrival,
                        const struct message_offer *offers, unsigned count)
 {
     struct peer *peer = arrival->peer;
     struct remote *remote;
-    if (peer->state == PEER_DEAD || peer->offer_count >= THEIR_OFFERS_MAX ||
-        remote_get(service, arrival->from, &remote) < 0)
+    if (peer->state == PEER_DEAD)
         return;
-    for (unsigned i = 0; i < count && peer->offer_count < THEIR_OFFERS_MAX; i++) {
-        struct their_offer *theirs = malloc(sizeof *theirs);
-        if (!theirs)
-            return;
-        theirs->offer = offers[i];
-        theirs->peer = peer;
-        theirs->transport = arrival->transport;
-        peer->offer_count++;
-        list_append(&remote->offers, &theirs->node);
+    if (remote_get(service, arrival->from, &remote) < 0)
+        remote = NULL;
+    for (unsigned i = 0; i < count; i++) {
+        if (id_map_take(&arrival->withdrawn, offers[i].number) ||
+            !mark_stands(peer->links[arrival->transport], &offers[i].mark, offers[i].number))
+            continue;
+        if (!their_offer_keep(remote, arrival, &offers[i]))
+            peer_answer(peer, &(struct control_words){.kind = CONTROL_WITHDRAWN,
+                                                      .to = arrival->from,
+                                                      .number = offers[i].number});
     }
 }
 
@@ -177,12 +205,19 @@ void their_offer_free(struct their_offer *theirs)
     peer_settle(peer);
 }
 
+void their_offer_give_up(struct their_offer *theirs)
+{
+    mark_give_back(their_link(theirs), &theirs->offer.mark, theirs->offer.number);
+    their_offer_free(theirs);
+}
+
 void their_offer_put_back(struct remote *remote, struct their_offer *theirs)
 {
     if (theirs->peer->state == PEER_DEAD) {
         their_offer_free(theirs);
         return;
     }
+    mark_give_back(their_link(theirs), &theirs->offer.mark, theirs->offer.number);
     theirs->peer->users--;
     list_append(&remote->offers, &theirs->node);
 }
@@ -196,6 +231,10 @@ struct their_offer *their_offer_take(struct remote *remote, uint64_t size)
         if (theirs->peer->address.context != remote->peer->address.context ||
             theirs->offer.memory.size < size)
             continue;
+        if (!mark_take(their_link(theirs), &theirs->offer.mark, theirs->offer.number)) {
+            their_offer_delete(theirs); /* it was withdrawn */
+            continue;
+        }
         theirs->peer->users++;
         list_remove(node);
         return theirs;
@@ -245,9 +284,20 @@ static bool their_offer_find(struct remote *remote, const struct peer *peer, uin
     return false;
 }
 
-/* Removes the offer if it is still in a list; then no item can be written into it any more. An
- * offer that is in no list counts as used: an item is being written into it, or its message is on
- * the way. */
+/* Has the frame in which the buffer was offered not been taken yet? Then the offer is not kept when
+ * it is. */
+static bool their_offer_prevent(struct peer *peer, const struct control_words *words)
+{
+    struct arrival *arrival = arrival_of_pipe(peer, words->pipe);
+    return arrival && arrival->service->id == words->to && arrival->from == words->from &&
+           words->memory.address >= arrival_taken(arrival) &&
+           arrival->withdrawn.count < THEIR_OFFERS_MAX &&
+           id_map_put(&arrival->withdrawn, words->number, arrival);
+}
+
+/* Removes the offer if it is still in a list, or has not been received; then no item can be written
+ * into it any more. Any other offer counts as used: an item is being written into it, or its
+ * message is on the way. */
 void their_offer_withdraw(struct peer *peer, struct control_words *words)
 {
     struct control_words answer = {
@@ -257,10 +307,12 @@ void their_offer_withdraw(struct peer *peer, struct control_words *words)
     };
     struct ripc_service *service = id_map_get(&peer->ripc->services, words->to);
     struct remote *remote = service ? id_map_get(&service->remotes, words->from) : NULL;
-    if (!service || (remote && their_offer_find(remote, peer, words->number)))
+    if (!service || (remote && their_offer_find(remote, peer, words->number)) ||
+        their_offer_prevent(peer, words))
         answer.status = 0;
     answer.to = words->from;
-    peer_answer(peer, &answer);
+    if (!words->item)
+        peer_answer(peer, &answer);
 }
 
 void offer_withdrawn(struct peer *peer, struct control_words *words)
@@ -269,6 +321,10 @@ void offer_withdrawn(struct peer *peer, struct control_words *words)
     struct offer *offer = service ? id_map_get(&service->offers, words->number) : NULL;
     if (!offer || offer->peer != peer)
         return;
+    if (offer->allocated && words->status == 0) { /* the program does not know its address */
+        offer_free(offer);
+        return;
+    }
     offer->settled = true;
     offer->status = words->status;
     doorbell_ring(&service->bell);
@@ -285,6 +341,8 @@ static int offer_check(void *argument)
     const struct offer *offer = id_map_get(&wait->service->offers, wait->number);
     if (!offer)
         return -EALREADY; /* it was used, or its peer died, while we waited */
+    if (offer->peer->state == PEER_DEAD)
+        return 1; /* no peer writes there any more */
     return offer->settled ? (offer->status ? offer->status : 1) : 0;
 }
 
@@ -298,20 +356,30 @@ static struct offer *offer_of_base(struct ripc_service *service, const void *bas
     return NULL;
 }
 
-static int offer_withdraw(struct ripc_service *service, const void *base, int64_t deadline)
+static int offer_say(const struct offer *offer, bool answer)
 {
-    struct offer *offer = offer_of_base(service, base);
-    if (!offer)
-        return -ENOENT;
-    if (offer->peer->state == PEER_DEAD) {
-        offer_free(offer); /* no peer writes there any more */
-        return 0;
-    }
+    return peer_say(offer->peer, &(struct control_words){.kind = CONTROL_WITHDRAW,
+                                                         .pipe = offer->pipe,
+                                                         .from = offer->service->id,
+                                                         .to = offer->to,
+                                                         .number = offer->number,
+                                                         .item = !answer,
+                                                         .memory.address = offer->frame});
+}
+
+/* The peer cannot take the buffer any more. It may forget the offer, unless it does not read: what
+ * it has not been told it finds out by the mark. */
+static void offer_tell_withdrawn(const struct offer *offer)
+{
+    if (offer->peer->state == PEER_UP && !lifeline_queued(offer->peer->line))
+        (void)!offer_say(offer, false);
+}
+
+static int offer_ask(struct ripc_service *service, struct offer *offer, int64_t deadline)
+{
     struct offer_wait wait = {service, offer->number};
-    int result = peer_say(offer->peer, &(struct control_words){.kind = CONTROL_WITHDRAW,
-                                                               .from = service->id,
-                                                               .to = offer->to,
-                                                               .number = offer->number});
+    offer->settled = false;
+    int result = offer_say(offer, true);
     if (result)
         return result;
     result = service_wait(service, offer_check, &wait, deadline);
@@ -320,6 +388,25 @@ static int offer_withdraw(struct ripc_service *service, const void *base, int64_
         return 0;
     }
     return result;
+}
+
+static int offer_withdraw(struct ripc_service *service, const void *base, int64_t deadline)
+{
+    struct offer *offer = offer_of_base(service, base);
+    if (!offer)
+        return -ENOENT;
+    bool free_now = offer->peer->state == PEER_DEAD || /* no peer writes there any more */
+                    (offer->settled && offer->status == 0);
+    if (!free_now && offer->mark) {
+        if (!mark_withdraw(offer->mark, offer->number))
+            return -EALREADY;
+        offer_tell_withdrawn(offer);
+        free_now = true;
+    }
+    if (!free_now)
+        return offer_ask(service, offer, deadline);
+    offer_free(offer);
+    return 0;
 }
 
 int ripc_withdraw(struct ripc_service *service, void *base, int64_t deadline)

@@ -5,6 +5,7 @@
 
 #include "ripc/core/remote.h"
 #include "ripc/message/arrival.h"
+#include "ripc/message/mark.h"
 #include "ripc/message/message.h"
 
 /* Memory of ours that one peer may write to. */
@@ -16,9 +17,12 @@ struct offer {
     ripc_id to;
     void *base;
     size_t size;
-    bool allocated; /* by us, because NULL was given */
-    bool settled;   /* the peer has answered a withdrawal ... */
-    int status;     /* ... with this status */
+    mark_word *mark; /* decides whether the peer uses the buffer; NULL: the peer answers */
+    uint64_t pipe;   /* in which it was offered ... */
+    uint64_t frame;  /* ... in this frame, counted from 0 */
+    bool allocated;  /* by us, because NULL was given */
+    bool settled;    /* the peer has answered a withdrawal, or has not kept the offer ... */
+    int status;      /* ... with this status */
 };
 
 /* A return buffer of the remote, for our next long items to it. */
@@ -50,15 +54,18 @@ void offers_return(struct ripc_service *service, const struct peer *peer,
 void offers_forget(struct peer *peer);
 void offers_drop(struct ripc_service *service);
 
-/* Keeps the peer's offers that came with a message. If memory is short they are not kept, and
- * replies are pulled instead. */
-void their_offers_keep(struct ripc_service *service, const struct arrival *arrival,
+/* Keeps the peer's offers that came with a message, unless they were withdrawn meanwhile. If memory
+ * is short or there are too many they are not kept; the peer is told so, and replies are pulled
+ * instead. */
+void their_offers_keep(struct ripc_service *service, struct arrival *arrival,
                        const struct message_offer *offers, unsigned count);
 
-/* Takes out the first offer that holds the size; NULL if there is none. The remote is open, and the
- * peer stays valid as long as the offer. Free the offer after use, or put it back. */
+/* Takes out the first offer that holds the size; NULL if there is none. From now on it cannot be
+ * withdrawn. The remote is open, and the peer stays valid as long as the offer. Free the offer
+ * after use, give it up if nothing can be written there, or put it back. */
 struct their_offer *their_offer_take(struct remote *remote, uint64_t size);
 void their_offer_free(struct their_offer *theirs);
+void their_offer_give_up(struct their_offer *theirs);
 void their_offer_put_back(struct remote *remote, struct their_offer *theirs);
 void their_offers_forget(struct peer *peer); /* the peer died */
 void their_offers_drop(struct remote *remote);

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "transport/lifeline/lifeline.h"
 
-#define LIFELINE_VERSION 2
+#define LIFELINE_VERSION 3
 
 #define CONTROL_HEAD_SIZE  8
 #define HELLO_FIXED_SIZE   85 /* without the card */
