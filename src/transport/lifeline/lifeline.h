@@ -52,9 +52,9 @@ struct context_address {
 
 #define LIFELINE_CARD_MAX  512
 #define LIFELINE_QUEUE_MAX (1024 * 1024) /* bytes queued because the socket has no room */
-#define LIFELINE_GREETING_MAX                                                                      \
-    64 /* incoming lines with an unfinished hello; one more                                        \
-        * replaces the oldest that has said nothing */
+
+/* Incoming lines with an unfinished hello; one more replaces the oldest that has said nothing. */
+#define LIFELINE_GREETING_MAX 64
 
 struct lifeline;
 struct lifelines; /* all lifelines of a context, and its listening sockets */
