@@ -87,7 +87,9 @@ static void descriptors_in_a_message_are_recorded(void **state)
     assert_int_equal(sendmsg(pair[0], &message, 0), 1);
     message.msg_controllen = sizeof room.bytes;
     assert_int_equal(descriptor_receive(pair[1], &message, 0), 1);
-    memcpy(got, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof got);
+    header = CMSG_FIRSTHDR(&message);
+    assert_non_null(header);
+    memcpy(got, CMSG_DATA(header), sizeof got);
     assert_int_equal(open_in_child((int[]){pair[0], pair[1], got[0], got[1]}, 4), 0x03);
     for (unsigned i = 0; i < 2; i++) {
         descriptor_close(got[i]);
