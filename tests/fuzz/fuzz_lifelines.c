@@ -218,12 +218,12 @@ static void scene_open(struct scene *scene, unsigned how)
 /* The peer is gone: every line that was known goes down, once. */
 static void scene_close(struct scene *scene)
 {
+    if (scene->listen_fd >= 0) /* else a line that was not up connects again */
+        fuzz_peer_unlisten(scene->listen_fd, scene->folder.path, THEIRS);
     fuzz_peer_close(&scene->peer);
     for (unsigned i = 0; i < 1000 && scene->downs < scene->known; i++)
         poller_step(scene->poller, clock_after(1000 * 1000));
     assert(scene->downs == scene->known && !scene->line);
-    if (scene->listen_fd >= 0)
-        fuzz_peer_unlisten(scene->listen_fd, scene->folder.path, THEIRS);
     lifelines_close(scene->lines);
     poller_close(scene->poller);
     fuzz_folder_close(&scene->folder);
