@@ -38,7 +38,7 @@ const struct events ripc_events = {
 
     .peer_up = {naming_peer_up},
     .peer_died = {remotes_lost, arrivals_orphan, grants_forget, access_forget, their_offers_forget,
-                  naming_peer_died},
+                  naming_peer_died, watches_judge},
     .peer_drained = {offers_forget}, /* not earlier: the last message may have filled an offer */
     .peer_freed = {grants_forget, access_forget, notices_forget},
 

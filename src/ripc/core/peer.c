@@ -91,6 +91,21 @@ int peer_get(struct ripc *ripc, const struct context_address *address, struct pe
     return 0;
 }
 
+bool peer_is_certain(const struct ripc *ripc, uint64_t context)
+{
+    if (context == ripc->address.context)
+        return true;
+    list_each(&ripc->peers, node)
+    {
+        const struct peer *peer = container_of(node, struct peer, node);
+        if (peer->address.context == context &&
+            (peer->state == PEER_DEAD ? peer->ended
+                                      : peer->state == PEER_UP && lifeline_local(peer->line)))
+            return true;
+    }
+    return false;
+}
+
 /* The card is a list of (name, description), each preceded by its length. */
 static const uint8_t *peer_description(const struct peer *peer, const char *name, size_t *size)
 {
@@ -241,6 +256,27 @@ static void peer_on_control(void *owner, struct lifeline *line, struct control *
         peer_condemn(peer);
 }
 
+/* We tried to connect to a context between hosts. Its host can be reached, and no process listens
+ * at its port, or another one: the context has ended. */
+static bool peer_is_refused(const struct peer *peer, int reason)
+{
+    return reason == -ECONNREFUSED && peer->address.context &&
+           (peer->address.family == AF_INET || peer->address.family == AF_INET6);
+}
+
+/* The line broke, and we do not know why: tries to connect again. If that is refused, the context
+ * has ended. If it succeeds, the new line is as good as any. */
+static void peer_probe(struct peer *peer)
+{
+    struct peer *again;
+    if (peer->ended || peer->condemned || peer->probe ||
+        (peer->address.family != AF_INET && peer->address.family != AF_INET6))
+        return;
+    /* If it fails, it stays uncertain whether the context has ended. */
+    if (peer_get(peer->ripc, &peer->address, &again) == 0 && again->state == PEER_CONNECTING)
+        again->probe = true;
+}
+
 static void peer_on_down(void *owner, struct lifeline *line, int reason)
 {
     struct ripc *ripc = owner;
@@ -249,6 +285,7 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
         return; /* the peer connected but never sent its hello */
     bool was_up = peer->state == PEER_UP;
     peer->state = PEER_DEAD;
+    peer->ended = was_up ? lifeline_ended(line) : peer_is_refused(peer, reason);
     peer->users++; /* until the end of this function */
     peer_hear_out(peer);
     ripc->stats.peers_lost += was_up;
@@ -263,6 +300,8 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
         names_forget(ripc->names, peer->address.context);
     peer->reason = was_up ? -EPIPE : reason;
     events_emit(ripc, peer_died, peer);
+    if (was_up)
+        peer_probe(peer);
     peer->users--;
     peer_settle(peer);
     context_wake(ripc);

@@ -60,6 +60,15 @@ struct group *group_find(struct ripc_service *service, ripc_id id)
     return group;
 }
 
+unsigned group_members(struct ripc_service *service, ripc_id id, ripc_id *members)
+{
+    lock_take(&service->ripc->lock);
+    names_ask(service->ripc->names, id);
+    unsigned count = group_list(service, id, members);
+    lock_drop(&service->ripc->lock);
+    return count;
+}
+
 void group_changed(struct ripc_service *service, const struct claim *claim)
 {
     struct group *group = id_map_get(&service->groups, claim->id);

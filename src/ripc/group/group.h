@@ -23,6 +23,10 @@ struct group {
  * services if necessary. */
 struct group *group_find(struct ripc_service *service, ripc_id id);
 
+/* Asks the name services for the members of the group, and writes those that are known by now,
+ * except this service, to `members` (GROUP_MEMBERS_MAX). Returns their number. Takes the lock. */
+unsigned group_members(struct ripc_service *service, ripc_id id, ripc_id *members);
+
 /* A claim, perhaps of the group's id, was found or withdrawn. */
 void group_changed(struct ripc_service *service, const struct claim *claim);
 void group_announced(struct ripc_service *service, ripc_id id, int status);

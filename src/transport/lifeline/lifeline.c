@@ -147,6 +147,7 @@ static void lifeline_rise(struct lifeline *line)
     struct lifeline_hello *hello = line->hello;
     line->hello = NULL;
     line->state = LIFELINE_UP;
+    line->peer = hello->address;
     line->known = true;
     if (!line->outgoing)
         lines->greeting_count--;
@@ -306,6 +307,11 @@ bool lifeline_rests(const struct lifeline *line)
 bool lifeline_reached(const struct lifeline *line)
 {
     return line->reached;
+}
+
+bool lifeline_ended(const struct lifeline *line)
+{
+    return line->ended;
 }
 
 bool lifeline_local(const struct lifeline *line)

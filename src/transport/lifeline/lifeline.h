@@ -142,8 +142,15 @@ size_t lifeline_queued(const struct lifeline *line);
  * callback of the same line it does nothing. */
 int lifeline_drain(struct lifeline *line);
 
-/* After this only down() is called, later and from the poller. */
+/* After this only down() is called, later and from the poller. Between hosts the peer's kernel sees
+ * a reset, and not an orderly end, for our context goes on (lifeline_ended). */
 void lifeline_cut(struct lifeline *line, int reason);
+
+/* Is it certain that the peer's context has ended? On one host every end of a line is certain. Over
+ * TCP only an orderly end is: silence and a reset may also mean that the network was interrupted,
+ * or that the peer cut the line. Through the servers it is certain if the peer's server says that
+ * the peer is gone. */
+bool lifeline_ended(const struct lifeline *line);
 
 /* Is the peer's end open, as far as the kernel knows now? */
 bool lifeline_alive(const struct lifeline *line);

@@ -68,6 +68,12 @@ void lifeline_cut(struct lifeline *line, int reason)
         return;
     if (!line->outgoing && line->state != LIFELINE_UP)
         lines->greeting_count--;
+    if (line->state == LIFELINE_UP && !line->local) {
+        /* The socket ends with a reset: the peer must not take our cut for the end of our process.
+         * If the option cannot be set, the socket is broken already. */
+        struct linger reset = {.l_onoff = 1};
+        (void)setsockopt(line->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    }
     line->state = LIFELINE_DOWN;
     line->reason = reason;
     lifeline_shut(line);

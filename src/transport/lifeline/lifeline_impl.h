@@ -41,6 +41,7 @@ struct lifeline {
     bool reset_seen;
     bool reached; /* outgoing: was connected, perhaps to be closed again */
     bool rests;   /* does not read, because descriptors for the next message are lacking */
+    bool ended;   /* the peer closed its end: its context has ended */
     int fd;
     int pid;
     int reason; /* why the line is down */
@@ -50,6 +51,7 @@ struct lifeline {
     nsec retry_wait;           /* until the next try to connect, after the peer closed the last */
     void *data;
     struct context_address to;    /* the address to connect to */
+    struct context_address peer;  /* the peer's own, once up */
     struct lifeline_hello *hello; /* the peer's, until up */
     uint8_t digests[2][HELLO_DIGEST];
     struct lifeline_parcel *queue;

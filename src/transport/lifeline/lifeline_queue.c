@@ -21,6 +21,7 @@
 #include "base/check.h"
 #include "transport/fork/descriptor.h"
 #include "transport/lifeline/lifeline_impl.h"
+#include "transport/routed/attachment.h"
 
 enum { QUEUED_FDS_MAX = 128, FLUSH_MAX = 256 };
 
@@ -274,6 +275,7 @@ static int packet_get(struct lifeline *line, struct control *control)
     ssize_t got = socket_get(line, &message, MSG_PEEK);
     if (got == -EAGAIN)
         return 0;
+    line->ended |= got == 0 || got == -ECONNRESET;
     if (got < 0)
         return got == -ECONNRESET ? -EPIPE : (int)got;
     fds_collect(&message, control);
@@ -316,6 +318,21 @@ static int stream_take(struct lifeline *line, struct control *control)
     return 1;
 }
 
+/* The stream has ended in an orderly way. Is that certain to be the end of the peer's context? A
+ * line through the servers also ends with one of the servers. */
+static bool stream_is_ended(const struct lifeline *line)
+{
+    int domain = 0;
+    socklen_t size = sizeof domain;
+    struct relay_address program;
+    if (getsockopt(line->fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain != AF_UNIX)
+        return true;
+    if (line->peer.family != ADDRESS_FABRIC || !line->lines->attachment)
+        return false;
+    relay_address_read(&program, line->peer.address);
+    return attachment_is_absent(line->lines->attachment, &program);
+}
+
 static int stream_get(struct lifeline *line, struct control *control)
 {
     for (;;) {
@@ -329,6 +346,8 @@ static int stream_get(struct lifeline *line, struct control *control)
         ssize_t got = socket_get(line, &message, 0);
         if (got == -EAGAIN)
             return 0;
+        /* -EPIPE: the orderly end came before a reset, which answers what we sent after it. */
+        line->ended |= (got == 0 || got == -EPIPE) && stream_is_ended(line);
         if (got <= 0)
             return got == 0 || got == -ECONNRESET ? -EPIPE : (int)got;
         line->input_size += (size_t)got;

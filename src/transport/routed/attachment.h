@@ -75,6 +75,10 @@ void attachment_send(struct attachment *attachment, const struct relay_address *
 MUST_CHECK int attachment_connect(struct attachment *attachment, const struct relay_address *to,
                                   int *fd);
 
+/* Has a line to that program ended because the program's server said that the program is gone? It
+ * has ended, or its server was restarted. (Only the last of those programs are remembered.) */
+bool attachment_is_absent(const struct attachment *attachment, const struct relay_address *program);
+
 /* Handles what has arrived, without waiting, at most one batch; returns how many messages. */
 int attachment_receive(struct attachment *attachment);
 /* While threads poll by attachment_receive the poller need not watch the descriptor. */

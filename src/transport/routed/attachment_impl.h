@@ -9,7 +9,8 @@
 #include "transport/ring/channel.h"
 #include "transport/routed/attachment.h"
 
-#define ATTACHMENT_BATCH 16
+#define ATTACHMENT_BATCH  16
+#define ATTACHMENT_ABSENT 64
 
 static_assert(ATTACHMENT_BATCH * RELAY_SIZE_MAX >= CHANNEL_MESSAGE_MAX, "one fits the buffers");
 
@@ -41,6 +42,9 @@ struct attachment {
     void *accepted_owner;
     struct list lines; /* struct line */
     uint32_t line_count;
+    struct relay_address absent[ATTACHMENT_ABSENT]; /* programs with lines whose servers said that
+                                                     * they are gone; the oldest are overwritten */
+    uint32_t absent_count;
     struct poller_timer timer; /* for the lines; always set */
     uint8_t *buffers;          /* ATTACHMENT_BATCH messages */
     struct attachment_counts counts;

@@ -266,12 +266,26 @@ void lines_heard(struct attachment *attachment, const struct relay_message *mess
 
 void lines_absent(struct attachment *attachment, const struct relay_address *address)
 {
+    bool known = false;
     list_each(&attachment->lines, node)
     {
         struct line *line = container_of(node, struct line, node);
-        if (relay_address_equal(&line->peer, address))
+        if (relay_address_equal(&line->peer, address)) {
             line_kill(line);
+            known = true;
+        }
     }
+    if (known)
+        attachment->absent[attachment->absent_count++ % ATTACHMENT_ABSENT] = *address;
+}
+
+bool attachment_is_absent(const struct attachment *attachment, const struct relay_address *program)
+{
+    uint32_t count = attachment->absent_count;
+    for (uint32_t i = 0; i < count && i < ATTACHMENT_ABSENT; i++)
+        if (relay_address_equal(&attachment->absent[i], program))
+            return true;
+    return false;
 }
 
 void lines_server(struct attachment *attachment, uint32_t server, bool up)
