@@ -150,8 +150,11 @@ static void meeting_take(struct members *members, uint32_t row, const struct ear
         int result =
             members->config.meetings->accept(members->config.table, row, peer->id,
                                              &from->introduction, ripc_after(MEETING_ACCEPT_NSEC));
-        if (result == -ETIMEDOUT && ripc_now() - peer->since < MEETING_LIFE_NSEC)
-            return; /* the machine is busy: the peer introduces itself again, and we try again */
+        /* The machine is busy, or the peer has started again and revoked what it offered before: it
+         * introduces itself again, and we try again. */
+        if ((result == -ETIMEDOUT || result == -EACCES) &&
+            ripc_now() - peer->since < MEETING_LIFE_NSEC)
+            return;
         if (result) {
             meeting_tell(members, row, result == -ENOENT ? -EPIPE : result);
             return;

@@ -23,6 +23,7 @@ struct sst {
     bool failed[SST_ROWS_MAX];
     uint64_t keys[SST_ROWS_MAX]; /* from the introductions that were accepted */
     int accept_result;
+    unsigned stale; /* so many accepts find that the peer has revoked its offer */
 };
 
 struct member {
@@ -56,7 +57,8 @@ static int table_accept(struct sst *table, uint32_t row, ripc_id member,
 {
     pthread_mutex_lock(&table->lock);
     assert(table->offered[row]);
-    int result = table->accept_result;
+    int result = table->stale ? -EACCES : table->accept_result;
+    table->stale -= table->stale > 0;
     table->accepted[row] = result == 0;
     table->keys[row] = from->row.key;
     pthread_mutex_unlock(&table->lock);
@@ -487,6 +489,21 @@ static void a_joiner_that_cannot_be_met_is_refused(void **state)
         member_leave(&members[i]);
 }
 
+/* The peer began the meeting again, but its first introduction arrived before that: the next one
+ * counts. */
+static void an_offer_that_was_revoked_meanwhile_refuses_no_joiner(void **state)
+{
+    struct member members[2];
+    member_join(&members[0], 10);
+    pthread_mutex_lock(&members[0].table.lock);
+    members[0].table.stale = 2;
+    pthread_mutex_unlock(&members[0].table.lock);
+    member_join(&members[1], 11);
+    all_have_met(members, 2);
+    for (unsigned i = 0; i < 2; i++)
+        member_leave(&members[i]);
+}
+
 static void on_question(void *argument, ripc_id from, const uint8_t *bytes, size_t size)
 {
     struct members *members = argument;
@@ -537,4 +554,5 @@ TEST_MAIN(SCENE(the_first_process_founds_the_table_and_others_join),
           SCENE(the_id_of_a_live_member_cannot_be_opened_twice),
           SCENE(only_one_of_many_processes_founds_the_table),
           SCENE(a_context_without_threads_can_join), SCENE(a_joiner_that_cannot_be_met_is_refused),
+          SCENE(an_offer_that_was_revoked_meanwhile_refuses_no_joiner),
           SCENE(messages_of_strangers_are_counted_and_observers_are_answered))
