@@ -31,6 +31,8 @@
  *  - A row number belongs to one member for as long as it is a member. The row of a member that
  *    left may be given to a new member in a later epoch.
  *
+ * A divided network: at most one part of the members goes on; see "Failure" in weft-sst(7).
+ *
  * Order: each member sees the puts of another member in the order in which they were made. A reader
  * that sees a value of one column also sees what was put before it in other columns. So put the
  * data first and its guard after, with sst_publish or with two calls. Between hosts, a member that
@@ -109,10 +111,13 @@ enum sst_flag {
 };
 
 enum sst_news_kind {
-    SST_FAILED = 1, /* row, member: the member died and its row is frozen; once per row and epoch */
+    SST_FAILED = 1, /* row, member: the member died, or cannot be reached, and its row is frozen;
+                     * once per row and epoch */
     SST_EPOCH,      /* the members changed; reported after the change */
     SST_STUCK,      /* name, nsec: a trigger of that predicate has been running for so long */
-    SST_EXPELLED,   /* the other members excluded this one; the table is frozen */
+    SST_EXPELLED,   /* the other members excluded this one, or this one cannot reach the majority of
+                     * the members and does not go on without them, or its table was founded anew in
+                     * a divided network; the table is frozen. Close it, and open it again */
 };
 
 struct sst_news {
@@ -159,7 +164,8 @@ struct sst_config {
  *   -ENOMEM     not enough memory for the table
  *   -EINVAL     the columns or the config are invalid; `reason` gives details
  *   -ECONNREFUSED a member and this process cannot connect; `reason` gives the rows and the error
- *   -ETIMEDOUT  fewer than rows_wanted members were there at the deadline
+ *   -ETIMEDOUT  fewer than rows_wanted members were there at the deadline, or the only members that
+ *               can be reached were cut off from their majority
  * or an error of ripc_bind or ripc_send_message. */
 RIPC_API int sst_open(struct ripc *ripc, const struct sst_config *config, struct sst **table);
 

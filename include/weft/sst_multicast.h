@@ -5,7 +5,11 @@
  * Every member sends, and every member delivers all messages, its own included. A message is
  * delivered when all members have it. Therefore, what one member delivers is delivered by every
  * member that neither leaves nor fails, at the same position in the order, even when members fail,
- * leave or join in between.
+ * leave or join in between. In a divided network at most one part of the members goes on; the
+ * others deliver nothing more and are expelled (-ESTALE, SST_EXPELLED). So no two members of a
+ * group deliver different messages with the same sequence number. A process that opens the group
+ * where it can reach no member founds another group; when the network is whole, that one ends
+ * (SST_EXPELLED).
  *
  *     static void deliver(struct sst_multicast *multicast,
  *                         const struct sst_multicast_message *messages, unsigned count,
@@ -90,11 +94,11 @@ RIPC_API int sst_multicast_open(struct ripc *ripc, const struct sst_multicast_co
  * some messages may be lost, or the others will see a failure. */
 RIPC_API int sst_multicast_close(struct sst_multicast *multicast, int64_t deadline);
 
-/* Sends one message. It will be delivered unless this process fails.
+/* Sends one message. It will be delivered unless this process fails or is expelled.
  *   -EMSGSIZE      the message is larger than a slot
  *   -EAGAIN        RIPC_NOW: no slot is free, or the membership is changing
  *   -ETIMEDOUT     the same until the deadline
- *   -ESTALE        the other members excluded this one
+ *   -ESTALE        this member was expelled: it will not receive what the others deliver
  *   -EDEADLK       called from a callback and would have to wait */
 RIPC_API int sst_multicast_send(struct sst_multicast *multicast, const void *data, size_t size,
                                 int64_t deadline);

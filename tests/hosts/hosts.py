@@ -305,6 +305,23 @@ class Talk:
     def test_a_table_whose_members_read_outlives_its_leader(self):
         self.table("reads", 400)
 
+    def test_a_table_of_two_goes_on_when_the_eldest_is_killed(self):
+        """The network is not divided, so the other member goes on."""
+        def join(member, host):
+            program = self.start(host, "member", 600, member, 1, "writes", ids=(member,))
+            program.expect("open as row")
+            return program
+
+        eldest = join(601, "west")
+        other = join(602, "east")
+        eldest.kill()
+        other.expect("member 601 failed")
+        third = join(603, "west")
+        for program in (other, third):
+            program.expect("step")
+        for program in (other, third):
+            program.end("closed: 0")
+
     def test_a_table_that_its_members_open_at_once(self):
         members = [self.start(host, "member", 500, 501 + i, 3, "writes", ids=(501 + i,))
                    for i, host in enumerate(("east", "west", "west"))]

@@ -12,6 +12,8 @@
  *   hold ID                     has the id from the line "take NUMBER" to the line "give", and
  *                               receives what pour sends, in order
  *   member TABLE ID ROWS DESIGN a member of a table that counts in step with the others
+ *   chorus TABLE ID MEMBERS LOG a member of a multicast that sends numbers without end, and writes
+ *                               each delivered message to the file LOG: sequence, sender, number
  *
  * A program that runs until it is told to end does so when its standard input ends. */
 #include <errno.h>
@@ -24,6 +26,7 @@
 
 #include <weft/ripc.h>
 #include <weft/sst.h>
+#include <weft/sst_multicast.h>
 
 #define SECOND  1000000000LL
 #define LATE    (60 * SECOND) /* no wait takes so long, even on a busy machine */
@@ -492,6 +495,69 @@ static void member(char **words)
     printf("closed: %d\n", sst_close(table, ripc_after(LATE)));
 }
 
+/* ---- chorus ---- */
+
+static void on_change(struct sst_multicast *multicast, const struct sst_multicast_view *view,
+                      void *argument)
+{
+    printf("%u sing\n", view->row_count);
+}
+
+static void on_deliver(struct sst_multicast *multicast,
+                       const struct sst_multicast_message *messages, unsigned count, void *argument)
+{
+    uint64_t number;
+    for (unsigned i = 0; i < count; i++) {
+        if (messages[i].size != sizeof number)
+            fail("the message has a wrong size", -EPROTO);
+        memcpy(&number, messages[i].data, sizeof number);
+        fprintf(argument, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", messages[i].sequence,
+                messages[i].member, number);
+        if (number % 100 == 0)
+            printf("verse %" PRIu64 " of %" PRIu64 "\n", number, messages[i].member);
+    }
+    fflush(argument);
+}
+
+static void chorus(char **words)
+{
+    char reason[RIPC_REASON_MAX];
+    struct sst_multicast *multicast;
+    FILE *log = fopen(words[3], "w");
+    if (!log)
+        fail("log", -errno);
+    struct sst_multicast_config config = {
+        .table = strtoull(words[0], NULL, 0),
+        .member = strtoull(words[1], NULL, 0),
+        .members_wanted = (uint32_t)atoi(words[2]),
+        .deadline = ripc_after(LATE),
+        .deliver = on_deliver,
+        .change = on_change,
+        .upcall = on_news,
+        .argument = log,
+        .reason = reason,
+    };
+    int result = sst_multicast_open(ripc, &config, &multicast);
+    if (result) {
+        printf("failed: sst_multicast_open: %s (%d)\n", reason, result);
+        exit(1);
+    }
+    printf("open\n");
+    result = 0;
+    for (uint64_t number = 0; !told_to_end(); poll(NULL, 0, 5)) {
+        if (result == -ESTALE)
+            continue;
+        result = sst_multicast_send(multicast, &number, sizeof number, ripc_after(SECOND / 5));
+        if (result == -ESTALE)
+            printf("stale\n");
+        else if (result != -ETIMEDOUT)
+            check("send", result);
+        number += result == 0;
+    }
+    printf("closed: %d\n", sst_multicast_close(multicast, ripc_after(LATE)));
+    (void)fclose(log);
+}
+
 int main(int count, char **words)
 {
     static const struct {
@@ -502,7 +568,7 @@ int main(int count, char **words)
         {"serve", 2, serve},   {"short", 2, ask_short}, {"send", 2, send_one},
         {"long", 2, ask_long}, {"grant", 2, ask_grant}, {"group", 3, ask_group},
         {"follow", 1, follow}, {"member", 4, member},   {"pour", 1, pour},
-        {"hold", 1, hold},
+        {"hold", 1, hold},     {"chorus", 4, chorus},
     };
     char reason[RIPC_REASON_MAX];
     setvbuf(stdout, NULL, _IOLBF, 0);

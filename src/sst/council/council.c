@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "sst/council/council_impl.h"
 #include "transport/clock.h"
@@ -14,6 +15,10 @@
  * leader learns of a death by itself. The wait is longer if the meeting itself reports a death. */
 #define DOUBT_TICKS 3
 #define DEATH_TICKS 20
+
+/* Ticks to wait before a part of the members without a majority gives up: it may turn out that the
+ * silent members have ended. */
+#define MINORITY_TICKS 15
 
 void council_init(struct council *council, const struct council_ops *ops, void *argument,
                   const struct council_config *config)
@@ -59,6 +64,12 @@ static void council_say_leave(struct council *council)
     struct council_message message = {.kind = COUNCIL_LEAVE};
     if (eldest)
         council_say(council, eldest->id, &message);
+}
+
+void council_tell(struct council *council, ripc_id to)
+{
+    if (council_is_member(council) && !council->outvoted)
+        council_say_commit(council, to, &council->installed);
 }
 
 static void council_say_leave_to_all(struct council *council)
@@ -182,6 +193,18 @@ static bool promise_is_void(const struct council *council)
            !(council->prepared_is && council->leader.nonce == council->promised_to);
 }
 
+/* The leader takes members that its view excludes for dead, and so do we from now on. */
+static void council_adopt_deaths(struct council *council, const struct view *view)
+{
+    for (uint32_t row = 0; row < council->installed.row_count; row++) {
+        const struct view_member *member = &council->installed.rows[row];
+        if (member->id && member->nonce != council->config.nonce &&
+            view->rows[row].nonce != member->nonce && !bitset_has(view->left, row) &&
+            !council_is_dead(council, member->nonce))
+            council_dead_add(council, member->nonce, true);
+    }
+}
+
 /* A joining process stays with the first table that accepts it. It changes to another one only if
  * the leader that was to let it in is dead or has moved to the other table, too: a table is founded
  * again only when the previous one has no members left. */
@@ -197,6 +220,7 @@ static bool council_knows_table(struct council *council, const struct council_me
     council_void(council);
     council->table = message->table;
     council->row = ROW_NONE;
+    council->doubt.epoch = 0;
     council->promised = (struct ballot){0};
     return true;
 }
@@ -240,6 +264,7 @@ static void on_prepare(struct council *council, ripc_id from, const struct counc
     }
     struct view_member leader = {.id = from, .nonce = message->sender};
     council_promise(council, message);
+    council_adopt_deaths(council, &message->view);
     bool leads = council_prepare(council, &message->view, &message->ballot, &leader);
     assert(!leads); /* council_receive drops our own messages */
 }
@@ -265,11 +290,12 @@ static void on_cancel(struct council *council, ripc_id from, const struct counci
     if (!council_follows(council, message) || !council->prepared_is ||
         ballot_compare(&council->prepared_ballot, &message->ballot) >= 0)
         return;
-    if (council->prepared.epoch > message->epoch)
-        council_void(council);
-    else
-        council_say_state(council,
-                          from); /* we missed that the view that we prepared was installed */
+    if (council->prepared.epoch <= message->epoch) {
+        council_say_state(council, from); /* we missed that the prepared view was installed */
+        return;
+    }
+    council_doubt(council, message->sender);
+    council_void(council);
 }
 
 static void on_ask(struct council *council, ripc_id from, const struct council_message *message)
@@ -278,19 +304,40 @@ static void on_ask(struct council *council, ripc_id from, const struct council_m
         council_say_state(council, from);
 }
 
+/* Does this view, which does not include us, count more than ours? Usually because it is later. But
+ * if deaths were reported that did not happen, two parts may have gone on: the larger one remains,
+ * or the one with the smallest nonce. Both parts decide this by the same rule. */
+static bool view_prevails(const struct council *council, const struct view *view)
+{
+    const struct view *own = &council->installed;
+    unsigned count = 0, own_count = 0;
+    uint64_t first = UINT64_MAX, own_first = UINT64_MAX;
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
+        const struct view_member *member = &view->rows[row];
+        const struct view_member *mine = &own->rows[row];
+        if (member->id && member->nonce == mine->nonce)
+            return view->epoch > own->epoch; /* some of us have installed it */
+        count += member->id != 0;
+        own_count += mine->id != 0;
+        first = member->id ? least_u64(first, member->nonce) : first;
+        own_first = mine->id ? least_u64(own_first, mine->nonce) : own_first;
+    }
+    return count != own_count ? count > own_count : first < own_first;
+}
+
 /* A view was installed. If we are not in it, our membership ends, no matter who sent the message;
  * otherwise it must come from the leader that we promised to follow. */
 static void on_commit(struct council *council, const struct council_message *message)
 {
     const struct view *view = &message->view;
     uint32_t own = view_row_of(view, council->config.nonce);
-    if (view->epoch <= council->installed.epoch)
-        return;
     if (own == ROW_NONE) {
-        if (council_is_member(council))
+        if (council_is_member(council) && view_prevails(council, view))
             council_apply(council, view);
         return;
     }
+    if (view->epoch <= council->installed.epoch)
+        return;
     bool is_late = ballot_compare(&message->ballot, &council->promised) < 0;
     if (is_late && !promise_is_void(council))
         return;
@@ -299,8 +346,13 @@ static void on_commit(struct council *council, const struct council_message *mes
         council->strange++;
         return;
     }
-    if (!council_has_met(council, view))
+    if (!council_has_met(council, view)) {
+        /* Another leader made us give this view up, but it was installed. We cannot catch up. */
+        if (council->doubt.epoch == view->epoch)
+            council_end(council, council->phase == COUNCIL_LEAVING ? council->ops->left
+                                                                   : council->ops->expelled);
         return;
+    }
     if (!is_late)
         council_promise(council, message);
     council_apply(council, view);
@@ -397,11 +449,44 @@ static void council_obey(struct council *council, ripc_id from,
     }
 }
 
+/* Is this a view of another table with our name, founded before ours while the network was divided?
+ * Then our table ends. (The number of a table begins with the time of its founding.) */
+static bool table_is_elder(const struct council *council, ripc_id from,
+                           const struct council_message *message)
+{
+    uint32_t row = view_row_of(&message->view, message->sender);
+    return council_is_member(council) && message->kind == COUNCIL_COMMIT && message->table &&
+           message->table < council->table && row != ROW_NONE && message->view.rows[row].id == from;
+}
+
+/* A message from a process that we take for dead. If the others installed a view without us, it
+ * counts. If we installed one without the sender, we tell it. */
+static void council_take_ghost(struct council *council, ripc_id from,
+                               const struct council_message *message)
+{
+    const struct view *view = &message->view;
+    bool excluded = view_row_of(&council->installed, message->sender) == ROW_NONE;
+    if (!council_is_member(council) || message->table != council->table)
+        return;
+    if (message->kind == COUNCIL_COMMIT &&
+        view->epoch <= council->installed.epoch + EPOCH_LEAP_MAX &&
+        view_row_of(view, council->config.nonce) == ROW_NONE && view_prevails(council, view))
+        council_apply(council, view);
+    else if (excluded && (message->kind == COUNCIL_ASK || message->kind == COUNCIL_STATE ||
+                          message->kind == COUNCIL_READY || message->kind == COUNCIL_PREPARE))
+        council_say_commit(council, from, &council->installed);
+}
+
 static void council_take(struct council *council, ripc_id from,
                          const struct council_message *message)
 {
     bool leaps = council_is_member(council) &&
                  message->view.epoch > council->installed.epoch + EPOCH_LEAP_MAX;
+    if (table_is_elder(council, from, message)) {
+        council_end(council, council->phase == COUNCIL_LEAVING ? council->ops->left
+                                                               : council->ops->expelled);
+        return;
+    }
     if (leaps || !council_knows_table(council, message)) {
         council->strange++;
         return;
@@ -439,9 +524,11 @@ void council_receive(struct council *council, ripc_id from, const uint8_t *bytes
         return;
     }
     if (council->phase == COUNCIL_UNJOINED || council->phase == COUNCIL_OVER ||
-        message.sender == council->config.nonce || council_is_dead(council, message.sender))
+        message.sender == council->config.nonce)
         return;
-    if (message.kind == COUNCIL_JOIN)
+    if (council_is_dead(council, message.sender))
+        council_take_ghost(council, from, &message);
+    else if (message.kind == COUNCIL_JOIN)
         lead_join(council, from, &message);
     else if (message.kind == COUNCIL_REFUSED)
         on_refused(council, &message);
@@ -452,11 +539,11 @@ void council_receive(struct council *council, ripc_id from, const uint8_t *bytes
 
 /* ---- deaths and time ---- */
 
-void council_failed(struct council *council, ripc_id id, uint64_t nonce)
+static void council_bury(struct council *council, uint64_t nonce, bool silent)
 {
     if (nonce == council->config.nonce || council_is_dead(council, nonce))
         return;
-    council->dead[council->dead_count++ % COUNCIL_DEAD_MAX] = nonce;
+    council_dead_add(council, nonce, silent);
     for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
         if (council->meetings[row].nonce == nonce && council->meetings[row].status == -EINPROGRESS)
             council->meetings[row].status = -EPIPE;
@@ -472,11 +559,45 @@ void council_failed(struct council *council, ripc_id id, uint64_t nonce)
     lead_settle(council);
 }
 
+void council_failed(struct council *council, ripc_id id, uint64_t nonce)
+{
+    struct council_dead *dead = council_dead_find(council, nonce);
+    if (dead && dead->silent) {
+        dead->silent = false;
+        council->silent_count--;
+        lead_settle(council);
+    }
+    council_bury(council, nonce, false);
+}
+
+void council_silent(struct council *council, ripc_id id, uint64_t nonce)
+{
+    council_bury(council, nonce, true);
+}
+
+/* The other part of the members may go on, so we do not. We still answer, as a member that leaves,
+ * for a leader that reaches us may wait for our answer. */
+static void council_tick_majority(struct council *council)
+{
+    if (!council_is_member(council) || council->outvoted || council_has_majority(council)) {
+        council->minority = 0;
+        return;
+    }
+    if (council->minority++ < MINORITY_TICKS)
+        return;
+    council->outvoted = true;
+    council->phase = COUNCIL_LEAVING;
+    council_say_leave_to_all(council);
+    council->ops->expelled(council->argument);
+}
+
 static bool council_is_busy(const struct council *council)
 {
-    return council->phase == COUNCIL_JOINING || council->phase == COUNCIL_LEAVING ||
+    return council->phase == COUNCIL_JOINING ||
+           (council->phase == COUNCIL_LEAVING && !council->outvoted) ||
            (council_is_member(council) &&
-            (council->prepared_is || council->lead == LEAD_ASKS || council->lead == LEAD_PROPOSES));
+            ((!council->outvoted && !council_has_majority(council)) || council->prepared_is ||
+             council->lead == LEAD_ASKS || council->lead == LEAD_PROPOSES));
 }
 
 /* Reports newcomers that we cannot meet, so that the leader refuses them. Waits a few ticks first:
@@ -519,8 +640,9 @@ int64_t council_tick(struct council *council, int64_t now)
     council->retry_at = now + COUNCIL_RETRY_NSEC;
     if (council->phase == COUNCIL_JOINING)
         council_say_join(council);
-    if (council->phase == COUNCIL_LEAVING)
+    if (council->phase == COUNCIL_LEAVING && !council->outvoted)
         council_say_leave(council);
+    council_tick_majority(council);
     council_tick_ready(council);
     council_tick_meetings(council);
     lead_tick(council);

@@ -13,6 +13,16 @@
  * council_tick repeats those without an answer. A live member that is wrongly taken for dead finds
  * that the next view does not include it: it is expelled.
  *
+ * A member that cannot be reached (council_silent) counts as dead, but it may be alive in another
+ * part of a divided network. So while there is a silent member, only a majority goes on: more than
+ * half of the members of the view, or exactly half and the eldest is one of them. Members without a
+ * majority install no view. If that lasts, they are expelled. In this way at most one part goes on,
+ * and perhaps none.
+ *
+ * A process that finds no member founds the table; in a divided network that may happen twice. When
+ * a member hears of a table of the same name that was founded earlier (council_tell), its own table
+ * ends: it is expelled.
+ *
  * Guarantees: an epoch of a table has at most one view, even if all processes that installed it are
  * dead; all members of an installed view have met each other; a member keeps its row; a row has no
  * member for at least one view before it gets another member; epochs grow, not always by one. */
@@ -73,6 +83,11 @@ struct council_meeting {
     unsigned age; /* ticks since it failed */
 };
 
+struct council_dead {
+    uint64_t nonce;
+    bool silent; /* it may be alive: it cannot be reached */
+};
+
 struct council_joiner {
     ripc_id id;
     uint64_t nonce;
@@ -111,8 +126,14 @@ struct council {
     struct council_joiner joiners[SST_ROWS_MAX];
     uint32_t joiner_count;
 
-    uint64_t dead[COUNCIL_DEAD_MAX]; /* nonces; the oldest ones are overwritten */
+    struct council_dead dead[COUNCIL_DEAD_MAX]; /* the oldest ones are overwritten */
     uint64_t dead_count;
+    unsigned silent_count; /* of those, how many may be alive */
+    struct view doubt; /* epoch 0: none. We prepared this view for another leader than the one that
+                          we follow now, after `installed`: that leader may have installed it */
+    unsigned minority; /* ticks since which we do not belong to a majority */
+    bool outvoted;     /* for too many: `expelled` was called */
+
     uint64_t refused; /* counter: refused joins */
     uint64_t strange; /* counter: messages that no member would send */
 };
@@ -135,6 +156,16 @@ void council_receive(struct council *council, ripc_id from, const uint8_t *bytes
 
 /* That process is dead; later messages from it are ignored. */
 void council_failed(struct council *council, ripc_id id, uint64_t nonce);
+
+/* That process cannot be reached. It counts as dead for good, but it may be alive and go on with
+ * others. council_failed may follow. */
+void council_silent(struct council *council, ripc_id id, uint64_t nonce);
+
+/* Do we belong to the part of the members that may go on? See above. */
+bool council_has_majority(const struct council *council);
+
+/* Tells that process our view, in case it was in the table, or is in another table of this name. */
+void council_tell(struct council *council, ripc_id to);
 
 /* Reports the outcome of a meeting: 0 or a negative errno; -EPIPE: the other process died. */
 void council_met(struct council *council, uint32_t row, uint64_t nonce, int status);

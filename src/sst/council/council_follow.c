@@ -7,13 +7,74 @@
 #include "base/check.h"
 #include "sst/council/council_impl.h"
 
-bool council_is_dead(const struct council *council, uint64_t nonce)
+struct council_dead *council_dead_find(const struct council *council, uint64_t nonce)
 {
     uint64_t count = council->dead_count;
     for (uint64_t i = 0; i < count && i < COUNCIL_DEAD_MAX; i++)
-        if (council->dead[i] == nonce)
-            return true;
-    return false;
+        if (council->dead[i].nonce == nonce)
+            return (struct council_dead *)&council->dead[i];
+    return NULL;
+}
+
+bool council_is_dead(const struct council *council, uint64_t nonce)
+{
+    return council_dead_find(council, nonce) != NULL;
+}
+
+void council_dead_add(struct council *council, uint64_t nonce, bool silent)
+{
+    struct council_dead *dead = &council->dead[council->dead_count++ % COUNCIL_DEAD_MAX];
+    council->silent_count -= dead->silent;
+    council->silent_count += silent;
+    *dead = (struct council_dead){nonce, silent};
+}
+
+/* ---- majorities ---- */
+
+/* If no member is silent, all others that we do not reach have ended. Otherwise: are the members
+ * that we reach more than the others, or just as many and the eldest of all is among them? Members
+ * that have ended count with the others, because the silent ones may have gone on with them before.
+ */
+static bool view_has_majority(const struct council *council, const struct view *view)
+{
+    const struct view_member *eldest = NULL;
+    bool eldest_lives = true, any_silent = false;
+    unsigned live = 0, gone = 0;
+    for (uint32_t row = 0; row < view->row_count; row++) {
+        const struct view_member *member = &view->rows[row];
+        const struct council_dead *dead = council_dead_find(council, member->nonce);
+        if (!member->id)
+            continue;
+        if (!eldest || member->since < eldest->since) {
+            eldest = member;
+            eldest_lives = !dead;
+        }
+        any_silent |= dead && dead->silent;
+        live += !dead;
+        gone += dead != NULL;
+    }
+    return !any_silent || live > gone || (live == gone && eldest_lives);
+}
+
+bool council_has_majority(const struct council *council)
+{
+    if (council->silent_count == 0)
+        return true;
+    /* The leader of a view that we prepared may have installed it, if another process leads now. */
+    bool orphaned = council->prepared_is && council->leader.nonce != council->config.nonce &&
+                    council_is_dead(council, council->leader.nonce);
+    return view_has_majority(council, &council->installed) &&
+           (!council->doubt.epoch || view_has_majority(council, &council->doubt)) &&
+           (!orphaned || view_has_majority(council, &council->prepared));
+}
+
+void council_doubt(struct council *council, uint64_t leader)
+{
+    if (!council->prepared_is || council->leader.nonce == leader)
+        return;
+    council->epoch_max = most_u64(council->epoch_max, council->prepared.epoch);
+    if (!council->doubt.epoch)
+        council->doubt = council->prepared;
 }
 
 uint32_t council_row(const struct council *council)
@@ -110,6 +171,7 @@ bool council_prepare(struct council *council, const struct view *view, const str
                      const struct view_member *leader)
 {
     uint32_t own = view_row_of(view, council->config.nonce);
+    council_doubt(council, leader->nonce);
     if (own != council->row)
         council_void(council); /* the others met us in another row */
     council->promised = council->prepared_ballot = *ballot;
@@ -146,6 +208,19 @@ void council_end(struct council *council, void (*say)(void *argument))
     say(council->argument);
 }
 
+/* Tells members that this view excludes and that may be alive. The leader tells them, too, but may
+ * not reach them. */
+static void council_say_excluded(struct council *council, const struct view *view)
+{
+    for (uint32_t row = 0; row < council->installed.row_count; row++) {
+        const struct view_member *member = &council->installed.rows[row];
+        const struct council_dead *dead = council_dead_find(council, member->nonce);
+        if (member->id && view->rows[row].nonce != member->nonce && dead && dead->silent &&
+            !bitset_has(view->left, row))
+            council_say_commit(council, member->id, view);
+    }
+}
+
 void council_apply(struct council *council, const struct view *view)
 {
     uint32_t own = view_row_of(view, council->config.nonce);
@@ -162,7 +237,9 @@ void council_apply(struct council *council, const struct view *view)
         if (council->installed.rows[row].nonce != view->rows[row].nonce)
             council->leaving[row] = false;
     }
+    council_say_excluded(council, view);
     council->prepared_is = council->ready = false;
+    council->doubt.epoch = 0;
     council->installed = *view;
     council->table = view->table;
     council->row = own;

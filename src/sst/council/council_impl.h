@@ -34,6 +34,13 @@ static inline int ballot_compare(const struct ballot *one, const struct ballot *
 
 /* ---- following ---- */
 
+struct council_dead *council_dead_find(const struct council *council, uint64_t nonce);
+void council_dead_add(struct council *council, uint64_t nonce, bool silent);
+
+/* Call this before the prepared view is replaced or given up at the request of that leader: if
+ * another leader proposed it, that one may have installed it. */
+void council_doubt(struct council *council, uint64_t leader);
+
 /* Sends the message with our nonce; `to` 0: to all members. */
 void council_say(struct council *council, ripc_id to, struct council_message *message);
 void council_say_commit(struct council *council, ripc_id to, const struct view *view);

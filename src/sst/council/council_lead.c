@@ -10,6 +10,13 @@
  * epoch of this view. No other process installs the view, because all have promised not to follow
  * the dead leader any more.
  *
+ * Views do not differ in a divided network either: a leader proposes only while it takes a majority
+ * of the installed view for alive (council_has_majority), and all of these prepare the next view
+ * before any process installs it. Another part of the members with a majority would have to
+ * contain one of them; it knows the prepared view, and its part needs a majority of that one, too.
+ * A process that prepares a view takes those that the view excludes for dead, so it does not help
+ * them to a majority.
+ *
  * The participants of a proposal are the live members of the installed view and the newcomers. A
  * row is empty for one view before it gets another member, so each row has at most one
  * participant. */
@@ -183,7 +190,7 @@ void lead_join(struct council *council, ripc_id from, const struct council_messa
             council_say_commit(council, from, &council->installed);
         return;
     }
-    if (council->lead == LEAD_FOLLOWS)
+    if (council->lead == LEAD_FOLLOWS || council->outvoted)
         return;
     if (joiner_is_unlike(council, message))
         return;
@@ -311,6 +318,7 @@ static void lead_say_cancel(struct council *council, ripc_id to)
 static void lead_cancel(struct council *council)
 {
     lead_ballot_next(council);
+    council_doubt(council, council->config.nonce);
     for (uint32_t row = 0; row < council->installed.row_count; row++) {
         const struct view_member *member = &council->installed.rows[row];
         if (member->id && member->nonce != council->config.nonce)
@@ -466,7 +474,8 @@ void lead_state(struct council *council, uint32_t row, const struct council_mess
     if (council->lead != LEAD_ASKS) { /* it missed a message */
         if (council->installed.rows[row].id && view->epoch < council->installed.epoch)
             council_say_commit(council, member->id, &council->installed);
-        else if (council->lead == LEAD_RESTS && message->epoch > council->installed.epoch)
+        else if (council->lead == LEAD_RESTS && !council->loose &&
+                 message->epoch > council->installed.epoch)
             lead_say_cancel(council, member->id);
         return;
     }
@@ -564,6 +573,8 @@ static bool lead_step(struct council *council)
         lead_adopt(council);
         return true;
     case LEAD_RESTS:
+        if (!council_has_majority(council))
+            return false;
         if (lead_build(council, &council->proposal)) {
             if (council->proposal.row_count == 0)
                 lead_dissolve(council);

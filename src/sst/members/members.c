@@ -7,16 +7,20 @@
 #include "base/check.h"
 #include "base/compare.h"
 #include "ripc/core/remote.h"
+#include "ripc/group/group.h"
 #include "sst/members/members_impl.h"
 
 #define STEP_MESSAGES 64 /* taken in one step at most */
 #define STEP_EVENTS   16
 
-#define SEAT_BUSY_NSEC  (5 * 1000 * 1000LL)   /* while another process founds the table */
-#define SEAT_WAIT_NSEC  (600 * 1000 * 1000LL) /* longer than any name service takes to answer */
-#define NAME_BUSY_NSEC  (20 * 1000 * 1000LL)  /* wait before we ask again whether our id is free */
-#define NAME_GRACE_NSEC (3 * NSEC_PER_SEC)    /* how long others may take to notice a death */
-#define LAST_WORDS_NSEC NSEC_PER_SEC          /* for messages still to be sent when we leave */
+#define SEAT_BUSY_NSEC    (5 * 1000 * 1000LL)   /* while another process founds the table */
+#define SEAT_WAIT_NSEC    (600 * 1000 * 1000LL) /* longer than any name service takes to answer */
+#define NAME_BUSY_NSEC    (20 * 1000 * 1000LL) /* wait before we ask again whether our id is free */
+#define NAME_GRACE_NSEC   (3 * NSEC_PER_SEC)   /* how long others may take to notice a death */
+#define LAST_WORDS_NSEC   NSEC_PER_SEC         /* for messages still to be sent when we leave */
+#define TABLE_RANDOM_BITS 20                   /* a million nanoseconds */
+
+#define TELL_NSEC (2 * NSEC_PER_SEC) /* between two looks for strangers in the group */
 
 static void counters_show(struct members *members)
 {
@@ -113,6 +117,7 @@ int members_open(struct ripc *ripc, ripc_id id, const struct members_config *con
     members->group = members_group(config->name);
     members->seat = name_mix(config->name, 0x7373742073656174); /* "sst seat" */
     members->tick_at = NSEC_NEVER;
+    members->tell_at = ripc_after(TELL_NSEC);
     list_init(&members->letters);
     council_init(&members->council, &members_ops, members,
                  &(struct council_config){
@@ -187,6 +192,35 @@ static void members_regroup(struct members *members)
     }
 }
 
+/* Do we lead the table, and is it at rest? */
+static bool members_leads(const struct members *members)
+{
+    return members->council.lead == LEAD_RESTS && members->council.phase == COUNCIL_MEMBER;
+}
+
+static bool view_has(const struct view *view, ripc_id id)
+{
+    for (uint32_t row = 0; row < view->row_count; row++)
+        if (view->rows[row].id == id)
+            return true;
+    return false;
+}
+
+/* Tells our view to processes that are in the group of the table and not in the view. After a
+ * division of the network that is how those that we excluded, and those that founded another table
+ * of this name, hear of us. */
+static void members_tell(struct members *members, int64_t now)
+{
+    if (!members_leads(members) || now < members->tell_at)
+        return;
+    ripc_id ids[GROUP_MEMBERS_MAX];
+    members->tell_at = now + TELL_NSEC;
+    unsigned count = group_members(members->service, members->group, ids);
+    for (unsigned i = 0; i < count; i++)
+        if (!view_has(&members->council.installed, ids[i]))
+            council_tell(&members->council, ids[i]);
+}
+
 /* Does all pending work. Fetches events before messages and handles them after the messages: a
  * leaving process sends its message before it ends. Returns the number of actions. */
 static int members_work(struct members *members)
@@ -202,8 +236,10 @@ static int members_work(struct members *members)
     }
     int64_t now = ripc_now();
     int met = acquaintances_work(members, now);
-    if (has_news || met || count)
+    if (has_news || met || count || !council_has_majority(&members->council))
         count += acquaintances_bury(members);
+    count += acquaintances_release(members, now);
+    members_tell(members, now);
     members->tick_at = council_tick(&members->council, now);
     met += acquaintances_work(members, now); /* meets processes that the council named just now */
     members_regroup(members);
@@ -219,6 +255,7 @@ int members_step(struct members *members, int64_t deadline)
             return count;
         int64_t due = least_i64(members->tick_at, acquaintances_due(members));
         due = least_i64(due, post_due(members));
+        due = least_i64(due, members_leads(members) ? members->tell_at : NSEC_NEVER);
         int result = service_await(members->service, &members->woken, least_i64(deadline, due));
         if (result == SERVICE_WOKEN)
             return 0;
@@ -255,6 +292,14 @@ static void members_ask(struct members *members)
     council_join(&members->council);
 }
 
+/* A random number that begins with the time: of two tables with one name, the one that was founded
+ * first remains. */
+static uint64_t table_number(void)
+{
+    uint64_t mask = (1u << TABLE_RANDOM_BITS) - 1;
+    return ((uint64_t)clock_wall() & ~mask) | (entropy_u64() & mask);
+}
+
 /* We hold the seat, so that no other process founds the table. Founds it, unless it has members by
  * now. */
 static int members_found_seated(struct members *members, struct ripc_service *seat,
@@ -268,7 +313,7 @@ static int members_found_seated(struct members *members, struct ripc_service *se
     if (!members->group_empty || !service_holds(seat))
         return result == -ETIMEDOUT ? 0 : result;
     council_leave(&members->council);
-    council_found(&members->council, entropy_u64());
+    council_found(&members->council, table_number());
     result = ripc_join(members->service, members->group);
     members->grouped = result == 0;
     return result;
@@ -337,10 +382,10 @@ int members_leave(struct members *members, int64_t deadline)
 {
     int result = 0;
     council_leave(&members->council);
-    while (council_is_member(&members->council) && result >= 0)
+    while (council_is_member(&members->council) && !members->expelled && result >= 0)
         result = members_step(members, deadline);
     members_regroup(members);
-    if (council_is_member(&members->council))
+    if (council_is_member(&members->council) && !members->expelled)
         return result;
     int64_t until = least_i64(deadline, ripc_after(LAST_WORDS_NSEC));
     for (result = 0; members->letter_count && result >= 0;)

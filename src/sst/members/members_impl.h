@@ -22,7 +22,10 @@ struct acquaintance {
     bool offered;         /* we have made our introduction */
     bool told;            /* the council knows the outcome of the meeting */
     bool done;            /* both sides have taken the other's introduction */
-    bool dead;            /* the council knows of its death */
+    bool dead;            /* the council knows of its death, ... */
+    bool silent;          /* ... which is not certain ... */
+    bool held;            /* ... and not reported to the table yet */
+    int64_t silent_at;    /* when we noticed that it cannot be reached */
     uint64_t encounter;   /* our number for the meeting */
     uint64_t heard;       /* the peer's number of the introduction that we took, or 0 */
     uint64_t incarnation; /* of the peer's binding of its id; 0 until the peer introduced itself */
@@ -63,6 +66,7 @@ struct members {
     int refused;                   /* status reported by the council ... */
     char reason[COUNCIL_TEXT_MAX]; /* ... and its reason */
     int64_t tick_at;               /* when the council wants to be called */
+    int64_t tell_at;               /* when to look for strangers in the group; only a leader does */
 
     members_observer *observer;
     void *observer_argument;
@@ -105,3 +109,7 @@ int64_t acquaintances_due(const struct members *members);
 
 /* Tells the council and the table which of them have died. Returns how many. */
 int acquaintances_bury(struct members *members);
+
+/* Reports silent members to the table, after a while and if we belong to the majority. Returns how
+ * many. */
+int acquaintances_release(struct members *members, int64_t now);

@@ -8,11 +8,14 @@
  * answer; every other message gets one.
  *
  * Names reveal a death: the id is no longer bound, or it has a newer binding than the one
- * (`incarnation`) in the member's introduction. */
+ * (`incarnation`) in the member's introduction. If ripc cannot tell whether its process has ended
+ * or cannot be reached, the member is *silent*: the council counts who may go on, and the table
+ * learns of it only if that is us. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/check.h"
+#include "base/compare.h"
 #include "ripc/group/watch.h"
 #include "sst/members/members_impl.h"
 
@@ -20,6 +23,10 @@
 #define MEETING_SAY_NSEC    (100 * 1000 * 1000LL)
 #define MEETING_ACCEPT_NSEC NSEC_PER_SEC
 #define MEETING_SILENT_NSEC NSEC_PER_SEC /* a process whose id is unbound for so long is dead */
+
+/* How long the failure of a silent member is not reported to the table: if more members fall silent
+ * meanwhile, it may be us that the network has cut off. */
+#define SILENT_HOLD_NSEC NSEC_PER_SEC
 
 static void meeting_tell(struct members *members, uint32_t row, int status)
 {
@@ -101,7 +108,7 @@ void acquaintances_install(struct members *members, const struct view *view)
             acquaintance_forget(members, row);
         } else if (!peer->installed) {
             peer->installed = true;
-            if (peer->dead) /* it died after its last message and before this view */
+            if (peer->dead && !peer->held) /* it died after its last message and before this view */
                 members->config.meetings->fail(members->config.table, row);
         }
     }
@@ -250,6 +257,9 @@ int64_t acquaintances_due(const struct members *members)
         const struct acquaintance *peer = &members->rows[row];
         if (peer->id && !peer->installed && !peer->done && !peer->told && peer->say_at < due)
             due = peer->say_at;
+        /* Without a majority the council keeps ticking. */
+        if (peer->id && peer->held && council_has_majority(&members->council))
+            due = least_i64(due, peer->silent_at + SILENT_HOLD_NSEC);
     }
     return due;
 }
@@ -269,19 +279,50 @@ static bool acquaintance_is_gone(const struct members *members, const struct acq
     return incarnation > peer->incarnation || (!is_up && incarnation == peer->incarnation);
 }
 
+/* Freezes the row. A member that announced its leave did not fail. */
+static void acquaintance_fail(struct members *members, uint32_t row)
+{
+    members->rows[row].held = false;
+    if (members->rows[row].installed && !members->council.leaving[row])
+        members->config.meetings->fail(members->config.table, row);
+}
+
 int acquaintances_bury(struct members *members)
 {
     int count = 0;
     for (uint32_t row = 0; row < members->config.rows_max; row++) {
         struct acquaintance *peer = &members->rows[row];
-        if (!peer->id || peer->dead || !acquaintance_is_gone(members, peer))
+        if (!peer->id || (peer->dead && !peer->silent) || !acquaintance_is_gone(members, peer))
+            continue;
+        bool silent = watch_is_silent(members->service, peer->id);
+        if (silent && peer->silent)
             continue;
         count++;
+        bool known = peer->dead && !peer->held;
         peer->dead = true;
-        /* A member that announced its leave did not fail. */
-        if (peer->installed && !members->council.leaving[row])
-            members->config.meetings->fail(members->config.table, row);
+        peer->silent = peer->held = silent;
+        peer->silent_at = ripc_now();
+        if (silent) {
+            council_silent(&members->council, peer->id, peer->nonce);
+            continue;
+        }
+        if (!known)
+            acquaintance_fail(members, row);
         council_failed(&members->council, peer->id, peer->nonce);
+    }
+    return count;
+}
+
+int acquaintances_release(struct members *members, int64_t now)
+{
+    int count = 0;
+    for (uint32_t row = 0; row < members->config.rows_max; row++) {
+        const struct acquaintance *peer = &members->rows[row];
+        if (peer->id && peer->held && now - peer->silent_at >= SILENT_HOLD_NSEC &&
+            council_has_majority(&members->council)) {
+            acquaintance_fail(members, row);
+            count++;
+        }
     }
     return count;
 }
