@@ -23,6 +23,8 @@
 #define PATIENCE      60000000000LL
 #define WAIT          2000000000LL
 #define PROGRAMS_MAX  8
+#define SENDS         8
+#define SEND_WAIT     500000000LL /* longer than a node takes, and than a question is held back */
 #define QUESTIONS_MAX 24 /* a question asked again after 50 ms, 100 ms, 200 ms ... needs fewer */
 
 static char path[64], domain[32];
@@ -153,13 +155,25 @@ static void count_questions(struct ripc_service *client, const char *title)
     report(result < 0 && count <= QUESTIONS_MAX && count > 0, title, count, result);
 }
 
+/* A program that repeats its send gets the same answer each time, before its deadline. */
+static void repeat_sends(struct ripc_service *client)
+{
+    int result = -ENOENT;
+    atomic_store(&questions, 0);
+    for (unsigned i = 0; i < SENDS && result == -ENOENT; i++)
+        result = ripc_send(client, SERVER_ID, "x", 1, ripc_after(SEND_WAIT));
+    unsigned count = atomic_load(&questions);
+    report(result == -ENOENT && count >= SENDS && count <= 4 * SENDS,
+           "each of several sends to an id that no process has asks for it", count, result);
+}
+
 int main(void)
 {
     int ready[2];
     char byte;
     struct ripc_service *client;
     pthread_t thread;
-    puts("1..3");
+    puts("1..4");
     snprintf(path, sizeof path, "/tmp/weft-questions-%d", (int)getpid());
     snprintf(domain, sizeof domain, "questions-%d", (int)getpid());
     int node = node_open();
@@ -181,6 +195,7 @@ int main(void)
     count_questions(client, "an id whose process just died is asked for a few times");
     atomic_store(&forgets, true);
     count_questions(client, "an id that no process has is asked for a few times");
+    repeat_sends(client);
     atomic_store(&is_silent, true);
     count_questions(client, "a directory that does not answer is asked a few times");
     must(ripc_close(ripc, ripc_after(PATIENCE)), "close");

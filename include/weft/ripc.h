@@ -228,10 +228,11 @@ struct ripc_send {
  * A message to a group goes to every member or, with -EAGAIN, to none.
  *
  * A message that was accepted (the result is >= 0) is received by the program that has the id,
- * unless that program unbinds the id, closes its context or dies before it has received it. Then
- * RIPC_LOST reports it. There are two exceptions: a message whose operation was cancelled; and if
- * more than 1,024 senders of a service have ended and it has not received their messages, it drops
- * those of some of them (dropped_unread in ripc_stats). */
+ * unless that program unbinds the id, closes its context, dies or has no free descriptors for the
+ * first message before it has received it. Then RIPC_LOST reports it. There are two exceptions: a
+ * message whose operation was cancelled; and if more than 1,024 senders of a service have ended and
+ * it has not received their messages, it drops those of some of them (dropped_unread in
+ * ripc_stats). */
 RIPC_API int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *send);
 
 /* Sends one short item. Returns 0 or an error of ripc_send_message. */

@@ -219,6 +219,9 @@ static int remote_resolve(struct remote *remote)
         remote->resolves_from = now;
         remote->ask_until = now + RESOLVE_PATIENCE_NSEC;
         remote->asked_at = 0;
+        if (remote->reported_absent)
+            names_hurry(ripc->names, remote->id);
+        remote->reported_absent = false;
     }
     if (now - remote->asked_at >= RESOLVE_AGAIN_NSEC) {
         remote->asked_at = now;
@@ -250,6 +253,7 @@ static int remote_resolve(struct remote *remote)
         (!names_answer_later(ripc->names) || now >= remote->ask_until)) {
         int lack = names_lack(ripc->names, remote->resolves_from);
         remote->state = REMOTE_RESTING;
+        remote->reported_absent = !lack;
         return lack ? lack : -ENOENT;
     }
     remote->state = REMOTE_RESOLVING;

@@ -60,6 +60,7 @@ struct remote {
     nsec resolves_from;   /* when resolving began */
     nsec asked_at;
     nsec ask_until;
+    bool reported_absent;  /* the last attempt ended with -ENOENT: the next is a new send */
     int verdict;           /* of an attempt that a send with RIPC_NOW began and remotes_collect
                             * finished: the result of the next send; 0: none */
     nsec verdict_until;    /* after that it is too old */

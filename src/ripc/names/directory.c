@@ -31,11 +31,10 @@
 #define BUSY_NSEC   (20 * 1000 * 1000LL)
 #define REPEAT_NSEC (10 * NSEC_PER_SEC) /* a node forgets questions after 30 s */
 
-/* Between two questions for an id: the first time, at most, and when the first time applies again.
- */
+/* Between two questions for the same id: the first interval, and the longest. */
 #define ASK_WAIT_NSEC     (50 * 1000 * 1000LL)
 #define ASK_WAIT_NSEC_MAX (800 * 1000 * 1000LL)
-#define ASK_CALM_NSEC     (2 * NSEC_PER_SEC)
+#define ASK_CALM_NSEC     (2 * NSEC_PER_SEC) /* without questions; then the first applies again */
 
 enum { MESSAGES_MAX = 32 /* per wake-up */, SERVICE_SIZE = 2, TOLD_MAX = 1024 };
 
@@ -291,6 +290,13 @@ static void directory_ask(struct name_service *service, uint64_t id)
         inquiry->wait = ASK_WAIT_NSEC_MAX;
 }
 
+static void directory_hurry(struct name_service *service, uint64_t id)
+{
+    struct inquiry *inquiry = id_map_get(&directory_of(service)->inquiries, id);
+    if (inquiry && inquiry->wait > ASK_WAIT_NSEC)
+        inquiry->wait = ASK_WAIT_NSEC;
+}
+
 /* An answer that differs from the last may change again soon: the next question is not delayed. */
 static void inquiry_answered(struct directory_client *directory, uint64_t id, uint64_t newest)
 {
@@ -542,6 +548,7 @@ const struct name_service_ops name_service_directory = {
     .withdraw = directory_withdraw,
     .renew = directory_renew,
     .ask = directory_ask,
+    .hurry = directory_hurry,
     .list = directory_list,
     .alive = directory_alive,
 };

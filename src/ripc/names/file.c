@@ -29,8 +29,8 @@
 struct contact {
     struct context_address address;
     bool dialling;
-    bool failed; /* to be reached, at the last attempt ... */
-    nsec tried;  /* ... at this time */
+    nsec tried;  /* when we last tried to connect */
+    bool failed; /* that attempt did */
 };
 
 struct file {

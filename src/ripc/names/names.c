@@ -481,6 +481,13 @@ int names_ask(struct names *names, uint64_t id)
     return name ? (int)name_count(name) : 0;
 }
 
+void names_hurry(struct names *names, uint64_t id)
+{
+    for (unsigned i = 0; i < names->service_count; i++)
+        if (names->services[i]->ops->hurry)
+            names->services[i]->ops->hurry(names->services[i], id);
+}
+
 bool names_answer_later(const struct names *names)
 {
     bool later = false;

@@ -115,6 +115,10 @@ void names_move(struct names *names, const struct context_address *address);
  * arrives. Calling it again asks again. Returns how many claims are known now. */
 int names_ask(struct names *names, uint64_t id);
 
+/* A program asks anew for an id that it was told no process has: name services that hold back
+ * questions which are repeated ask soon. */
+void names_hurry(struct names *names, uint64_t id);
+
 /* May a name service answer asynchronously? */
 bool names_answer_later(const struct names *names);
 
@@ -186,6 +190,8 @@ struct name_service_ops {
     /* NULL, or: a claim that the service holds is ours now. */
     void (*settled)(struct name_service *service, const struct claim *claim);
     void (*ask)(struct name_service *service, uint64_t id);
+    /* Optional: the next question for the id is not held back for long. */
+    void (*hurry)(struct name_service *service, uint64_t id);
     /* Calls names_learn for every claim that it can list. */
     void (*list)(struct name_service *service);
     /* -1: dead, 0: unknown, 1: alive. */
