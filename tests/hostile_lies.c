@@ -1,5 +1,6 @@
 /* A peer that is let in, behaves, and then lies about one thing: each lie has one correct answer.
  * hostile.c tries random lies, which rarely reach a check that only one value passes. */
+#include "base/bytes.h"
 #include "hostile_pair.h"
 #include "ripc/message/offer.h"
 
@@ -81,6 +82,89 @@ static void only_the_offered_process_fills_a_return_buffer(void **state)
     assert_int_equal(message.longs[0].status, 0);
     ripc_release(&message);
     scene_close(elsewhere);
+    pair_close(&pair);
+}
+
+static void slab_forget(struct peer *peer, uint64_t key)
+{
+    struct control control = {.kind = SHM_FORGET, .size = sizeof key};
+    struct writer out = writer_make(control.body, sizeof control.body);
+    write_u64(&out, key);
+    assert_int_equal(lifeline_send(peer->line, &control), 0);
+}
+
+/* The client revokes the memory of its marks, which no honest client does. If the server then
+ * looked for that memory, it would read the client's next messages, and one of them removes the
+ * offer that the server is about to take. */
+static void an_offer_whose_mark_is_revoked_is_taken_safely(void **state)
+{
+    struct hostile_pair pair = pair_open(0, RIPC_MANUAL);
+    uint64_t number = offer_make(&pair, 5000);
+    struct remote *back = id_map_get(&pair.server->remotes, 41);
+    uint64_t key = container_of(back->offers.next, struct their_offer, node)->offer.mark.key;
+    const struct shm_link *link = (const struct shm_link *)back->link;
+    struct remote *forth = id_map_get(&pair.client->remotes, 42);
+    assert_true(key);
+    lock_take(&pair.here->lock);
+    slab_forget(forth->peer, key);
+    lock_drop(&pair.here->lock);
+    for (int64_t deadline = scene_deadline(); id_map_get(&link->mapped, key);) {
+        assert_true(ripc_now() < deadline);
+        ripc_progress(pair.there);
+    }
+    lock_take(&pair.here->lock);
+    struct control_words words = {
+        .kind = CONTROL_WITHDRAW, .from = 41, .to = 42, .number = number, .item = 1};
+    assert_int_equal(peer_say(forth->peer, &words), 0);
+    lock_drop(&pair.here->lock);
+
+    void *data = ripc_alloc(pair.there, 5000);
+    struct iovec item = {data, 5000};
+    struct ripc_send send = {.to = 41, .longs = &item, .long_count = 1, .deadline = RIPC_NOW};
+    assert_int_equal(ripc_send_message(pair.server, &send), 0);
+    assert_int_equal(back->peer->offer_count, 0);
+    struct ripc_message message = scene_receive(pair.client);
+    assert_true(message.longs[0].returned);
+    assert_int_equal(message.longs[0].status, 0);
+    ripc_release(&message);
+    assert_int_equal(ripc_free(pair.there, data), 0);
+    ripc_progress(pair.there);
+    pair_close(&pair);
+}
+
+/* The server cannot map the mark. It says that it does not keep the offer, so the client's library
+ * frees the buffer, which it has allocated. */
+static void an_offer_whose_mark_cannot_be_mapped_is_refused(void **state)
+{
+    struct hostile_pair pair = pair_open(0, 0);
+    (void)offer_make(&pair, 5000);
+    lock_take(&pair.there->lock);
+    struct remote *back = id_map_get(&pair.server->remotes, 41);
+    uint64_t key = container_of(back->offers.next, struct their_offer, node)->offer.mark.key;
+    lock_drop(&pair.there->lock);
+    lock_take(&pair.here->lock);
+    slab_forget(((struct remote *)id_map_get(&pair.client->remotes, 42))->peer, key);
+    lock_drop(&pair.here->lock);
+    const struct iovec buffer = {NULL, 5000};
+    struct ripc_send send = {
+        .to = 42, .returns = &buffer, .return_count = 1, .deadline = scene_deadline()};
+    size_t left;
+    int64_t deadline = scene_deadline();
+    do { /* until the server has handled the revocation */
+        assert_true(ripc_now() < deadline);
+        lock_take(&pair.there->lock);
+        left = id_map_get(&((struct shm_link *)back->link)->mapped, key) != NULL;
+        lock_drop(&pair.there->lock);
+    } while (left);
+    assert_int_equal(ripc_send_message(pair.client, &send), 0);
+    struct ripc_message message = scene_receive(pair.server);
+    ripc_release(&message);
+    do { /* until only the first offer is left */
+        assert_true(ripc_now() < deadline);
+        lock_take(&pair.here->lock);
+        left = pair.client->offers.count;
+        lock_drop(&pair.here->lock);
+    } while (left != 1);
     pair_close(&pair);
 }
 
@@ -189,6 +273,8 @@ static void a_notification_to_an_ordinary_service_is_dropped(void **state)
 TEST_MAIN(SCENE(an_item_larger_than_its_return_buffer_is_refused),
           SCENE(an_item_of_exactly_its_buffers_size_is_accepted),
           SCENE(only_the_offered_process_fills_a_return_buffer),
+          SCENE(an_offer_whose_mark_is_revoked_is_taken_safely),
+          SCENE(an_offer_whose_mark_cannot_be_mapped_is_refused),
           SCENE(sizes_that_grow_after_the_check_are_refused), SCENE(a_pipe_number_is_used_once),
           SCENE(controls_for_unknown_operations_are_ignored),
           SCENE(a_notification_to_an_ordinary_service_is_dropped))

@@ -1,13 +1,16 @@
 /* A program takes its return buffers back: from a peer that has not received the request, from one
- * that is stopped, from one that got more offers than it keeps, and while the peer uses them. Every
- * buffer is either withdrawn, and then the peer does not write into it, or comes back with an item;
- * never both. */
+ * that is stopped or killed, from one that got more offers than it keeps or drops the request, and
+ * while the peer uses them. Every buffer is either withdrawn, and then the peer does not write into
+ * it, or comes back with an item; never both. */
 #include "fork.h"
+
+#include <pthread.h>
 
 #define SIZE       20000 /* of a return buffer */
 #define ROUNDS     1500  /* of the race */
 #define MESSAGES   80    /* with as many offers as a message has: more than a peer keeps */
 #define SMALL      64    /* bytes of each of these */
+#define STOPS      20    /* of a server that has received the request */
 #define SPINS_MIN  1000  /* of the longest wait in the race */
 #define SPINS_MAX  (1u << 28)
 #define WITHDRAWN  0x55 /* what the client writes into a buffer that it got back */
@@ -198,6 +201,184 @@ static void story_stopped(const struct story *story)
     server_end(&server);
 }
 
+/* ---- a server that has received the request, and is stopped or killed ---- */
+
+static void receive_word(struct ripc_service *service, const char *word)
+{
+    struct ripc_message message;
+    demand_result(ripc_receive(service, &message, 1, soon()), 1);
+    demand(message.size == strlen(word) + 1 && !memcmp(message.data, word, message.size));
+    ripc_release(&message);
+}
+
+/* Receives requests and keeps their return buffers, until another message comes. */
+static void serve_keeping(struct ripc *ripc, struct ripc_service *service)
+{
+    struct ripc_message message;
+    bool more = true;
+    (void)ripc;
+    while (more) {
+        demand_result(ripc_receive(service, &message, 1, soon()), 1);
+        more = message.return_count;
+        ripc_release(&message);
+        if (more)
+            demand_result(ripc_send(service, PARENT_ID, "got", 4, soon()), 0);
+    }
+}
+
+/* Both questions wait for the server. Its first answer counts; by then the server has removed the
+ * offer, and answers the second question differently. */
+static void story_asked_twice(const struct story *story)
+{
+    struct server server = server_start(story->way, serve_keeping);
+    struct ripc *ripc = fork_open(story->way);
+    struct ripc_service *client = fork_bind(ripc, PARENT_ID);
+    uint8_t *buffer = ripc_alloc(ripc, SIZE);
+    tell(server.go);
+    for (unsigned i = 0; i < STOPS; i++) {
+        request(client, buffer, SIZE);
+        receive_word(client, "got");
+        stop(server.pid);
+        demand_result(ripc_withdraw(client, buffer, RIPC_NOW), -EAGAIN);
+        demand_result(ripc_withdraw(client, buffer, ripc_after(SECOND / 1000)), -ETIMEDOUT);
+        demand(kill(server.pid, SIGCONT) == 0);
+        demand_result(ripc_withdraw(client, buffer, soon()), 0);
+        demand_result(ripc_withdraw(client, buffer, soon()), -ENOENT);
+    }
+    demand_result(ripc_free(ripc, buffer), 0);
+    demand_result(ripc_send(client, PEER_ID, "end", 4, soon()), 0);
+    server_end(&server);
+    demand(ripc_close(ripc, RIPC_NOW) <= 0);
+}
+
+static void server_reap(const struct server *server)
+{
+    int status;
+    close(server->go);
+    close(server->ready);
+    demand(waitpid(server->pid, &status, 0) == server->pid);
+    demand(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+struct killer {
+    struct ripc *ripc;
+    uint64_t blocks; /* sleeps before the call */
+    pid_t pid;
+};
+
+/* Kills the server once the call sleeps. */
+static void *kill_when_asleep(void *argument)
+{
+    const struct killer *killer = argument;
+    struct ripc_stats stats = {0};
+    do
+        demand_result(ripc_stats(killer->ripc, &stats), 0);
+    while (stats.blocks == killer->blocks);
+    demand(kill(killer->pid, SIGKILL) == 0);
+    return NULL;
+}
+
+/* The server is killed while the client waits for its answer. */
+static void story_killed_meanwhile(const struct story *story)
+{
+    struct server server = server_start(story->way, serve_keeping);
+    struct ripc *ripc = fork_open(story->way);
+    struct ripc_service *client = fork_bind(ripc, PARENT_ID);
+    uint8_t *buffer = ripc_alloc(ripc, SIZE);
+    struct ripc_stats stats = {0};
+    pthread_t thread;
+    tell(server.go);
+    request(client, buffer, SIZE);
+    receive_word(client, "got");
+    stop(server.pid);
+    demand_result(ripc_stats(ripc, &stats), 0);
+    struct killer killer = {ripc, stats.blocks, server.pid};
+    demand(pthread_create(&thread, NULL, kill_when_asleep, &killer) == 0);
+    demand_result(ripc_withdraw(client, buffer, soon()), 0);
+    demand(pthread_join(thread, NULL) == 0);
+    demand_result(ripc_withdraw(client, buffer, soon()), -ENOENT);
+    demand_result(ripc_free(ripc, buffer), 0);
+    server_reap(&server);
+    demand(ripc_close(ripc, RIPC_NOW) <= 0);
+}
+
+/* The server is dead, and the client, which notices that only in its calls, has made none since. */
+static void story_killed_unnoticed(const struct story *story)
+{
+    struct server server = server_start(story->way, serve_keeping);
+    struct ripc_config config = {
+        .names = story->way->names,
+        .transports = story->way->transports,
+        .address = story->way->address,
+        .flags = RIPC_MANUAL,
+    };
+    struct ripc *ripc;
+    demand_result(ripc_open(&config, &ripc), 0);
+    struct ripc_service *client = fork_bind(ripc, PARENT_ID);
+    uint8_t *buffer = ripc_alloc(ripc, SIZE);
+    tell(server.go);
+    request(client, buffer, SIZE);
+    receive_word(client, "got");
+    demand(kill(server.pid, SIGKILL) == 0);
+    server_reap(&server);
+    demand_result(ripc_withdraw(client, buffer, soon()), 0);
+    demand_result(ripc_withdraw(client, buffer, soon()), -ENOENT);
+    demand_result(ripc_free(ripc, buffer), 0);
+    demand(ripc_close(ripc, RIPC_NOW) <= 0);
+}
+
+/* ---- a request that is cancelled ---- */
+
+static void serve_word(struct ripc *ripc, struct ripc_service *service)
+{
+    (void)ripc;
+    receive_word(service, "next"); /* and nothing of the cancelled request */
+    demand_result(ripc_send(service, PARENT_ID, "got", 4, soon()), 0);
+    receive_word(service, "end");
+}
+
+/* The server drops a request whose operation was cancelled. Its return buffers can be withdrawn,
+ * and the one that the library allocated is free. */
+static void story_cancelled(const struct story *story)
+{
+    struct server server = server_start(story->way, serve_word);
+    struct ripc *ripc = fork_open(story->way);
+    struct ripc_service *client = fork_bind(ripc, PARENT_ID);
+    uint8_t *one = ripc_alloc(ripc, SIZE), *two = ripc_alloc(ripc, SIZE);
+    uint8_t *data = ripc_alloc(ripc, SIZE);
+    struct iovec item = {data, SIZE}, returns[3] = {{one, SIZE}, {two, SIZE}, {NULL, SIZE}};
+    struct ripc_send send = {
+        .to = PEER_ID,
+        .longs = &item,
+        .long_count = 1,
+        .returns = returns,
+        .return_count = 3,
+        .deadline = soon(),
+    };
+    int64_t operation = ripc_send_message(client, &send);
+    demand(operation > 0);
+    demand_result(ripc_cancel(client, operation, RIPC_NOW), -EAGAIN);
+    /* The answer comes after the server's library knows of the cancellation. */
+    demand_result(ripc_withdraw(client, one, soon()), 0);
+    demand_result(ripc_send(client, PEER_ID, "next", 5, soon()), 0);
+    tell(server.go);
+    receive_word(client, "got");
+    demand_result(ripc_wait(client, operation, soon()), -ECANCELED);
+    demand_result(ripc_withdraw(client, two, soon()), 0);
+    struct ripc_stats stats = {0};
+    int64_t until = soon();
+    do {
+        demand(ripc_now() < until);
+        demand_result(ripc_stats(ripc, &stats), 0);
+    } while (stats.buffers != 3);
+    demand_result(ripc_free(ripc, one), 0);
+    demand_result(ripc_free(ripc, two), 0);
+    demand_result(ripc_free(ripc, data), 0);
+    demand_result(ripc_send(client, PEER_ID, "end", 4, soon()), 0);
+    server_end(&server);
+    demand(ripc_close(ripc, RIPC_NOW) <= 0);
+}
+
 /* ---- too many offers ---- */
 
 static void serve_many(struct ripc *ripc, struct ripc_service *service)
@@ -325,6 +506,15 @@ static const struct story stories[] = {
     {"a stopped server", 0, &ways[0], story_stopped, false},
     {"a stopped server", 0, &ways[1], story_stopped, false},
     {"a stopped server", 0, &ways[2], story_stopped, false},
+    {"a stopped server that is asked twice", 0, &ways[1], story_asked_twice, false},
+    {"a stopped server that is asked twice", 0, &ways[2], story_asked_twice, false},
+    {"a server that is killed meanwhile", 0, &ways[1], story_killed_meanwhile, false},
+    {"a server that is killed meanwhile", 0, &ways[2], story_killed_meanwhile, false},
+    {"a server that was killed unnoticed", 0, &ways[0], story_killed_unnoticed, false},
+    {"a server that was killed unnoticed", 0, &ways[1], story_killed_unnoticed, false},
+    {"a server that was killed unnoticed", 0, &ways[2], story_killed_unnoticed, false},
+    {"a cancelled request", 0, &ways[1], story_cancelled, false},
+    {"a cancelled request", 0, &ways[2], story_cancelled, false},
     {"more offers than a server keeps", 0, &ways[0], story_many, false},
     {"more offers than a server keeps", 0, &ways[1], story_many, false},
     {"more offers than a server keeps", 0, &ways[2], story_many, false},

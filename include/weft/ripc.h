@@ -225,7 +225,8 @@ struct ripc_send {
  *                 memory), so the id could not be found or connected; nothing was sent. The id is
  *                 not reported as gone. If the receiver's process has none, the send waits
  * Only -EAGAIN's reasons are waited for until the deadline; the other errors are returned at once.
- * A message to a group goes to every member or, with -EAGAIN, to none.
+ * A message to a group goes to every member or, with -EAGAIN, -EMFILE, -ENFILE and -ENOMEM while
+ * the members are looked up and connected, to none.
  *
  * A message that was accepted (the result is >= 0) is received by the program that has the id,
  * unless that program unbinds the id, closes its context, dies or has no free descriptors for the
@@ -247,9 +248,14 @@ RIPC_API const char *ripc_transport(struct ripc_service *service, ripc_id to);
  * it returns 0, the peer does not write into the buffer any more; items of its reply that would
  * have gone there are pulled. -ENOENT: the buffer is not on offer; -EALREADY: the peer has written
  * an item into it, which arrives with a message, or is writing one now. An offer also ends when the
- * buffer's item has arrived and when the peer dies. If the peer has died, or has unbound its
- * service, the call returns 0; should the program then still receive an item that was written into
- * the buffer, the item's status is -ESTALE.
+ * program receives the buffer's item.
+ *
+ * If the peer's process has died, no process writes into the buffer. The call returns 0 if this
+ * context notices the death during the call, or has noticed it and messages of the peer are still
+ * to be received or released. Should the program then receive an item that was written into the
+ * buffer, the item's status is -ESTALE. After the last of these messages the offer has ended by
+ * itself, and the call returns -ENOENT: the buffer belongs to the program. If the peer has unbound
+ * its service, the call returns 0.
  *
  * Over shm the peer does not have to answer, and may be stopped: the call does not wait. (Of the
  * buffers that a context has on offer at once, this holds for 4,096.) Over other transports the

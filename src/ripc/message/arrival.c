@@ -90,6 +90,7 @@ void arrival_close(struct arrival *arrival)
     peer->arrival_count--;
     id_map_fini(&arrival->canceled);
     id_map_fini(&arrival->withdrawn);
+    id_map_fini(&arrival->refused);
     free(arrival);
     peer_settle(peer);
 }

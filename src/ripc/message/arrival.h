@@ -36,6 +36,8 @@ struct arrival {
                                 * cancelled */
     struct id_map withdrawn;   /* numbers of return buffers, offered in frames not yet taken, that
                                 * the sender has withdrawn */
+    struct id_map refused;     /* numbers of return buffers that we do not keep, and could not tell
+                                * the sender so */
     struct list incomings;     /* received messages with items that are not settled */
     bool counted;              /* the sender holds, and has told ... */
     uint64_t expected;         /* ... how many frames it has sent in total */

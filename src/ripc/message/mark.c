@@ -1,5 +1,6 @@
 #include "ripc/message/mark.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -113,49 +114,44 @@ void mark_free(struct ripc *ripc, mark_word *mark)
 
 /* ---- the peer ---- */
 
-/* Maps the mark, which the offerer described. False: the description is wrong. */
-static bool mark_map(struct transport_link *link, const struct remote_memory *memory,
-                     struct mapping *mapping)
+int mark_map(struct transport_link *link, const struct remote_memory *memory,
+             struct mapping *mapping)
 {
     const struct memory_ops *ops = link->ops->memory;
-    return ops && ops->map && memory->size == MARK_SIZE && memory->address % MARK_SIZE == 0 &&
-           ops->map(link, memory, true, mapping) == 0;
+    *mapping = (struct mapping){0};
+    if (!memory->key)
+        return 0;
+    if (!ops || !ops->map || memory->size != MARK_SIZE || memory->address % MARK_SIZE)
+        return -EPROTO;
+    return ops->map(link, memory, true, mapping);
+}
+
+void mark_unmap(struct transport_link *link, struct mapping *mapping)
+{
+    if (mapping->base)
+        link->ops->memory->unmap(mapping);
 }
 
 /* Replaces `from` by `to`; false if the mark is not `from`. */
-static bool mark_swap(struct transport_link *link, const struct remote_memory *memory,
-                      uint64_t from, uint64_t to)
+static bool mark_swap(const struct mapping *mapping, uint64_t from, uint64_t to)
 {
-    struct mapping mapping;
-    if (!memory->key)
-        return true;
-    if (!mark_map(link, memory, &mapping))
-        return false;
-    bool swapped = atomic_compare_exchange_strong_explicit(
-        (mark_word *)mapping.base, &from, to, memory_order_acq_rel, memory_order_acquire);
-    link->ops->memory->unmap(&mapping);
-    return swapped;
+    mark_word *mark = mapping->base;
+    return !mark || atomic_compare_exchange_strong_explicit(mark, &from, to, memory_order_acq_rel,
+                                                            memory_order_acquire);
 }
 
-bool mark_stands(struct transport_link *link, const struct remote_memory *memory, uint64_t number)
+bool mark_stands(const struct mapping *mapping, uint64_t number)
 {
-    struct mapping mapping;
-    if (!memory->key)
-        return true;
-    if (!mark_map(link, memory, &mapping))
-        return false;
-    bool stands = atomic_load_explicit((mark_word *)mapping.base, memory_order_acquire) == number;
-    link->ops->memory->unmap(&mapping);
-    return stands;
+    mark_word *mark = mapping->base;
+    return !mark || atomic_load_explicit(mark, memory_order_acquire) == number;
 }
 
-bool mark_take(struct transport_link *link, const struct remote_memory *memory, uint64_t number)
+bool mark_take(const struct mapping *mapping, uint64_t number)
 {
-    return mark_swap(link, memory, number, ~number);
+    return mark_swap(mapping, number, ~number);
 }
 
-void mark_give_back(struct transport_link *link, const struct remote_memory *memory,
-                    uint64_t number)
+void mark_give_back(const struct mapping *mapping, uint64_t number)
 {
-    (void)!mark_swap(link, memory, ~number, number);
+    (void)!mark_swap(mapping, ~number, number);
 }

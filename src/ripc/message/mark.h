@@ -11,7 +11,9 @@
  *
  * The marks of a context are in one file, which all peers map that got an offer: a peer that breaks
  * the protocol can make other offers useless, or seem to be on offer. It could as well write into
- * buffers that share a slab of the pool with one that was offered to it. */
+ * buffers that share a slab of the pool with one that was offered to it. If such a peer changes the
+ * mark of an offer to another peer, which has taken it, back to the number, ripc_withdraw returns 0
+ * while that other peer still writes into the buffer. */
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -42,14 +44,20 @@ void mark_free(struct ripc *ripc, mark_word *mark);
 
 void marks_close(struct ripc *ripc); /* after the pool */
 
-/* ---- for the peer; an empty description means that the offer has no mark ---- */
+/* ---- for the peer; an empty mapping means that the offer has no mark ---- */
+
+/* Maps the mark that the offerer described, or makes an empty mapping if the description is empty.
+ * Handles control messages of the offerer if the mark's memory is not known yet. On failure there
+ * is nothing to unmap. */
+int mark_map(struct transport_link *link, const struct remote_memory *memory,
+             struct mapping *mapping);
+void mark_unmap(struct transport_link *link, struct mapping *mapping);
 
 /* Does the offer stand? */
-bool mark_stands(struct transport_link *link, const struct remote_memory *memory, uint64_t number);
+bool mark_stands(const struct mapping *mapping, uint64_t number);
 
-/* Takes the offer. False: it was withdrawn, or the description is wrong. */
-bool mark_take(struct transport_link *link, const struct remote_memory *memory, uint64_t number);
+/* Takes the offer. False: it was withdrawn. */
+bool mark_take(const struct mapping *mapping, uint64_t number);
 
 /* An offer that was taken can be taken again, or withdrawn. */
-void mark_give_back(struct transport_link *link, const struct remote_memory *memory,
-                    uint64_t number);
+void mark_give_back(const struct mapping *mapping, uint64_t number);

@@ -137,8 +137,8 @@ static int send_item(struct sending *sending, struct remote *remote, const struc
         wire->way = ITEM_RETURNED;
         wire->number = theirs->offer.number;
         if (result)
-            their_offer_give_up(theirs); /* the buffer is no longer valid: try another, or let the
-                                          * receiver pull */
+            their_offer_give_up(remote, theirs); /* the buffer is no longer valid: try another, or
+                                                  * let the receiver pull */
         else
             list_append(&sending->filled, &theirs->node);
         if (remote->state == REMOTE_HELD) /* the receiver retires: send to the next holder */

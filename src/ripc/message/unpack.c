@@ -26,6 +26,7 @@ static int unpack_table(struct arrival *arrival, const struct message_head *head
         arrival->incoming = incoming;
         if (!incoming) {
             offers_return(arrival->service, arrival->peer, &table, head->long_count);
+            their_offers_refuse(arrival, table.offers, head->return_count);
             if (head->token)
                 arrival_acknowledge(arrival, head->token, canceled ? -ECANCELED : -ENOMEM);
             return 0;
