@@ -31,7 +31,8 @@
  *  - A row number belongs to one member for as long as it is a member. The row of a member that
  *    left may be given to a new member in a later epoch.
  *
- * A divided network: at most one part of the members goes on; see "Failure" in weft-sst(7).
+ * If the network is divided, at most one part of the members goes on; see "A divided network" in
+ * weft-sst(7).
  *
  * Order: each member sees the puts of another member in the order in which they were made. A reader
  * that sees a value of one column also sees what was put before it in other columns. So put the
@@ -117,7 +118,8 @@ enum sst_news_kind {
     SST_STUCK,      /* name, nsec: a trigger of that predicate has been running for so long */
     SST_EXPELLED,   /* the other members excluded this one, or this one cannot reach the majority of
                      * the members and does not go on without them, or its table was founded anew in
-                     * a divided network; the table is frozen. Close it, and open it again */
+                     * a divided network; the table is frozen and no news follow, except SST_STUCK.
+                     * Close it, and open it again */
 };
 
 struct sst_news {
@@ -165,7 +167,7 @@ struct sst_config {
  *   -EINVAL     the columns or the config are invalid; `reason` gives details
  *   -ECONNREFUSED a member and this process cannot connect; `reason` gives the rows and the error
  *   -ETIMEDOUT  fewer than rows_wanted members were there at the deadline, or the only members that
- *               can be reached were cut off from their majority
+ *               can be reached were cut off from their majority, less than about two seconds ago
  * or an error of ripc_bind or ripc_send_message. */
 RIPC_API int sst_open(struct ripc *ripc, const struct sst_config *config, struct sst **table);
 

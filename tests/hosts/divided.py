@@ -87,6 +87,20 @@ class Divided:
         link("up")
         self.goes_on("west", 635)
 
+    def test_an_expelled_member_that_does_not_close_the_table_does_not_block_it(self):
+        one, two, three, four = self.form(670, "east", "east", "west", "west")
+        link("down")
+        for program in (one, two):  # their host loses power
+            program.kill()
+        for program in (three, four):
+            program.expect("expelled")
+        three.end("closed: 0")  # and the program of the fourth only reads
+        link("up")
+        self.members = {}
+        self.join(675, "west")
+        self.goes_on("east", 676)
+        four.end("closed: 0")
+
     def test_a_multicast_delivers_no_number_twice(self):
         logs = [self.scratch / f"log-{i}" for i in range(4)]
         singers = [self.start(host, "chorus", 660, 661 + i, 3, logs[i], ids=(661 + i,))

@@ -165,6 +165,16 @@ static void table_expel(struct sst *sst)
     upcall(sst, &(struct sst_news){.kind = SST_EXPELLED, .epoch = sst->view.epoch});
 }
 
+/* We were expelled: the table keeps showing what it showed then. The council may still install a
+ * view that it had prepared before; what we put does not go to the new members of it. */
+static void view_ignore(struct sst *sst, const struct membership_event *event)
+{
+    for (uint32_t row = 0; row < event->view.row_count; row++)
+        if (event->view.rows[row].id && row != sst->table.own &&
+            event->view.rows[row].nonce != sst->view.rows[row].nonce)
+            target_close(&sst->share, row);
+}
+
 static struct membership_event *event_take(struct sst *sst)
 {
     monitor_take(&sst->events_lock);
@@ -182,12 +192,16 @@ int membership_take_over(struct sst *sst)
     int taken = 0;
     struct membership_event *event;
     while ((event = event_take(sst))) {
+        bool expelled = atomic_load_explicit(&sst->expelled, memory_order_relaxed);
         switch (event->kind) {
         case MEMBERSHIP_VIEW:
-            view_install(sst, event);
+            if (expelled)
+                view_ignore(sst, event);
+            else
+                view_install(sst, event);
             break;
         case MEMBERSHIP_FAILED:
-            if (!event->member || event->member == sst->view.rows[event->row].id)
+            if (!expelled && (!event->member || event->member == sst->view.rows[event->row].id))
                 row_freeze(sst, event->row);
             break;
         case MEMBERSHIP_EXPELLED:

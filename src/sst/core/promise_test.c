@@ -299,6 +299,54 @@ static void failures_are_reported_before_the_view_changes(void **state)
     close_members(members, 3);
 }
 
+struct diary {
+    _Atomic unsigned epochs, failures, expelled; /* counted by the upcall */
+};
+
+static void diary_write(struct sst *sst, const struct sst_news *news, void *argument)
+{
+    struct diary *diary = argument;
+    diary->epochs += news->kind == SST_EPOCH;
+    diary->failures += news->kind == SST_FAILED;
+    diary->expelled += news->kind == SST_EXPELLED;
+}
+
+/* The council of an expelled member may still install a view that it had prepared, or learn of a
+ * death. */
+static void a_table_stays_as_it_was_when_its_member_was_expelled(void **state)
+{
+    struct diary diary = {0};
+    struct ripc *ripc;
+    struct sst *sst;
+    struct introduction out;
+    struct sst_config config = config_of(SST_WRITES, 1);
+    config.upcall = diary_write;
+    config.argument = &diary;
+    assert_int_equal(ripc_open(NULL, &ripc), 0);
+    assert_int_equal(sst_open(ripc, &config, &sst), 0);
+    detector_enter(sst);
+    struct view view = sst->view;
+    detector_leave(sst);
+    view.row_count = 2;
+    view.rows[1] = (struct view_member){.id = 99, .nonce = 99, .since = ++view.epoch};
+    assert_int_equal(keeper_meetings.offer(sst, 1, 99, &out), 0);
+    membership_expelled(sst);
+    membership_install(sst, &view);
+    membership_fail(sst, 1);
+    /* The keeper meets no process before the detector has handled all events. */
+    assert_int_equal(keeper_meetings.offer(sst, 2, 98, &out), 0);
+    assert_int_equal(diary.expelled, 1);
+    assert_int_equal(diary.epochs, 1);
+    assert_int_equal(diary.failures, 0);
+    assert_int_equal(sst_epoch(sst), view.epoch - 1);
+    assert_int_equal(sst_row_count(sst), 1);
+    assert_false(sst_is_live(sst, 1));
+    assert_int_equal(sst->share.seats[1].target.member, 0); /* what we put does not go there */
+    keeper_meetings.part(sst, 2);
+    sst_close(sst, scene_deadline());
+    scene_close(ripc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +358,7 @@ int main(void)
         SCENE(aggregates_keep_the_order_of_puts),
         SCENE(a_consistent_snapshot_has_no_answer_without_its_question),
         SCENE(failures_are_reported_before_the_view_changes),
+        SCENE(a_table_stays_as_it_was_when_its_member_was_expelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

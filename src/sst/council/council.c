@@ -68,7 +68,7 @@ static void council_say_leave(struct council *council)
 
 void council_tell(struct council *council, ripc_id to)
 {
-    if (council_is_member(council) && !council->outvoted)
+    if (council_is_member(council) && !council->outvoted && council_has_majority(council))
         council_say_commit(council, to, &council->installed);
 }
 

@@ -164,7 +164,8 @@ void council_silent(struct council *council, ripc_id id, uint64_t nonce);
 /* Do we belong to the part of the members that may go on? See above. */
 bool council_has_majority(const struct council *council);
 
-/* Tells that process our view, in case it was in the table, or is in another table of this name. */
+/* Tells that process our view, in case it was in the table, or is in another table of this name.
+ * Without a majority it does nothing: our own table may be about to end. */
 void council_tell(struct council *council, ripc_id to);
 
 /* Reports the outcome of a meeting: 0 or a negative errno; -EPIPE: the other process died. */

@@ -149,6 +149,22 @@ static void the_table_that_was_founded_first_remains(void **state)
     assert_true(parties[2].expelled);
 }
 
+/* The table that was founded first has lost its majority, but its leader does not know yet that
+ * this will last. */
+static void a_table_without_a_majority_does_not_end_another(void **state)
+{
+    begin(3);
+    silence(0, 1);
+    silence(0, 2);
+    council_found(party_open(3, NULL), TABLE + 1);
+    council_tell(&parties[0].council, 4);
+    wait_without(5, 1);
+    council_tell(&parties[0].council, 4);
+    wait_without(30, 1);
+    assert_true(parties[0].expelled);
+    assert_false(parties[3].expelled);
+}
+
 /* ---- random divisions ---- */
 
 enum { SEEDS = 3000, CROWD = 7, STEPS = 400, FLIGHTS = 4096, EPOCHS = 256 };
@@ -417,4 +433,6 @@ TEST_MAIN(TEST(a_minority_is_expelled_and_the_majority_goes_on),
           TEST(a_part_without_a_majority_lets_no_process_join),
           TEST(an_excluded_member_is_told_when_it_asks),
           TEST(of_two_parts_that_went_on_by_mistake_one_remains),
-          TEST(the_table_that_was_founded_first_remains), TEST(random_divisions_leave_one_part))
+          TEST(the_table_that_was_founded_first_remains),
+          TEST(a_table_without_a_majority_does_not_end_another),
+          TEST(random_divisions_leave_one_part))

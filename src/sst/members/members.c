@@ -19,6 +19,7 @@
 #define NAME_GRACE_NSEC   (3 * NSEC_PER_SEC)   /* how long others may take to notice a death */
 #define LAST_WORDS_NSEC   NSEC_PER_SEC         /* for messages still to be sent when we leave */
 #define TABLE_RANDOM_BITS 20                   /* a million nanoseconds */
+#define CLOCK_SET_NSEC    (1735689600 * (uint64_t)NSEC_PER_SEC) /* 2025: no clock is earlier */
 
 #define TELL_NSEC (2 * NSEC_PER_SEC) /* between two looks for strangers in the group */
 
@@ -177,10 +178,12 @@ static int members_receive(struct members *members)
     return count;
 }
 
-/* The members of the table are in the group; other processes find the table there. */
+/* The members of the table are in the group; other processes find the table there. A member that
+ * was outvoted is not: it lets no process join, and as long as the group has a member no process
+ * founds the table again. */
 static void members_regroup(struct members *members)
 {
-    bool joined = council_is_member(&members->council);
+    bool joined = council_is_member(&members->council) && !members->council.outvoted;
     if (joined && !members->grouped) {
         int result = ripc_join(members->service, members->group);
         assert(result != -EALREADY); /* otherwise `grouped` would be set */
@@ -195,7 +198,8 @@ static void members_regroup(struct members *members)
 /* Do we lead the table, and is it at rest? */
 static bool members_leads(const struct members *members)
 {
-    return members->council.lead == LEAD_RESTS && members->council.phase == COUNCIL_MEMBER;
+    return members->council.lead == LEAD_RESTS && members->council.phase == COUNCIL_MEMBER &&
+           council_has_majority(&members->council);
 }
 
 static bool view_has(const struct view *view, ripc_id id)
@@ -293,11 +297,14 @@ static void members_ask(struct members *members)
 }
 
 /* A random number that begins with the time: of two tables with one name, the one that was founded
- * first remains. */
+ * first remains. A host whose clock was not set yet does not know the time: its table counts as
+ * founded after all others. */
 static uint64_t table_number(void)
 {
     uint64_t mask = (1u << TABLE_RANDOM_BITS) - 1;
-    return ((uint64_t)clock_wall() & ~mask) | (entropy_u64() & mask);
+    uint64_t now = (uint64_t)clock_wall();
+    uint64_t late = now < CLOCK_SET_NSEC ? UINT64_C(1) << 63 : 0;
+    return (now & ~mask) | (entropy_u64() & mask) | late;
 }
 
 /* We hold the seat, so that no other process founds the table. Founds it, unless it has members by

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "ripc/scene/scene.h"
 #include "sst/council/council_wire.h"
+#include "sst/members/members_impl.h"
 #include "transport/clock.h"
 
 enum { TABLE = 7, SEATS_MAX = 8 };
@@ -504,6 +505,40 @@ static void an_offer_that_was_revoked_meanwhile_refuses_no_joiner(void **state)
         member_leave(&members[i]);
 }
 
+static bool member_is_expelled(struct member *member)
+{
+    pthread_mutex_lock(&member->table.lock);
+    bool expelled = member->table.expelled;
+    pthread_mutex_unlock(&member->table.lock);
+    return expelled;
+}
+
+/* The host of the eldest member loses power, so the other member never learns that it has ended.
+ * The program of the other member does not close the table. */
+static void an_outvoted_member_does_not_keep_the_table_from_being_founded_again(void **state)
+{
+    struct member members[2], third;
+    int64_t deadline = scene_deadline();
+    for (unsigned i = 0; i < 2; i++)
+        member_join(&members[i], 10 + i);
+    struct view view = views_meet(members, 2, 2);
+    member_stop(&members[1]);
+    council_silent(&members[1].members->council, 10, view.rows[0].nonce);
+    members[1].members->rows[0].dead = true; /* its end is not noticed again */
+    members[1].stop = false;
+    member_start(&members[1]);
+    while (!member_is_expelled(&members[1]) && ripc_now() < deadline)
+        clock_nap(SCENE_SECOND / 1000);
+    assert_true(member_is_expelled(&members[1]));
+    member_kill(&members[0]);
+    member_join(&third, 12);
+    view = member_view(&third);
+    assert_int_equal(view.epoch, 1);
+    assert_int_equal(view_count(&view), 1);
+    member_leave(&third);
+    member_leave(&members[1]);
+}
+
 static void on_question(void *argument, ripc_id from, const uint8_t *bytes, size_t size)
 {
     struct members *members = argument;
@@ -555,4 +590,5 @@ TEST_MAIN(SCENE(the_first_process_founds_the_table_and_others_join),
           SCENE(only_one_of_many_processes_founds_the_table),
           SCENE(a_context_without_threads_can_join), SCENE(a_joiner_that_cannot_be_met_is_refused),
           SCENE(an_offer_that_was_revoked_meanwhile_refuses_no_joiner),
+          SCENE(an_outvoted_member_does_not_keep_the_table_from_being_founded_again),
           SCENE(messages_of_strangers_are_counted_and_observers_are_answered))
