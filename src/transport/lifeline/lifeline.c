@@ -180,7 +180,7 @@ static void hello_heard(struct lifeline *line, const struct control *control)
     if (control->kind == HELLO_REFUSAL && control->size == 2) {
         struct reader in = reader_make(control->body, control->size);
         int reason = refusal_error(read_u16(&in));
-        line->lines->counts.garbage += reason != -ECONNREFUSED;
+        line->lines->counts.garbage += reason != -EPIPE;
         lifeline_cut(line, reason);
     } else if (control->fd_count) {
         lifeline_refuse(line, -EPROTO);
@@ -311,7 +311,7 @@ bool lifeline_reached(const struct lifeline *line)
 
 bool lifeline_ended(const struct lifeline *line)
 {
-    return line->ended;
+    return line->local ? lifelines_alive(line->lines, line->peer.context) == 0 : line->ended;
 }
 
 bool lifeline_local(const struct lifeline *line)

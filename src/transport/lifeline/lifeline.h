@@ -66,7 +66,8 @@ struct lifeline_events {
     void (*control)(void *owner, struct lifeline *line, struct control *control);
     /* The line is down for good; also called for a line of lifeline_connect that never came up. (A
      * peer's line that never came up was not announced by up(), and is only counted.) The line is
-     * freed after the callback. Reasons: -EPIPE the peer died, -ETIMEDOUT, -ECONNREFUSED,
+     * freed after the callback. Reasons: -EPIPE the peer died, or refused without a reason,
+     * -ETIMEDOUT, -ECONNREFUSED no process listens there, or another context,
      * -EHOSTUNREACH, -EPROTO invalid data, -EKEYREJECTED wrong secret or only one side has a
      * secret, -EPROTONOSUPPORT another version, -EPERM the peer belongs to another user; or an
      * error of lifeline_lacks. */
@@ -116,6 +117,11 @@ struct lifelines_counts {
 void lifelines_count(const struct lifelines *lines, struct lifelines_counts *counts);
 uint64_t lifelines_garbage(const struct lifelines *lines);
 
+/* Does that context live on this host, in our folder? 1: it has locked its file; 0: no context of
+ * that number has; negative: that cannot be found out. A process that dies ends its lines a moment
+ * before it releases the lock. A context in another container may live although this is 0. */
+MUST_CHECK int lifelines_alive(const struct lifelines *lines, uint64_t context);
+
 /* Starts to connect; up or down follows, never from inside this call. Prefers the Unix socket if
  * the peer is on this host. If no process listens there (the peer is in another container) and the
  * peer has an IP address, uses TCP. If the peer closes the connection before the hello is complete,
@@ -146,10 +152,10 @@ int lifeline_drain(struct lifeline *line);
  * a reset, and not an orderly end, for our context goes on (lifeline_ended). */
 void lifeline_cut(struct lifeline *line, int reason);
 
-/* Is it certain that the peer's context has ended? On one host every end of a line is certain. Over
- * TCP only an orderly end is: silence and a reset may also mean that the network was interrupted,
- * or that the peer cut the line. Through the servers it is certain if the peer's server says that
- * the peer is gone. */
+/* Of a line that was up: has the peer's context ended? On one host the lock of the context's file
+ * tells (lifelines_alive). Over TCP only an orderly end means it: silence and a reset may also mean
+ * that the network was interrupted, or that the peer cut the line. Through the servers the context
+ * counts as ended if its server says that it is gone: it has ended, or its server was restarted. */
 bool lifeline_ended(const struct lifeline *line);
 
 /* Is the peer's end open, as far as the kernel knows now? */

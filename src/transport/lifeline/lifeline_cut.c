@@ -7,6 +7,7 @@
  * A line of ours that the peer closes before the hello is complete may begin again instead: it
  * returns to CONNECTING without a socket, and its timer connects anew (lifelines.c). */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -109,6 +110,8 @@ void lifeline_fail(struct lifeline *line, int reason)
     line->hello = NULL;
     line->input_size = 0;
     line->reset_seen = false;
+    line->broken = false;
+    line->ended = false; /* that was the end of one socket, not of the peer */
     line->state = LIFELINE_CONNECTING;
     nsec again = clock_after(line->retry_wait);
     line->retry_wait *= 2;
@@ -117,6 +120,18 @@ void lifeline_fail(struct lifeline *line, int reason)
     int result = poller_set(line->lines->poller, &line->timer,
                             again < line->deadline ? again : line->deadline);
     assert(result == 0); /* the slot that the timer had is still free */
+}
+
+void lifelines_file(uint64_t context, char name[DOMAIN_FILE_MAX])
+{
+    snprintf(name, DOMAIN_FILE_MAX, "context.%016llx", (unsigned long long)context);
+}
+
+int lifelines_alive(const struct lifelines *lines, uint64_t context)
+{
+    char name[DOMAIN_FILE_MAX];
+    lifelines_file(context, name);
+    return domain_file_alive(lines->folder, name);
 }
 
 void lifelines_reap(void *owner)

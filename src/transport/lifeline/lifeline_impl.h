@@ -7,6 +7,7 @@
 
 #include <sys/socket.h>
 
+#include "transport/domain.h"
 #include "transport/lifeline/lifeline.h"
 #include "transport/lifeline/lifeline_wire.h"
 
@@ -41,7 +42,9 @@ struct lifeline {
     bool reset_seen;
     bool reached; /* outgoing: was connected, perhaps to be closed again */
     bool rests;   /* does not read, because descriptors for the next message are lacking */
-    bool ended;   /* the peer closed its end: its context has ended */
+    bool broken;  /* a send failed, and thereby took the error of the socket: the next read finds
+                   * an orderly end, which there was not */
+    bool ended;   /* of a stream: the peer closed its end in an orderly way */
     int fd;
     int pid;
     int reason; /* why the line is down */
@@ -112,6 +115,8 @@ void lifeline_rest(struct lifeline *line, bool rests);
 void lifeline_fail(struct lifeline *line, int reason);
 void lifeline_shut(struct lifeline *line); /* closes its socket, timer and queue */
 void lifeline_free(struct lifeline *line);
+/* Writes the name of the file that the context keeps locked. */
+void lifelines_file(uint64_t context, char name[DOMAIN_FILE_MAX]);
 void lifelines_reap(void *owner); /* timer callback: frees the doomed lines */
 void lifeline_queue_clear(struct lifeline *line);
 void lifeline_parcel_free(struct lifeline_parcel *parcel);

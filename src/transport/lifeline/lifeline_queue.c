@@ -67,10 +67,16 @@ static ssize_t socket_put(struct lifeline *line, const struct iovec *pieces, uns
     case EAGAIN:
         return 0;
     case ECONNRESET:
+        line->broken = true;
         return -EPIPE;
+    case EPIPE: /* the orderly end came first, or an earlier send failed */
+    case ENOBUFS:
+    case ENOMEM:
+        return -errno;
     case ETOOMANYREFS: /* too many descriptors of ours are in flight on all sockets together */
         return -ENOBUFS;
     default:
+        line->broken = true;
         return -errno;
     }
 }
@@ -275,7 +281,6 @@ static int packet_get(struct lifeline *line, struct control *control)
     ssize_t got = socket_get(line, &message, MSG_PEEK);
     if (got == -EAGAIN)
         return 0;
-    line->ended |= got == 0 || got == -ECONNRESET;
     if (got < 0)
         return got == -ECONNRESET ? -EPIPE : (int)got;
     fds_collect(&message, control);
@@ -326,7 +331,7 @@ static bool stream_is_ended(const struct lifeline *line)
     socklen_t size = sizeof domain;
     struct relay_address program;
     if (getsockopt(line->fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain != AF_UNIX)
-        return true;
+        return !line->broken;
     if (line->peer.family != ADDRESS_FABRIC || !line->lines->attachment)
         return false;
     relay_address_read(&program, line->peer.address);

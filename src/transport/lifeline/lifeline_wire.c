@@ -154,6 +154,6 @@ int refusal_error(uint16_t refusal)
     case REFUSAL_KEY:
         return -EKEYREJECTED;
     default:
-        return -ECONNREFUSED;
+        return -EPIPE;
     }
 }

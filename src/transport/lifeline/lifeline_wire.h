@@ -68,7 +68,7 @@ enum hello_refusal {
     REFUSAL_NONSENSE = 1, /* -EPROTO */
     REFUSAL_VERSION,      /* -EPROTONOSUPPORT */
     REFUSAL_KEY,          /* -EKEYREJECTED */
-    REFUSAL_OTHER,        /* -ECONNREFUSED: not the requested context, or too busy */
+    REFUSAL_OTHER,        /* -EPIPE: not the requested context, or too busy */
 };
 
 uint16_t refusal_of_error(int error);

@@ -359,16 +359,11 @@ void lifelines_renew(struct lifelines *lines, struct context_address *address)
     }
 }
 
-static void context_name(const struct lifelines *lines, char name[DOMAIN_FILE_MAX])
-{
-    snprintf(name, DOMAIN_FILE_MAX, "context.%016llx", (unsigned long long)lines->address.context);
-}
-
 static int unix_listen(struct lifelines *lines, struct why *why)
 {
     struct sockaddr_un address;
     char name[DOMAIN_FILE_MAX];
-    context_name(lines, name);
+    lifelines_file(lines->address.context, name);
     lines->lock_fd = domain_file_lock(lines->folder, name);
     if (lines->lock_fd < 0)
         return why_fail(why, lines->lock_fd, "cannot lock %s/%s: %s", lines->folder, name,
@@ -495,7 +490,7 @@ static void names_remove(struct lifelines *lines)
     char name[DOMAIN_FILE_MAX], path[sizeof lines->folder + DOMAIN_FILE_MAX];
     if (lines->lock_fd < 0)
         return;
-    context_name(lines, name);
+    lifelines_file(lines->address.context, name);
     if (domain_file_named(lines->folder, name, lines->lock_fd)) {
         if (!unix_address(lines, lines->address.context, &address))
             (void)unlink(address.sun_path);
