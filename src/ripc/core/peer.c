@@ -242,6 +242,7 @@ static void peer_on_control(void *owner, struct lifeline *line, struct control *
 {
     struct peer *peer = lifeline_data(line);
     assert(peer && peer->state == PEER_UP);
+    peer->probe = false; /* not before: a peer that cuts each new line would be probed for ever */
     int result;
     if (control->kind >= CONTROL_TRANSPORT) {
         result = peer_to_links(peer, control);
@@ -257,7 +258,7 @@ static void peer_on_control(void *owner, struct lifeline *line, struct control *
 }
 
 /* We tried to connect to a context between hosts. Its host can be reached, and no process listens
- * at its port, or another one: the context has ended. */
+ * at its port, or another one: the context has ended. (Unless a firewall refuses in its place.) */
 static bool peer_is_refused(const struct peer *peer, int reason)
 {
     return reason == -ECONNREFUSED && peer->address.context &&
@@ -300,7 +301,7 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
         names_forget(ripc->names, peer->address.context);
     peer->reason = was_up ? -EPIPE : reason;
     events_emit(ripc, peer_died, peer);
-    if (was_up)
+    if (was_up && !lifeline_local(line)) /* on one host the lock of its file tells */
         peer_probe(peer);
     peer->users--;
     peer_settle(peer);

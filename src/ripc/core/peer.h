@@ -31,7 +31,8 @@ struct peer {
     struct id_map arrival_map;         /* the same, by the number that the peer gave them */
     unsigned arrival_count;
     bool condemned;
-    bool probe;            /* connected to find out whether the context has ended */
+    bool probe;            /* connected to find out whether the context has ended; until the first
+                            * control message of the peer */
     bool ended;            /* after its death: it is certain that the context has ended */
     int reason;            /* after its death: the result for calls that wait for the peer */
     bool doubted;          /* after its death: it was never connected, but probably lives: either we
@@ -49,8 +50,9 @@ extern const struct lifeline_events peer_events;
 /* Returns the peer at an address, over an open connection or a new one. */
 int peer_get(struct ripc *ripc, const struct context_address *address, struct peer **peer);
 
-/* A claim of that context was lost: is it certain that its process has ended or has withdrawn the
- * claim? On one host it always is. */
+/* A claim of that context was lost: do we know from our line to the context that the binding has
+ * ended? Either the context has ended; or it is on this host and connected, so it gave the claim
+ * up. Of our own context we know it always. */
 bool peer_is_certain(const struct ripc *ripc, uint64_t context);
 
 /* Returns the link to the peer by that transport. -EHOSTUNREACH if the peer does not have the

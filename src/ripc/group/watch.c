@@ -3,20 +3,64 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define AGAIN_FIRST_NSEC (1 * 1000 * 1000LL)
+#define AGAIN_LAST_NSEC  (64 * 1000 * 1000LL)
+
 struct watch {
     ripc_id id;
+    struct ripc *ripc;
     uint64_t context; /* of the holder; 0: the id is unclaimed */
     uint64_t incarnation;
-    uint64_t lost; /* context of the binding that was lost last; 0: none */
-    bool silent;   /* it is not certain that this binding has ended */
+    bool here;      /* the holder's context is in our folder: the lock of its file tells its end */
+    bool lost_here; /* the same of the context `lost` */
+    bool silent;    /* it is not certain that the binding by `lost` has ended */
+    uint64_t lost;  /* context of the binding that was lost last; 0: none */
+    struct poller_timer again; /* asks for the lock of `lost` again */
+    nsec wait;
 };
 
-/* The binding of the holder is lost. */
-static void watch_lose(struct ripc_service *service, struct watch *watch)
+/* Asks for the lock of the context that had the lost binding. */
+static void watch_ask(struct watch *watch)
+{
+    if (watch->silent && watch->lost_here && lifelines_alive(watch->ripc->lines, watch->lost) == 0)
+        watch->silent = false;
+}
+
+/* If the timer cannot be set, the next call of watch_is_silent asks. */
+static void watch_ask_later(struct watch *watch)
+{
+    if (watch->silent && watch->lost_here && watch->wait <= AGAIN_LAST_NSEC)
+        (void)!poller_set(watch->ripc->poller, &watch->again, clock_after(watch->wait));
+    watch->wait *= 2;
+}
+
+/* A process that dies ends its lines a moment before it releases the lock of its context. */
+static void watch_again(void *owner)
+{
+    struct watch *watch = owner;
+    watch_ask(watch);
+    watch_ask_later(watch);
+    if (!watch->silent)
+        context_wake(watch->ripc);
+}
+
+static void watch_free(struct watch *watch)
+{
+    if (watch)
+        poller_unset(watch->ripc->poller, &watch->again);
+    free(watch);
+}
+
+/* The binding of the holder is lost. `over`: the holder gave it up. */
+static void watch_lose(struct watch *watch, bool over)
 {
     watch->lost = watch->context;
+    watch->lost_here = watch->here;
     watch->context = 0;
-    watch->silent = !peer_is_certain(service->ripc, watch->lost);
+    watch->silent = !over && !peer_is_certain(watch->ripc, watch->lost);
+    watch->wait = AGAIN_FIRST_NSEC;
+    watch_ask(watch);
+    watch_ask_later(watch);
 }
 
 void watch_found(struct ripc_service *service, const struct claim *claim)
@@ -28,11 +72,13 @@ void watch_found(struct ripc_service *service, const struct claim *claim)
         return;
     enum ripc_event_kind kind = watch->context ? RIPC_MOVED : RIPC_UP;
     if (watch->context)
-        watch_lose(service, watch);
+        watch_lose(watch, false);
     if (watch->lost == claim->address.context)
         watch->silent = false; /* the same context has bound the id again */
     watch->context = claim->address.context;
     watch->incarnation = claim->incarnation;
+    watch->here = context_address_is_here(&claim->address) &&
+                  lifelines_alive(service->ripc->lines, watch->context) > 0;
     service_tell(service, &(struct ripc_event){.kind = kind, .id = claim->id});
 }
 
@@ -42,7 +88,7 @@ void watch_gone(struct ripc_service *service, const struct claim *claim)
     if (!watch || !watch->context || watch->context != claim->address.context ||
         claim->incarnation < watch->incarnation) /* the id was bound again there */
         return;
-    watch_lose(service, watch);
+    watch_lose(watch, names_is_over(service->ripc->names, claim));
     service_tell(service, &(struct ripc_event){.kind = RIPC_DOWN, .id = claim->id});
 }
 
@@ -64,7 +110,7 @@ void watches_drop(struct ripc_service *service)
     size_t cursor = 0;
     struct watch *watch;
     while ((watch = id_map_next(&service->watches, &cursor)))
-        free(watch);
+        watch_free(watch);
     id_map_fini(&service->watches);
 }
 
@@ -80,6 +126,8 @@ static int watch_add(struct ripc_service *service, ripc_id id)
         return -ENOMEM;
     }
     watch->id = id;
+    watch->ripc = service->ripc;
+    watch->again = (struct poller_timer){.at = NSEC_NEVER, .fired = watch_again, .owner = watch};
     names_ask(service->ripc->names, id); /* this also calls watch_found with claims that are already
                                           * known */
     return 0;
@@ -110,7 +158,9 @@ int watch_state(struct ripc_service *service, ripc_id id, uint64_t *incarnation,
 bool watch_is_silent(struct ripc_service *service, ripc_id id)
 {
     lock_take(&service->ripc->lock);
-    const struct watch *watch = id_map_get(&service->watches, id);
+    struct watch *watch = id_map_get(&service->watches, id);
+    if (watch)
+        watch_ask(watch);
     bool silent = watch && watch->silent;
     lock_drop(&service->ripc->lock);
     return silent;
@@ -122,7 +172,8 @@ int ripc_unwatch(struct ripc_service *service, ripc_id id)
         return -ECHILD;
     lock_take(&service->ripc->lock);
     struct watch *watch = id_map_take(&service->watches, id);
-    free(watch);
+    bool found = watch != NULL;
+    watch_free(watch);
     lock_drop(&service->ripc->lock);
-    return watch ? 0 : -ENOENT;
+    return found ? 0 : -ENOENT;
 }

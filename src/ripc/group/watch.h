@@ -17,7 +17,8 @@ MUST_CHECK int watch_state(struct ripc_service *service, ripc_id id, uint64_t *i
                            bool *is_up);
 
 /* The binding that was lost last: can it only not be reached, so that its process may be alive? If
- * not, the process has ended, or bound the id again. Called without the lock. */
+ * not, the process has ended, has given the id up, or bound it again. On one host the answer comes
+ * from the lock of the context's file. Called without the lock. */
 bool watch_is_silent(struct ripc_service *service, ripc_id id);
 
 void watches_drop(struct ripc_service *service);

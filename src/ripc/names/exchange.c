@@ -357,8 +357,8 @@ static int claim_heard(struct exchange *exchange, struct names_line *line,
     struct names_saying verdict = {
         .word = NAMES_VERDICT, .id = saying->id, .member = saying->member};
     if (saying->word == NAMES_WITHDRAW) {
-        names_lost(exchange->names, &exchange->service, claim.id, claim.member,
-                   claim.address.context);
+        names_given_up(exchange->names, &exchange->service, claim.id, claim.member,
+                       claim.address.context);
         return 0;
     }
     if (!claim_is_sound(&claim))

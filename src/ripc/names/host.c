@@ -116,7 +116,7 @@ static bool file_tell(struct host_names *host, uint64_t id, uint64_t member)
         (void)names_learn(host->names, &host->service, &claim, NSEC_NEVER, true);
         return true;
     case CLAIMANT_DEAD:
-        names_lost(host->names, &host->service, id, member, 0);
+        names_given_up(host->names, &host->service, id, member, 0);
         return false;
     case CLAIMANT_UNSURE:
         return false;

@@ -29,6 +29,7 @@ struct names {
     bool adrift;               /* the address in our claims is currently unknown to the fabric */
     int lack;                  /* the last error that names_lacks reported ... */
     nsec lacked_at;            /* ... and when; 0: never */
+    const struct claim *over;  /* given up by its holder, while this is reported; else NULL */
     unsigned service_count;
     struct name_service *services[NAMES_SERVICE_MAX];
 };
@@ -185,19 +186,39 @@ int names_learn(struct names *names, struct name_service *service, const struct 
     return 0;
 }
 
+/* Reports that the holder has given the claim up. The callback may cause other reports, also of
+ * this kind. */
+static void claim_over(struct names *names, const struct claim *claim)
+{
+    const struct claim *outer = names->over;
+    names->over = claim;
+    names->events->gone(names->owner, claim);
+    names->over = outer;
+}
+
+bool names_is_over(const struct names *names, const struct claim *claim)
+{
+    return names->over && claim_equal(names->over, claim);
+}
+
 /* Removes the claim and reports it. */
-static void known_drop(struct names *names, struct cached_name *name, struct known *known)
+static void known_drop(struct names *names, struct cached_name *name, struct known *known,
+                       bool is_over)
 {
     struct claim claim = known->claim;
     bool ended = known->ended;
     cache_drop(&names->cache, name, known);
     cache_prune(&names->cache, claim.id);
-    if (!ended)
+    if (ended)
+        return;
+    if (is_over)
+        claim_over(names, &claim);
+    else
         names->events->gone(names->owner, &claim);
 }
 
-void names_lost(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
-                uint64_t context)
+static void known_lose(struct names *names, const struct name_service *service, uint64_t id,
+                       uint64_t member, uint64_t context, bool is_over)
 {
     assert(context || service);
     struct cached_name *name = cache_find(&names->cache, id);
@@ -205,7 +226,19 @@ void names_lost(struct names *names, struct name_service *service, uint64_t id, 
     if (!known || known->own || known->ended)
         return;
     if (context ? known->claim.address.context == context : known->sources & 1u << service->index)
-        known_drop(names, name, known);
+        known_drop(names, name, known, is_over);
+}
+
+void names_lost(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
+                uint64_t context)
+{
+    known_lose(names, service, id, member, context, false);
+}
+
+void names_given_up(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
+                    uint64_t context)
+{
+    known_lose(names, service, id, member, context, true);
 }
 
 void names_ended(struct names *names, const struct claim *claim, nsec until)
@@ -221,7 +254,7 @@ void names_ended(struct names *names, const struct claim *claim, nsec until)
     known->until = until;
     known->claim.incarnation = claim->incarnation;
     sweep_start(names, until);
-    names->events->gone(names->owner, &copy);
+    claim_over(names, &copy);
 }
 
 bool names_wants(const struct names *names, uint64_t id)
@@ -599,7 +632,7 @@ unsigned names_known(struct names *names, uint64_t id, struct claim *out, unsign
         count++;
     }
     for (unsigned i = 0; i < dead_count; i++)
-        names_lost(names, NULL, id, dead[i].member, dead[i].address.context);
+        names_given_up(names, NULL, id, dead[i].member, dead[i].address.context);
     return count;
 }
 

@@ -119,6 +119,11 @@ int names_ask(struct names *names, uint64_t id);
  * questions which are repeated ask soon. */
 void names_hurry(struct names *names, uint64_t id);
 
+/* For the callback `gone`: has the holder given this claim up (withdrawn it, or released the lock
+ * of its file)? False if only our knowledge of the claim has ended, so the holder may still have
+ * it. */
+bool names_is_over(const struct names *names, const struct claim *claim);
+
 /* May a name service answer asynchronously? */
 bool names_answer_later(const struct names *names);
 

@@ -69,6 +69,9 @@ int names_learn(struct names *names, struct name_service *service, const struct 
  * if `context` is 0, only if this service reported it. */
 void names_lost(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
                 uint64_t context);
+/* The same, if it is certain that the holder has given the id up or has ended. */
+void names_given_up(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
+                    uint64_t context);
 
 /* Reports that the service has reported everything it knows about the id: the id has no other
  * claims. Only for services with `answers`. */

@@ -240,7 +240,8 @@ static int members_work(struct members *members)
     }
     int64_t now = ripc_now();
     int met = acquaintances_work(members, now);
-    if (has_news || met || count || !council_has_majority(&members->council))
+    if (has_news || met || count || acquaintances_hold(members) ||
+        !council_has_majority(&members->council))
         count += acquaintances_bury(members);
     count += acquaintances_release(members, now);
     members_tell(members, now);

@@ -110,6 +110,9 @@ int64_t acquaintances_due(const struct members *members);
 /* Tells the council and the table which of them have died. Returns how many. */
 int acquaintances_bury(struct members *members);
 
+/* Is there a silent member that the table was not told of yet? It may turn out to have ended. */
+bool acquaintances_hold(const struct members *members);
+
 /* Reports silent members to the table, after a while and if we belong to the majority. Returns how
  * many. */
 int acquaintances_release(struct members *members, int64_t now);

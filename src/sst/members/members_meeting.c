@@ -313,6 +313,14 @@ int acquaintances_bury(struct members *members)
     return count;
 }
 
+bool acquaintances_hold(const struct members *members)
+{
+    bool held = false;
+    for (uint32_t row = 0; row < members->config.rows_max; row++)
+        held |= members->rows[row].id && members->rows[row].held;
+    return held;
+}
+
 int acquaintances_release(struct members *members, int64_t now)
 {
     int count = 0;
