@@ -20,6 +20,12 @@
  * silent members have ended. */
 #define MINORITY_TICKS 15
 
+/* An outvoted member says so often that it leaves, until the others have let it go. */
+#define FAREWELL_TICKS 10
+
+/* Ticks to wait before a member that should lead, but leaves, is passed over. */
+#define IDLE_TICKS 20
+
 void council_init(struct council *council, const struct council_ops *ops, void *argument,
                   const struct council_config *config)
 {
@@ -45,17 +51,21 @@ static void council_say_join(struct council *council)
     council_say(council, 0, &message);
 }
 
-/* Returns the leader of the view: the eldest member not known to be dead. NULL: we lead. */
+/* Returns the leader of the view. NULL: we lead, or there is none. */
 static const struct view_member *council_eldest(const struct council *council)
 {
-    const struct view_member *eldest = NULL;
-    for (uint32_t row = 0; row < council->installed.row_count; row++) {
-        const struct view_member *member = &council->installed.rows[row];
-        if (member->id && !council_is_dead(council, member->nonce) &&
-            (!eldest || member->since < eldest->since))
-            eldest = member;
-    }
+    uint32_t row = council_row_of_leader(council);
+    const struct view_member *eldest = row == ROW_NONE ? NULL : &council->installed.rows[row];
     return eldest && eldest->nonce != council->config.nonce ? eldest : NULL;
+}
+
+/* Does the leader of the view, which is another member, want to leave? Then it must lead, or it is
+ * passed over. */
+static bool council_is_deserted(const struct council *council)
+{
+    uint32_t row = council_row_of_leader(council);
+    return council_is_member(council) && !council->outvoted && row != ROW_NONE &&
+           council->leaving[row] && council->installed.rows[row].nonce != council->config.nonce;
 }
 
 static void council_say_leave(struct council *council)
@@ -72,13 +82,14 @@ void council_tell(struct council *council, ripc_id to)
         council_say_commit(council, to, &council->installed);
 }
 
+/* Also to silent members: perhaps they are not silent to us, but to the leader that we followed. */
 static void council_say_leave_to_all(struct council *council)
 {
     struct council_message message = {.kind = COUNCIL_LEAVE};
     for (uint32_t row = 0; row < council->installed.row_count; row++) {
         const struct view_member *member = &council->installed.rows[row];
-        if (member->id && member->nonce != council->config.nonce &&
-            !council_is_dead(council, member->nonce))
+        const struct council_dead *dead = council_dead_find(council, member->nonce);
+        if (member->id && member->nonce != council->config.nonce && (!dead || dead->silent))
             council_say(council, member->id, &message);
     }
 }
@@ -183,14 +194,7 @@ static void council_promise(struct council *council, const struct council_messag
     council->promised = message->ballot;
     council->promised_to = message->sender;
     council->lead = LEAD_FOLLOWS;
-}
-
-/* A promise to a leader that died before it proposed anything to us does not count: the next leader
- * asks again. */
-static bool promise_is_void(const struct council *council)
-{
-    return council_is_dead(council, council->promised_to) &&
-           !(council->prepared_is && council->leader.nonce == council->promised_to);
+    council->idle = 0;
 }
 
 /* The leader takes members that its view excludes for dead, and so do we from now on. */
@@ -242,7 +246,8 @@ static void council_say_unready(struct council *council, uint32_t row)
 
 static void on_prepare(struct council *council, ripc_id from, const struct council_message *message)
 {
-    int order = ballot_compare(&message->ballot, &council->promised);
+    struct ballot least = council_ballot_least(council);
+    int order = ballot_compare(&message->ballot, &least);
     uint32_t own = view_row_of(&message->view, council->config.nonce);
     bool joins = council->phase == COUNCIL_JOINING;
     if (order < 0 || (joins && own == ROW_NONE) ||
@@ -256,6 +261,10 @@ static void on_prepare(struct council *council, ripc_id from, const struct counc
     if (order == 0 && council->prepared_is) {
         if (council->ready)
             council_say_ready(council); /* the leader has not received our READY */
+        return;
+    }
+    if (council->outvoted && own != ROW_NONE) { /* the leader does not know that we leave */
+        council_say(council, from, &(struct council_message){.kind = COUNCIL_LEAVE});
         return;
     }
     if (!ballot_is_true(council, message) || !prepare_is_possible(council, message)) {
@@ -275,7 +284,10 @@ static bool council_follows(struct council *council, const struct council_messag
     /* The message may come from a leader that died, of whose death we do not know yet. Without this
      * check its last CANCEL would revoke the promise to the younger leader, and a COMMIT right
      * behind it would install a view that the younger leader has given up. */
-    if (ballot_compare(&message->ballot, &council->promised) < 0)
+    struct ballot least = council_ballot_least(council);
+    if (message->kind != COUNCIL_ASK)
+        least = council->promised;
+    if (ballot_compare(&message->ballot, &least) < 0)
         return false;
     if (!ballot_is_true(council, message)) {
         council->strange++;
@@ -339,7 +351,7 @@ static void on_commit(struct council *council, const struct council_message *mes
     if (view->epoch <= council->installed.epoch)
         return;
     bool is_late = ballot_compare(&message->ballot, &council->promised) < 0;
-    if (is_late && !promise_is_void(council))
+    if (is_late && !council_promise_is_void(council))
         return;
     if (view->row_count > council->config.rows_max || view->rows[own].id != council->config.id ||
         own != council_row(council)) {
@@ -406,8 +418,8 @@ static const struct view_member *sender_find(const struct council *council,
     return NULL;
 }
 
-/* The sender repeats this message to the leader. We note it in case we lead next, so that we do not
- * take the end of the sender for a failure. */
+/* The sender repeats this message to the leader, unless it was outvoted. We note it in case we lead
+ * next, so that we do not take the end of the sender for a failure. */
 static void on_leave(struct council *council, const struct council_message *message)
 {
     uint32_t row = view_row_of(&council->installed, message->sender);
@@ -575,11 +587,21 @@ void council_silent(struct council *council, ripc_id id, uint64_t nonce)
     council_bury(council, nonce, true);
 }
 
+static void council_tick_farewell(struct council *council)
+{
+    if (council->farewell++ % FAREWELL_TICKS == 0)
+        council_say_leave_to_all(council);
+}
+
 /* The other part of the members may go on, so we do not. We still answer, as a member that leaves,
  * for a leader that reaches us may wait for our answer. */
 static void council_tick_majority(struct council *council)
 {
-    if (!council_is_member(council) || council->outvoted || council_has_majority(council)) {
+    if (council_is_member(council) && council->outvoted) {
+        council_tick_farewell(council);
+        return;
+    }
+    if (!council_is_member(council) || council_has_majority(council)) {
         council->minority = 0;
         return;
     }
@@ -587,8 +609,20 @@ static void council_tick_majority(struct council *council)
         return;
     council->outvoted = true;
     council->phase = COUNCIL_LEAVING;
-    council_say_leave_to_all(council);
+    council->lead = LEAD_FOLLOWS;
+    council_tick_farewell(council);
     council->ops->expelled(council->argument);
+}
+
+/* The member that should lead leaves. If it does not lead either, we pass it over. */
+static void council_tick_leader(struct council *council)
+{
+    if (!council_is_deserted(council)) {
+        council->idle = 0;
+    } else if (council->idle++ >= IDLE_TICKS) {
+        council->passed[council_row_of_leader(council)] = true;
+        council->idle = 0;
+    }
 }
 
 static bool council_is_busy(const struct council *council)
@@ -596,8 +630,8 @@ static bool council_is_busy(const struct council *council)
     return council->phase == COUNCIL_JOINING ||
            (council->phase == COUNCIL_LEAVING && !council->outvoted) ||
            (council_is_member(council) &&
-            ((!council->outvoted && !council_has_majority(council)) || council->prepared_is ||
-             council->lead == LEAD_ASKS || council->lead == LEAD_PROPOSES));
+            (council->outvoted || !council_has_majority(council) || council_is_deserted(council) ||
+             council->prepared_is || council->lead == LEAD_ASKS || council->lead == LEAD_PROPOSES));
 }
 
 /* Reports newcomers that we cannot meet, so that the leader refuses them. Waits a few ticks first:
@@ -643,6 +677,7 @@ int64_t council_tick(struct council *council, int64_t now)
     if (council->phase == COUNCIL_LEAVING && !council->outvoted)
         council_say_leave(council);
     council_tick_majority(council);
+    council_tick_leader(council);
     council_tick_ready(council);
     council_tick_meetings(council);
     lead_tick(council);

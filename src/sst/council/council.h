@@ -16,8 +16,13 @@
  * A member that cannot be reached (council_silent) counts as dead, but it may be alive in another
  * part of a divided network. So while there is a silent member, only a majority goes on: more than
  * half of the members of the view, or exactly half and the eldest is one of them. Members without a
- * majority install no view. If that lasts, they are expelled. In this way at most one part goes on,
- * and perhaps none.
+ * majority install no view. If that lasts, they are expelled (outvoted). In this way at most one
+ * part goes on, and perhaps none.
+ *
+ * An outvoted member leads no more and asks to leave. A member that should lead, but wants to leave
+ * and does not lead for a while, is passed over: the next eldest takes over, as after a death, but
+ * asks the member that it passes over, too. From then on only the younger of the two counts as a
+ * leader, for the others have promised to follow it.
  *
  * A process that finds no member founds the table; in a divided network that may happen twice. When
  * a member hears of a table of the same name that was founded earlier (council_tell), its own table
@@ -133,6 +138,10 @@ struct council {
                           we follow now, after `installed`: that leader may have installed it */
     unsigned minority; /* ticks since which we do not belong to a majority */
     bool outvoted;     /* for too many: `expelled` was called */
+    unsigned farewell; /* ticks since we were outvoted */
+    unsigned idle;     /* ticks since which the member that should lead wants to leave and does not
+                          lead */
+    bool passed[SST_ROWS_MAX]; /* rows whose member did so for too many, and need not lead */
 
     uint64_t refused; /* counter: refused joins */
     uint64_t strange; /* counter: messages that no member would send */

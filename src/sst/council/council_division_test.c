@@ -167,12 +167,14 @@ static void a_table_without_a_majority_does_not_end_another(void **state)
 
 /* ---- random divisions ---- */
 
-enum { SEEDS = 3000, CROWD = 7, STEPS = 400, FLIGHTS = 4096, EPOCHS = 256 };
+enum { SEEDS = 3000, CROWD = 8, LAST = 7, STEPS = 400, FLIGHTS = 4096, EPOCHS = 256 };
 
 struct one {
     struct council council;
     struct view view;
     bool used, alive, expelled;
+    bool left;  /* its program closes the table ... */
+    bool stays; /* ... or does not even if it is expelled */
     uint64_t meets[SST_ROWS_MAX];
     bool met[SST_ROWS_MAX];
 };
@@ -202,9 +204,9 @@ static void crowd_send(void *argument, ripc_id to, const uint8_t *bytes, size_t 
 {
     unsigned from = number_of(argument);
     for (unsigned i = 0; i < CROWD; i++) {
-        bool wanted = to ? to == i + 1 : crowd[i].view.epoch != 0;
-        if (!wanted || i == from || !crowd[i].alive || part[i] != part[from] ||
-            flight_count == FLIGHTS)
+        bool grouped = council_is_member(&crowd[i].council) && !crowd[i].council.outvoted;
+        if (!(to ? to == i + 1 : grouped) || i == from || !crowd[i].alive ||
+            part[i] != part[from] || flight_count == FLIGHTS)
             continue;
         struct flight flight = {.from = from, .to = i, .size = size, .bytes = malloc(size)};
         assert_non_null(flight.bytes);
@@ -239,11 +241,17 @@ static void crowd_install(void *argument, const struct view *view)
 
 static void crowd_refused(void *argument, int status, const char *reason)
 {
+    ((struct one *)argument)->expelled = ((struct one *)argument)->left = true;
 }
 
-static void crowd_end(void *argument)
+static void crowd_expelled(void *argument)
 {
     ((struct one *)argument)->expelled = true;
+}
+
+static void crowd_left(void *argument)
+{
+    ((struct one *)argument)->expelled = ((struct one *)argument)->left = true;
 }
 
 static const struct council_ops crowd_ops = {
@@ -252,8 +260,8 @@ static const struct council_ops crowd_ops = {
     .part = crowd_part,
     .install = crowd_install,
     .refused = crowd_refused,
-    .left = crowd_end,
-    .expelled = crowd_end,
+    .left = crowd_left,
+    .expelled = crowd_expelled,
 };
 
 static bool chance(unsigned of)
@@ -265,7 +273,7 @@ static void one_open(unsigned i)
 {
     struct council_config config = {
         .hash = HASH, .rows_max = CROWD, .drop = seed % 3 != 0, .id = i + 1, .nonce = 100 + i};
-    crowd[i] = (struct one){.used = true, .alive = true};
+    crowd[i] = (struct one){.used = true, .alive = true, .stays = (seed + i) % 2};
     council_init(&crowd[i].council, &crowd_ops, &crowd[i], &config);
 }
 
@@ -301,14 +309,19 @@ static void meetings_hold(unsigned i)
     }
 }
 
-/* One process notices that another is dead, cannot be reached, or was expelled and has closed its
- * table. */
+/* The program of an expelled process closes the table, or does not. */
+static void one_close(unsigned i)
+{
+    if (crowd[i].expelled && (crowd[i].left || !crowd[i].stays))
+        crowd[i].alive = false;
+}
+
+/* One process notices that another is dead or cannot be reached. */
 static void notice(unsigned i, unsigned other)
 {
     if (i == other || !crowd[i].alive || !crowd[other].used)
         return;
-    bool closed = crowd[other].alive && crowd[other].expelled;
-    if (part[i] != part[other] || is_cut[other][i] || is_cut[i][other] || closed) {
+    if (part[i] != part[other] || is_cut[other][i] || is_cut[i][other]) {
         is_cut[i][other] = true;
         council_silent(&crowd[i].council, other + 1, 100 + other);
     } else if (!crowd[other].alive) {
@@ -333,7 +346,7 @@ static void tick_all(void)
 
 static void storm_step(void)
 {
-    unsigned i = (unsigned)rng_below(&rng, CROWD);
+    unsigned i = (unsigned)rng_below(&rng, LAST);
     if (chance(60))
         divide();
     if (chance(60))
@@ -344,8 +357,11 @@ static void storm_step(void)
         one_open(i);
         council_join(&crowd[i].council);
     }
+    if (chance(100) && crowd[i].alive && crowd[i].council.phase == COUNCIL_MEMBER)
+        council_leave(&crowd[i].council);
     if (chance(4))
         tick_all();
+    one_close(i);
     notice(i, (unsigned)rng_below(&rng, CROWD));
     meetings_hold(i);
     for (unsigned turn = (unsigned)rng_below(&rng, 4); turn > 0; turn--)
@@ -353,10 +369,12 @@ static void storm_step(void)
 }
 
 /* The network is whole again, and every process learns of every death. */
-static void calm(void)
+static void calm(unsigned ticks)
 {
     memset(part, 0, sizeof part);
-    for (unsigned tick = 0; tick < 60; tick++) {
+    for (unsigned tick = 0; tick < ticks; tick++) {
+        for (unsigned i = 0; i < CROWD; i++)
+            one_close(i);
         for (unsigned i = 0; i < CROWD; i++)
             for (unsigned j = 0; j < CROWD; j++)
                 notice(i, j);
@@ -402,13 +420,25 @@ static void run(void)
     council_found(&crowd[0].council, TABLE);
     for (unsigned step = 0; step < STEPS; step++)
         storm_step();
-    calm();
+    calm(100);
+    /* Programs give up joining, or close an expelled table at last. Members that remain let a
+     * process join. */
+    for (unsigned i = 0; i < LAST; i++) {
+        crowd[i].alive &= crowd[i].council.phase != COUNCIL_JOINING;
+        crowd[i].stays = false;
+    }
+    calm(50);
+    one_open(LAST);
+    council_join(&crowd[LAST].council);
+    calm(100);
     views_follow();
     const struct view *last = NULL;
     for (unsigned i = 0; i < CROWD; i++) {
         const struct one *one = &crowd[i];
         if (!one->alive || one->expelled || !council_is_member(&one->council))
             continue;
+        if (!council_is_member(&crowd[LAST].council))
+            fail_msg("seed %llu: the members let no process join", (unsigned long long)seed);
         if (last && memcmp(last, &one->view, sizeof *last) != 0)
             fail_msg("seed %llu: the members are still divided", (unsigned long long)seed);
         last = &one->view;
@@ -426,6 +456,40 @@ static void random_divisions_leave_one_part(void **state)
         run();
 }
 
+/* Five members: the eldest cannot reach the last three, but it reaches the second, which reaches
+ * all. The program of the eldest does not close the table. */
+static void an_outvoted_leader_does_not_block_the_majority(void **state)
+{
+    seed = 0;
+    rng = rng_make(1, 0);
+    memset(crowd, 0, sizeof crowd);
+    memset(is_cut, 0, sizeof is_cut);
+    memset(by_epoch, 0, sizeof by_epoch);
+    one_open(0);
+    crowd[0].stays = true;
+    council_found(&crowd[0].council, TABLE);
+    for (unsigned i = 1; i < 5; i++) {
+        one_open(i);
+        council_join(&crowd[i].council);
+        calm(10);
+        assert_true(council_is_member(&crowd[i].council));
+    }
+    for (unsigned i = 2; i < 5; i++)
+        is_cut[0][i] = is_cut[i][0] = true;
+    calm(60);
+    assert_true(crowd[0].expelled);
+    for (unsigned i = 1; i < 5; i++) {
+        assert_false(crowd[i].expelled);
+        assert_int_equal(crowd[i].view.rows[0].id, 0);
+    }
+    one_open(5);
+    council_join(&crowd[5].council);
+    calm(20);
+    assert_true(council_is_member(&crowd[5].council));
+    while (flight_count)
+        free(flights[--flight_count].bytes);
+}
+
 TEST_MAIN(TEST(a_minority_is_expelled_and_the_majority_goes_on),
           TEST(of_two_members_only_the_eldest_goes_on),
           TEST(a_table_whose_other_members_have_ended_goes_on),
@@ -435,4 +499,5 @@ TEST_MAIN(TEST(a_minority_is_expelled_and_the_majority_goes_on),
           TEST(of_two_parts_that_went_on_by_mistake_one_remains),
           TEST(the_table_that_was_founded_first_remains),
           TEST(a_table_without_a_majority_does_not_end_another),
+          TEST(an_outvoted_leader_does_not_block_the_majority),
           TEST(random_divisions_leave_one_part))

@@ -29,6 +29,34 @@ void council_dead_add(struct council *council, uint64_t nonce, bool silent)
     *dead = (struct council_dead){nonce, silent};
 }
 
+bool council_promise_is_void(const struct council *council)
+{
+    return council_is_dead(council, council->promised_to) &&
+           !(council->prepared_is && council->leader.nonce == council->promised_to);
+}
+
+struct ballot council_ballot_least(const struct council *council)
+{
+    return council_promise_is_void(council) ? (struct ballot){0} : council->promised;
+}
+
+uint32_t council_row_of_leader(const struct council *council)
+{
+    const struct view *view = &council->installed;
+    struct ballot least = council_ballot_least(council);
+    uint32_t eldest = ROW_NONE;
+    for (uint32_t row = 0; row < view->row_count; row++) {
+        const struct view_member *member = &view->rows[row];
+        struct ballot last = {.since = member->since, .row = row, .round = UINT32_MAX};
+        if (!member->id || council->passed[row] || council_is_dead(council, member->nonce) ||
+            ballot_compare(&last, &least) < 0)
+            continue;
+        if (eldest == ROW_NONE || member->since < view->rows[eldest].since)
+            eldest = row;
+    }
+    return eldest;
+}
+
 /* ---- majorities ---- */
 
 /* If no member is silent, all others that we do not reach have ended. Otherwise: are the members
@@ -235,7 +263,7 @@ void council_apply(struct council *council, const struct view *view)
         else
             meeting_end(council, row);
         if (council->installed.rows[row].nonce != view->rows[row].nonce)
-            council->leaving[row] = false;
+            council->leaving[row] = council->passed[row] = false;
     }
     council_say_excluded(council, view);
     council->prepared_is = council->ready = false;

@@ -37,6 +37,15 @@ static inline int ballot_compare(const struct ballot *one, const struct ballot *
 struct council_dead *council_dead_find(const struct council *council, uint64_t nonce);
 void council_dead_add(struct council *council, uint64_t nonce, bool silent);
 
+/* A promise to a leader that died, and whose proposals we do not have, does not count: we ignore
+ * what this leader may still send, and the next leader asks again. */
+bool council_promise_is_void(const struct council *council);
+struct ballot council_ballot_least(const struct council *council); /* older ones do not count */
+
+/* Returns the row of the member that should lead: the eldest that is not known to be dead, was not
+ * passed over, and is not elder than the leader that we promised to follow. ROW_NONE: none. */
+uint32_t council_row_of_leader(const struct council *council);
+
 /* Call this before the prepared view is replaced or given up at the request of that leader: if
  * another leader proposed it, that one may have installed it. */
 void council_doubt(struct council *council, uint64_t leader);

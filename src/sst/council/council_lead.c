@@ -1,6 +1,6 @@
 /* council_lead: the leader's part of a council.
  *
- *   FOLLOWS --all elder members are dead or gone--> ASKS --all answered--> RESTS
+ *   FOLLOWS --all elder members are dead, gone or passed over--> ASKS --all answered--> RESTS
  *   RESTS --a process joins, leaves or died--> PROPOSES --all ready--> RESTS
  *
  * Why views never differ: before any process installs a view, all live members of the previous view
@@ -16,6 +16,11 @@
  * contain one of them; it knows the prepared view, and its part needs a majority of that one, too.
  * A process that prepares a view takes those that the view excludes for dead, so it does not help
  * them to a majority.
+ *
+ * A leader that was passed over (council.h) may still lead. The next leader asks it like the
+ * others. Once they have answered, they follow the elder leader no more, and it follows the next
+ * one itself. So this is no different from a leader that died: it may have installed the view that
+ * it proposed before that.
  *
  * The participants of a proposal are the live members of the installed view and the newcomers. A
  * row is empty for one view before it gets another member, so each row has at most one
@@ -445,10 +450,15 @@ void lead_unready(struct council *council, uint32_t row, const struct council_me
     council->lead = LEAD_RESTS; /* lead_settle makes a new proposal */
 }
 
+/* If the proposal contains the member, and its answer is missing, there will be another proposal:
+ * the member may never answer. */
 void lead_leave(struct council *council, uint32_t row)
 {
-    if (council->installed.rows[row].id)
-        council->leaving[row] = true;
+    if (!council->installed.rows[row].id)
+        return;
+    council->leaving[row] = true;
+    if (council->lead == LEAD_PROPOSES && council->awaited[row] && council->proposal.rows[row].id)
+        council->lead = LEAD_RESTS; /* lead_settle makes a new proposal */
 }
 
 void lead_failed(struct council *council, uint64_t nonce)
@@ -547,15 +557,9 @@ static void lead_adopt(struct council *council)
 static bool lead_is_eldest(const struct council *council)
 {
     uint32_t own = view_row_of(&council->installed, council->config.nonce);
-    uint64_t since = council->installed.rows[own].since;
-    for (uint32_t row = 0; row < council->installed.row_count; row++) {
-        const struct view_member *member = &council->installed.rows[row];
-        if (member->id && !council_is_dead(council, member->nonce) &&
-            (member->since < since || (member->since == since && row < own)))
-            return false;
-    }
-    struct ballot ballot = {since, own, council->ballot.round + 1};
-    return ballot_compare(&ballot, &council->promised) > 0;
+    struct ballot ballot = {council->installed.rows[own].since, own, council->ballot.round + 1};
+    struct ballot least = council_ballot_least(council);
+    return council_row_of_leader(council) == own && ballot_compare(&ballot, &least) > 0;
 }
 
 /* Makes one transition. Returns false if there is nothing to do or an answer is missing. */
@@ -593,6 +597,6 @@ static bool lead_step(struct council *council)
 
 void lead_settle(struct council *council)
 {
-    while (council_is_member(council) && lead_step(council))
+    while (council_is_member(council) && !council->outvoted && lead_step(council))
         continue;
 }
