@@ -265,8 +265,11 @@ static bool peer_is_refused(const struct peer *peer, int reason)
            (peer->address.family == AF_INET || peer->address.family == AF_INET6);
 }
 
-/* The line broke, and we do not know why: tries to connect again. If that is refused, the context
- * has ended. If it succeeds, the new line is as good as any. */
+/* The line was reset, perhaps because the peer's process was killed: tries to connect again. If
+ * that is refused, the context has ended. If it succeeds, the new line is as good as any.
+ *
+ * Not after a silence: the peer may have lived on without us for long, with others, and have ended
+ * only then. Its end would not mean that the others are gone, too. */
 static void peer_probe(struct peer *peer)
 {
     struct peer *again;
@@ -301,8 +304,8 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
         names_forget(ripc->names, peer->address.context);
     peer->reason = was_up ? -EPIPE : reason;
     events_emit(ripc, peer_died, peer);
-    if (was_up && !lifeline_local(line)) /* on one host the lock of its file tells */
-        peer_probe(peer);
+    if (was_up && reason != -ETIMEDOUT && !lifeline_local(line))
+        peer_probe(peer); /* on one host the lock of its file tells */
     peer->users--;
     peer_settle(peer);
     context_wake(ripc);

@@ -62,6 +62,16 @@ void lifeline_free(struct lifeline *line)
     free(line);
 }
 
+/* Must the socket end with a reset, so that the peer does not take our cut for the end of our
+ * process? Before the hello is complete, a peer that connected to us may consider the line up
+ * already. But a reset would destroy the refusal that we have just sent to it. */
+static bool lifeline_resets(const struct lifeline *line, int reason)
+{
+    bool may_be_up = line->state == LIFELINE_PROVING && !line->outgoing &&
+                     (reason == -ETIMEDOUT || reason == -EPIPE);
+    return !line->local && (line->state == LIFELINE_UP || may_be_up);
+}
+
 void lifeline_cut(struct lifeline *line, int reason)
 {
     struct lifelines *lines = line->lines;
@@ -69,9 +79,8 @@ void lifeline_cut(struct lifeline *line, int reason)
         return;
     if (!line->outgoing && line->state != LIFELINE_UP)
         lines->greeting_count--;
-    if (line->state == LIFELINE_UP && !line->local) {
-        /* The socket ends with a reset: the peer must not take our cut for the end of our process.
-         * If the option cannot be set, the socket is broken already. */
+    if (lifeline_resets(line, reason)) {
+        /* If the option cannot be set, the socket is broken already. */
         struct linger reset = {.l_onoff = 1};
         (void)setsockopt(line->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     }

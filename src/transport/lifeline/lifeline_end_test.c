@@ -64,7 +64,7 @@ static void on_down(void *owner, struct lifeline *line, int reason)
 
 static const struct lifeline_events events = {.up = on_up, .control = on_control, .down = on_down};
 
-static struct hub *hub_open(void)
+static struct hub *hub_open_with(nsec hello_nsec)
 {
     struct hub *hub = calloc(1, sizeof *hub);
     struct why why = {""};
@@ -79,10 +79,16 @@ static struct hub *hub_open(void)
         .card_size = 4,
         .events = &events,
         .owner = hub,
+        .hello_nsec = hello_nsec,
     };
     if (lifelines_open(&hub->lines, &config, &hub->address, &why))
         fail_msg("%s", why.text);
     return hub;
+}
+
+static struct hub *hub_open(void)
+{
+    return hub_open_with(0);
 }
 
 static void hub_close(struct hub *hub)
@@ -289,6 +295,34 @@ static void a_refusal_in_words_is_not_a_refused_connection(void **state)
     hub_close(one);
 }
 
+/* For the connecting context the line is up once it has sent its proof. If the proof is late, the
+ * other context gives the line up; but it has not ended. */
+static void a_late_proof_does_not_look_like_the_end_of_the_listening_context(void **state)
+{
+    struct hub *one = hub_open(), *other = hub_open_with(20 * 1000 * 1000);
+    struct wire wire;
+    struct lifeline *line;
+    char byte;
+    wire_open(&wire, other, 0);
+    assert_int_equal(lifeline_connect(one->lines, &wire.address, &line), 0);
+    step_until(one, other, &wire, &one->ups, 1);
+    struct pollfd end = {.fd = wire.ends[1], .events = POLLIN};
+    nsec deadline = clock_after(PATIENCE);
+    while (poll(&end, 1, 0) == 0) {
+        assert_true(clock_now() < deadline);
+        poller_step(other->poller, clock_after(1000 * 1000));
+    }
+    assert_int_equal(other->ups, 0);
+    assert_int_equal(recv(wire.ends[1], &byte, 1, MSG_DONTWAIT), -1);
+    assert_int_equal(errno, ECONNRESET);
+    wire_reset(&wire);
+    step_until(one, other, NULL, &one->downs, 1);
+    assert_false(one->ended);
+    wire_close(&wire);
+    hub_close(one);
+    hub_close(other);
+}
+
 /* ---- on one host ---- */
 
 static void a_live_context_that_cuts_a_line_has_not_ended(void **state)
@@ -328,4 +362,5 @@ TEST_MAIN(LINE(an_end_before_the_hello_says_nothing_about_a_later_one),
           LINE(a_reset_that_a_send_notices_is_no_orderly_end),
           LINE(a_reset_after_an_orderly_end_leaves_it_an_end),
           LINE(a_refusal_in_words_is_not_a_refused_connection),
+          LINE(a_late_proof_does_not_look_like_the_end_of_the_listening_context),
           LINE(a_live_context_that_cuts_a_line_has_not_ended))
