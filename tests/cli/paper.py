@@ -151,7 +151,8 @@ class Text(unittest.TestCase):
 class All(unittest.TestCase):
     def test_every_figure_runs_and_every_verdict_follows_from_the_numbers(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = weft("paper", "all", "--quick", "--json", "--out", folder)
+            # Minutes under a sanitizer on a busy machine; the test runner bounds it.
+            done = weft("paper", "all", "--quick", "--json", "--out", folder, timeout=3000)
             self.assertTrue(ran(done), complaints(done))
             self.assertEqual([figure["name"] for figure in done.json["figures"]], listed())
             counts = dict.fromkeys(VERDICTS, 0)
