@@ -177,21 +177,29 @@ static void operations_fail_when_the_node_dies(void **state)
     stage_close(&stage);
 }
 
+/* Leaves out RIPC_LOST: if the node dies before the message that was heard is acknowledged, the
+ * client cannot know that it has arrived. */
+static struct ripc_event event_next(struct ripc_service *service)
+{
+    struct ripc_event event = {0};
+    do
+        assert_int_equal(ripc_poll(service, &event, 1, scene_deadline()), 1);
+    while (event.kind == RIPC_LOST);
+    return event;
+}
+
 static void a_watch_reports_the_loss_and_the_return(void **state)
 {
     static struct stage stage;
-    struct ripc_event event = {0};
     stage_open(&stage, *state, "routed");
     assert_int_equal(ripc_watch(stage.client, SERVER), 0);
-    assert_int_equal(ripc_poll(stage.client, &event, 1, scene_deadline()), 1);
-    assert_int_equal(event.kind, RIPC_UP);
+    assert_int_equal(event_next(stage.client).kind, RIPC_UP);
     say(&stage, 1);
     hear(&stage, 1);
     node_dies(&stage);
-    assert_int_equal(ripc_poll(stage.client, &event, 1, scene_deadline()), 1);
-    assert_int_equal(event.kind, RIPC_DOWN);
+    assert_int_equal(event_next(stage.client).kind, RIPC_DOWN);
     node_revives(&stage);
-    assert_int_equal(ripc_poll(stage.client, &event, 1, scene_deadline()), 1);
+    struct ripc_event event = event_next(stage.client);
     assert_int_equal(event.kind, RIPC_UP);
     assert_int_equal(event.id, SERVER);
     stage_close(&stage);
