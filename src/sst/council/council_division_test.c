@@ -401,9 +401,9 @@ static void views_follow(void)
         const struct view *view = &by_epoch[epoch];
         for (uint32_t row = 0; row < view->row_count; row++)
             if (view->rows[row].id && view->rows[row].since < epoch &&
-                before->rows[row].nonce != view->rows[row].nonce)
+                (!before || before->rows[row].nonce != view->rows[row].nonce))
                 fail_msg("seed %llu: epoch %u does not follow epoch %llu", (unsigned long long)seed,
-                         epoch, (unsigned long long)before->epoch);
+                         epoch, before ? (unsigned long long)before->epoch : 0);
         if (view->epoch)
             before = view;
     }

@@ -37,7 +37,8 @@ bool council_promise_is_void(const struct council *council)
 
 struct ballot council_ballot_least(const struct council *council)
 {
-    return council_promise_is_void(council) ? (struct ballot){0} : council->promised;
+    static const struct ballot any;
+    return council_promise_is_void(council) ? any : council->promised;
 }
 
 uint32_t council_row_of_leader(const struct council *council)
