@@ -203,7 +203,7 @@ static void receiver_run(unsigned left, int ready, int go)
 /* The receiver gets descriptors only after the first sends. */
 static void patient_run(unsigned left, int64_t wait)
 {
-    int ready[2], go[2];
+    int ready[2] = {-1, -1}, go[2] = {-1, -1};
     demand(!pipe2(ready, O_CLOEXEC) && !pipe2(go, O_CLOEXEC), "pipe: %s", strerror(errno));
     pid_t receiver = start();
     if (receiver == 0)

@@ -234,7 +234,7 @@ static void crowd_install(void *argument, const struct view *view)
     assert_true(view->epoch < EPOCHS);
     if (!by_epoch[view->epoch].epoch)
         by_epoch[view->epoch] = *view;
-    if (memcmp(&by_epoch[view->epoch], view, sizeof *view) != 0)
+    if (!view_equal(&by_epoch[view->epoch], view))
         fail_msg("seed %llu: two views of epoch %llu", (unsigned long long)seed,
                  (unsigned long long)view->epoch);
 }
@@ -439,7 +439,7 @@ static void run(void)
             continue;
         if (!council_is_member(&crowd[LAST].council))
             fail_msg("seed %llu: the members let no process join", (unsigned long long)seed);
-        if (last && memcmp(last, &one->view, sizeof *last) != 0)
+        if (last && !view_equal(last, &one->view))
             fail_msg("seed %llu: the members are still divided", (unsigned long long)seed);
         last = &one->view;
     }
