@@ -9,8 +9,9 @@
  *
  * Each server runs one instance of the service, with zeroed memory of the size that the service
  * asks for. The node's only thread calls all its functions, and each must return soon: a service
- * does not wait, and uses no clock, files, threads or randomness other than weft_now, weft_timer
- * and weft_random. Then the same service also runs in the simulator, and a seed replays the run.
+ * does not wait, and uses no clock, files, threads or randomness other than weft_now, weft_timer,
+ * weft_random and the calls of weft/disk.h. Then the same service also runs in the simulator, and a
+ * seed replays the run.
  *
  * A packet has one owner at a time. deliver() makes the service the owner: send the packet on,
  * reply with it, release it with weft_done(), or reject a malformed one with weft_refuse().
@@ -29,7 +30,7 @@ extern "C" {
 #define WEFT_API __attribute__((visibility("default")))
 
 /* Version of this header; a plug-in built for another version is refused. */
-#define WEFT_SERVICE_VERSION 1
+#define WEFT_SERVICE_VERSION 2
 #define WEFT_PAYLOAD_MAX     8900
 #define WEFT_HEADER_SIZE     40 /* bytes of a packet's header, which precedes the payload */
 #define WEFT_KEY_SIZE        20
@@ -95,6 +96,8 @@ struct weft_service {
     uint32_t size;          /* bytes of memory for an instance */
     const void *local; /* functions that other services on this server may call; see weft_local */
     const struct weft_service_ops *ops;
+    uint32_t
+        files; /* that may be open at once (weft/disk.h); 0: the service does not use the disk */
 };
 
 /* ---- where we are ---- */

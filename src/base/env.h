@@ -20,16 +20,43 @@ typedef int64_t env_nsec; /* times and durations in nanoseconds; only difference
 struct packet;
 struct env;
 
-/* One request to the disk. The caller must not touch it until done() was called, by the driver
- * before a later step. The result is the number of bytes moved or a negative errno. */
+#define DISK_NAME_MAX 64
+
+enum disk_kind {
+    DISK_OPEN, /* the result is the size of the file */
+    DISK_CLOSE,
+    DISK_READ,
+    DISK_WRITE,
+    DISK_APPEND, /* the result is the offset */
+    DISK_SYNC,
+    DISK_SIZE,
+    DISK_TRUNCATE,
+    DISK_RENAME,
+    DISK_REMOVE,
+    DISK_LIST,
+};
+
+/* An open file. The node owns the memory; the world sets `world` when DISK_OPEN succeeds. */
+struct disk_file {
+    void *world;
+};
+
+/* One request to the disk, with the meaning and the order that weft/disk.h promises. The node does
+ * not touch it until the world has set the result and called done(), from the node's thread,
+ * outside of a step and never from inside disk(). Names are valid. */
 struct disk_operation {
-    enum { DISK_READ, DISK_WRITE, DISK_SYNC } kind;
-    uint64_t offset;
-    void *bytes;
-    uint32_t size;
-    int64_t result;
+    enum disk_kind kind;
+    bool create;                  /* DISK_OPEN: make the file if it is missing */
+    uint32_t size;                /* bytes to move; DISK_LIST: how many entries fit */
+    uint64_t offset;              /* DISK_TRUNCATE: the new size */
+    void *bytes;                  /* DISK_LIST: struct weft_file_entry (weft/disk.h) */
+    const char *folder;           /* the name of the service */
+    struct disk_file *file;       /* NULL: the operation concerns names only */
+    char name[DISK_NAME_MAX + 1]; /* DISK_LIST: entries after this name; empty: all */
+    char to[DISK_NAME_MAX + 1];   /* DISK_RENAME */
+    int64_t result;               /* or a negative errno */
     void (*done)(struct disk_operation *operation);
-    void *owner;
+    void *world[16]; /* of the world, while the operation is under way */
 };
 
 struct env_ops {
@@ -44,7 +71,11 @@ struct env_ops {
                      bool lazy);
     /* Answers a local program (node_local), like weft_answer. */
     int (*local)(struct env *env, uint64_t client, const void *bytes, uint32_t size);
+    /* Begins an operation of the server's disk. NULL: there is no disk. */
     void (*disk)(struct env *env, struct disk_operation *operation);
+    /* Ends all operations of this node: when it returns none uses the node's memory, and done() of
+     * none will be called. Not NULL if disk() is not. */
+    void (*disk_end)(struct env *env);
 };
 
 struct env {

@@ -1,6 +1,6 @@
 /* weftd: runs nodes of a cluster on this machine, as described by its run directory.
  *
- *   weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU]
+ *   weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU] [--data DIR]
  *   weftd --dir D --serial S ...
  *
  * With --serial it does not know which server of the plan it is: D/wiring.json says which cables
@@ -43,18 +43,22 @@
 #define TURN_NSEC   (1000 * 1000LL) /* about the time slice of other processes */
 
 static const char usage[] =
-    "usage: weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU]\n"
-    "       weftd --dir D --serial S [--service FILE.so]... [--pin CPU]\n"
+    "usage: weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU] [--data DIR]\n"
+    "       weftd --dir D --serial S [--service FILE.so]... [--pin CPU] [--data DIR]\n"
     "\n"
     "Runs servers of the cluster in the run directory D, which `weft up` makes. Servers in one\n"
     "process are connected by links within the process. With --serial it runs the machine with\n"
     "that serial number in D/wiring.json; the machine finds out by its cables which server it\n"
     "is, and keeps that place permanently. --service loads a service from a shared object\n"
-    "(docs/guide/service.md); --pin binds the process to one processor. It stays in the\n"
-    "foreground; SIGTERM ends it.\n";
+    "(docs/guide/service.md); --pin binds the process to one processor; --data names the data\n"
+    "directory, in which services keep files, in place of the one in D/cluster.json. It stays in\n"
+    "the foreground; SIGTERM ends it.\n"
+    "\n"
+    "With WEFT_DISK=threads in its environment it does not use io_uring.\n";
 
 struct daemon {
     const char *folder;
+    const char *data;  /* as given; NULL: as in the cluster's file */
     const char *nodes; /* as given; NULL: it is a machine with a serial number */
     struct host_machine machine;
     bool refused;   /* it cannot have a place; reported */
@@ -135,7 +139,8 @@ static enum err word_read(struct daemon *daemon, const char *word, const char *v
 {
     const char *end;
     uint64_t number;
-    static const char *const names[] = {"--dir", "--node", "--pin", "--serial", "--service", NULL};
+    static const char *const names[] = {"--data",   "--dir",     "--node", "--pin",
+                                        "--serial", "--service", NULL};
     struct nearest nearest = nearest_make(word, strlen(word));
     nearest_try_all(&nearest, names);
     if (!nearest.best || strcmp(nearest.best, word) != 0)
@@ -145,6 +150,8 @@ static enum err word_read(struct daemon *daemon, const char *word, const char *v
         return why_fail(why, ERR_USAGE, "%s: a value is missing; see weftd --help", word);
     if (!strcmp(word, "--dir"))
         daemon->folder = value;
+    else if (!strcmp(word, "--data"))
+        daemon->data = value;
     else if (!strcmp(word, "--node"))
         daemon->nodes = value;
     else if (!strcmp(word, "--serial")) {
@@ -381,6 +388,21 @@ static enum err failure_explain(enum err err, struct why *why)
     return found;
 }
 
+/* Where services have their files. */
+static enum err data_choose(const struct daemon *daemon, struct host_data *data, struct why *why)
+{
+    const char *way = getenv("WEFT_DISK");
+    data->folder = daemon->data ? daemon->data : daemon->cluster.data;
+    data->cluster = daemon->cluster.data_id;
+    data->topology = daemon->cluster.topology;
+    data->threads = way && !strcmp(way, "threads");
+    if (way && *way && !data->threads)
+        return why_fail(why, ERR_USAGE, "WEFT_DISK=%s: expected threads, or nothing", way);
+    if (data->folder && !*data->folder)
+        return why_fail(why, ERR_USAGE, "--data: expected the name of a folder");
+    return OK;
+}
+
 static enum err daemon_open(struct daemon *daemon, int count, char **words, struct why *why)
 {
     enum err err = words_read(daemon, count, words, why);
@@ -392,6 +414,9 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         err = daemon_services(daemon, why);
     if (!err)
         err = daemon_lock(daemon, why);
+    struct host_data data = {0};
+    if (!err)
+        err = data_choose(daemon, &data, why);
     if (!err && daemon->cluster.realtime)
         err = realtime_begin(why);
     if (err)
@@ -413,6 +438,7 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .hello_nsec = daemon->cluster.hello_ms * 1000000LL,
         .silence_nsec = daemon->cluster.silence_ms * 1000000LL,
         .services = daemon->services,
+        .data = data,
         .spin = crowded ? -1 : 0, /* spinning starves the peer that we wait for */
         .yield_is_partial = crowded && (daemon->cluster.realtime || groups_are_on()),
         .turn = daemon->cluster.realtime ? TURN_NSEC : 0, /* real-time slices are much longer */

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "cli/cluster/cluster_disk.h"
@@ -98,11 +99,13 @@ static const char *log_end(const struct cluster_start *start, node_id server, ch
 }
 
 /* Tells whether a full disk ended the server: the last line of its log says so or, if the log is
- * empty, the disk is full now. */
+ * empty, the disk is full now. Not the disk of the data directory, which that line names. */
 static bool disk_ends(const struct cluster_start *start, node_id server)
 {
     char line[LINE_SIZE];
     cluster_log_line(start->cluster, server, line, sizeof line);
+    if (strstr(line, "the data directory"))
+        return false;
     return line[0] ? cluster_disk_said(line) : cluster_disk_is_full(start->cluster->folder);
 }
 

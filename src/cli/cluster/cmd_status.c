@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/cluster/cluster.h"
+#include "cli/cluster/cluster_data.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/show/drop_result.h"
@@ -22,6 +23,7 @@ static const char status_page[] =
     "{#reasons}  {code}: {text}\n{/}"
     "cluster   {topology} over {wire}{?rate} at {rate/1e9%g} Gbit/s{/}, "
     "{processes|process|processes}, in {folder}\n"
+    "{?stored}data      of {stored|server|servers} in {data}\n{/}"
     "servers   {servers.live} of {servers.planned} live{?dead}, {dead} dead{/}"
     "{?silent}, {silent} silent{/}{?servers.joining}, {servers.joining} joining{/}"
     "{?split}, in {servers.parts} parts{/}\n"
@@ -117,6 +119,8 @@ static void report(const struct status *status)
     result_string(result, "health", health_names[health->health]);
     reasons_put(status, result);
     result_string(result, "folder", status->cluster.folder);
+    result_string(result, "data", file->data ? file->data : "");
+    result_uint(result_hide(result), "stored", cluster_data_count(&status->cluster));
     result_string(result, "topology", file->topology);
     result_string(result, "wire", cluster_transport_words[file->transport]);
     result_uint(result, "rate", file->rate);
@@ -197,7 +201,7 @@ const struct command command_status = {
         "  LINKS_DOWN        WARN  a link between live servers is down\n"
         "  ROUTES_DIFFER     WARN  servers have different link states, which are still "
         "spreading\n\n"
-        "With --json: health, reasons (code, severity, text), folder, topology, wire, rate, "
+        "With --json: health, reasons (code, severity, text), folder, data, topology, wire, rate, "
         "processes, servers, links (with not_up, a list), traffic, drops by reason.",
     .options = status_options,
     .examples = "  weft status\n"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cluster/cluster_commission.h"
+#include "cli/cluster/cluster_data.h"
 #include "cli/cluster/cluster_disk.h"
 #include "cli/cluster/cluster_end.h"
 #include "cli/cluster/cluster_start.h"
@@ -125,6 +126,8 @@ static enum err up_parse(struct up *up, struct why *why)
     cluster->file.seed = entropy_u64();
     snprintf(cluster->file.topology, sizeof cluster->file.topology, "%s",
              cluster->topology.spec[0] ? cluster->topology.spec : word);
+    if (!err)
+        err = cluster_data_choose(cluster, call, why);
     return err ? err : commission_parse(up, why);
 }
 
@@ -271,6 +274,7 @@ static void report(struct up *up, const struct cluster_start *start,
     const struct cluster_file *file = &cluster->file;
     struct result *result = call_result(up->call, up_page);
     result_string(result, "folder", cluster->folder);
+    result_string(result, "data", file->data);
     result_string(result_hide(result), "hint", cluster->hint);
     result_string(result, "topology", file->topology);
     result_uint(result, "servers", file->server_count);
@@ -367,6 +371,7 @@ static const struct option up_options[] = {
     {"realtime", NULL, "as --pin, with priority over ordinary programs (needs CAP_SYS_NICE)"},
     {"service", "FILE", "a service to load into every server; may be repeated"},
     {"silence", "MS", "a link without hellos for this time is down (default 3000)"},
+    {"data", "DIR", "the data directory, in which services keep files (see below)"},
     {"wait", "S", "seconds to wait until the servers are ready (default 60)"},
     {"commission", NULL, "servers determine their places in the plan by their cables"},
     {"wiring", "FILE", "with --commission: the actual cables (default: as planned)"},
@@ -398,6 +403,15 @@ const struct command command_up = {
         "otherwise it is the folder weft in XDG_RUNTIME_DIR, or else /tmp/weft-UID. Its name has "
         "at most 84 letters, because names of sockets are limited. If a server does not start, all "
         "servers are ended, no file remains, and the last line of that server's log is printed.\n\n"
+        "Services keep files in the data directory, in a folder for each server and service. It is "
+        "not the run directory: weft down keeps it, and the next cluster of the same topology with "
+        "this data directory finds the files again. A data directory of another cluster is "
+        "refused, and so is a second server on the same data. The option --data names it; "
+        "otherwise the variable WEFT_DATA does; otherwise it is DIR.data if the run directory DIR "
+        "was named; otherwise the folder weft in XDG_STATE_HOME, or else in ~/.local/state. It is "
+        "made when the first service that uses the disk starts. Files are read and written by "
+        "io_uring, or by threads where the kernel does not permit io_uring or if the variable "
+        "WEFT_DISK is threads.\n\n"
         "With --commission the processes do not know which server they are. Each represents a "
         "machine with a serial number and cables in its ports. The machines exchange hellos, "
         "determine together which machine is at which place of the plan, and store that "
@@ -409,7 +423,8 @@ const struct command command_up = {
         "it.\n\n"
         "The servers run the program weftd: the one that the variable WEFTD names, or else the one "
         "in the folder of weft, or else the one in PATH.\n\n"
-        "With --json: folder, topology, servers, links, wire, rate, processes, seconds, pids; "
+        "With --json: folder, data, topology, servers, links, wire, rate, processes, seconds, "
+        "pids; "
         "with --commission also seed, machines (serial, server, coordinate) and findings.",
     .options = up_options,
     .examples = "  weft up\n"

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/disk.h>
+
 #include "base/bitset.h"
 #include "base/check.h"
 #include "node/core/node_impl.h"
@@ -78,6 +80,10 @@ static enum err service_check(const struct node *node, const struct weft_service
         return service_refused(service, why, "has queue_packets above the limit");
     if (service->queue == WEFT_QUEUE_OWN && !service->ops->poll)
         return service_refused(service, why, "keeps its own queue, but has no poll()");
+    if (service->files > WEFT_DISK_FILES_MAX)
+        return service_refused(service, why, "has `files` above the limit");
+    if (service->files && !files_name_is_valid(service->name))
+        return service_refused(service, why, "uses the disk, but its name cannot name a folder");
     assert(node->service_count < SERVICES_MAX); /* services_add counts them */
     for (unsigned slot = 0; slot < node->service_count; slot++)
         if (node->services[slot]->service->id == service->id ||
@@ -99,6 +105,8 @@ static enum err service_add(struct node *node, const struct weft_service *servic
         return why_memory(why);
     *self = (struct weft_self){.node = node, .service = service, .memory = memory};
     self->rng = rng_make(node->config.seed, (uint64_t)node->self << 16 | service->id);
+    if (service->files && !files_add(self))
+        return why_memory(why);
     self->slot = egress_add(node->egress, &(struct egress_source){
                                               .queue = queue,
                                               .poll = own ? service_poll : NULL,
@@ -213,11 +221,13 @@ enum err node_open(struct node **out, const struct node_config *config, struct w
 
 void node_close(struct node *node)
 {
+    node->stopping = true;
     for (unsigned slot = node->started_count; slot-- > 0;) {
         struct weft_self *self = node->services[slot];
         if (self->service->ops->stop)
             self->service->ops->stop(self);
     }
+    files_end(node);
     if (node->egress)
         dispatch_fini(node);
     if (node->has_state)

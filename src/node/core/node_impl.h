@@ -7,6 +7,7 @@
  *   links.c     the ports: hellos, flooded rows, which links are up
  *   snapshot.c  what other code may read of a node
  *   service.c   the functions of weft/service.h
+ *   files.c     the functions of weft/disk.h
  *   node.c      opening, closing and the step
  *
  * Each file calls only files above it in this list. dispatch.c delivers packets to links.c through
@@ -65,6 +66,9 @@ struct weft_self {
     void *memory;
     struct rng rng;
     uint64_t sent, delivered, intercepted, dropped;
+    struct service_files *files;      /* NULL: it does not use the disk */
+    uint64_t disk_calls, disk_failed; /* that are done; and of those: with an error */
+    uint64_t disk_bytes_read, disk_bytes_written;
 };
 
 struct node {
@@ -74,6 +78,7 @@ struct node {
     node_id self;
     struct arena arena;
     unsigned started_count; /* of the services */
+    bool stopping;          /* no call that takes time is accepted any more */
     bool has_state;
     bool settled; /* it answers for keys */
     env_nsec opened_at;
@@ -169,3 +174,9 @@ void links_step(struct node *node); /* when links_due, or at links_at */
 void links_fill(struct node *node, const uint64_t *incarnations);
 void links_carrier(struct node *node, unsigned port, bool on);
 void links_cut(struct node *node, unsigned port, bool cut);
+
+/* files.c */
+MUST_CHECK bool files_add(struct weft_self *self); /* false: no memory */
+void files_end(struct node *node);                 /* no operation uses its memory any more */
+/* Is it a name of a file, and so of a service that uses the disk? */
+bool files_name_is_valid(const char *name);

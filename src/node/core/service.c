@@ -34,15 +34,6 @@ struct node *node_of(struct weft_self *self)
     return self->node;
 }
 
-int node_disk(struct weft_self *self, struct disk_operation *operation)
-{
-    struct env *env = self->node->env;
-    if (!env->ops->disk)
-        return -ENODEV;
-    env->ops->disk(env, operation);
-    return 0;
-}
-
 /* ---- where we are ---- */
 
 void *weft_memory(struct weft_self *self)

@@ -496,7 +496,6 @@ static void others_check(struct weft_self *self)
     assert_null(weft_local(self, "missing", &other));
     assert_null(other);
     assert_ptr_equal(weft_local(self, "own", NULL), &own_local);
-    assert_int_equal(node_disk(self, NULL), -ENODEV);
 }
 
 static void where_check(struct weft_self *self)
@@ -542,28 +541,12 @@ static void packets_check(struct weft_self *self)
     weft_done(packet);
 }
 
-static const struct disk_operation *on_disk;
-
-static void disk_take(struct env *env, struct disk_operation *operation)
-{
-    on_disk = operation;
-}
-
 static void world_check(struct weft_self *self)
 {
     assert_int_equal(weft_answer(self, 9, "well", 4), 0);
     assert_true(weft_random(self) != weft_random(self));
     struct node *node = node_of(self);
     assert_true(node_memory(node) > 1000);
-    struct env *env = node->env;
-    struct env_ops ops = *env->ops;
-    const struct env_ops *before = env->ops;
-    ops.disk = disk_take;
-    env->ops = &ops;
-    struct disk_operation operation;
-    assert_int_equal(node_disk(self, &operation), 0);
-    assert_ptr_equal(on_disk, &operation);
-    env->ops = before;
 }
 
 static void answers_check(struct weft_self *self)

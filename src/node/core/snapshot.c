@@ -117,6 +117,12 @@ void node_stats(struct node *node,
         weft_stat(&report, "delivered", self->delivered);
         weft_stat(&report, "intercepted", self->intercepted);
         weft_stat(&report, "dropped", self->dropped);
+        if (self->files) {
+            weft_stat(&report, "disk_calls", self->disk_calls);
+            weft_stat(&report, "disk_failed", self->disk_failed);
+            weft_stat(&report, "disk_bytes_read", self->disk_bytes_read);
+            weft_stat(&report, "disk_bytes_written", self->disk_bytes_written);
+        }
         if (self->service->ops->stats)
             self->service->ops->stats(self, &report);
     }

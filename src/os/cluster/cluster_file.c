@@ -30,6 +30,7 @@ void cluster_file_fini(struct cluster_file *file)
 {
     for (uint32_t i = 0; i < file->service_count; i++)
         free(file->services[i]);
+    free(file->data);
     free(file->process_of);
     *file = (struct cluster_file){0};
 }
@@ -78,9 +79,10 @@ static void processes_write(const struct cluster_file *file, struct json *json)
 
 void cluster_file_write(const struct cluster_file *file, struct text *out)
 {
-    char id[17];
+    char id[17], data_id[17];
     struct json json = json_make(out, true);
     snprintf(id, sizeof id, "%016" PRIx64, file->id);
+    snprintf(data_id, sizeof data_id, "%016" PRIx64, file->data_id);
     json_object(&json);
     json_put_uint(&json, "version", FILE_VERSION);
     json_put_string(&json, "id", id);
@@ -95,6 +97,10 @@ void cluster_file_write(const struct cluster_file *file, struct text *out)
     json_put_bool(&json, "pinned", file->pinned);
     json_put_bool(&json, "realtime", file->realtime);
     json_put_bool(&json, "commissioned", file->commissioned);
+    if (file->data) {
+        json_put_string(&json, "data", file->data);
+        json_put_string(&json, "data_id", data_id);
+    }
     json_key(&json, "services");
     json_array(&json);
     for (uint32_t i = 0; i < file->service_count; i++)
@@ -137,16 +143,27 @@ static enum err parse_uint32(struct parse *parse, const char *what, uint64_t mos
     return err;
 }
 
-static enum err parse_id(struct parse *parse)
+static enum err parse_id(struct parse *parse, const char *what, uint64_t *id)
 {
-    enum err err = json_reader_expect(&parse->reader, JSON_STRING, "id");
+    enum err err = json_reader_expect(&parse->reader, JSON_STRING, what);
     if (err)
         return err;
     const char *text = parse->reader.text.data;
     if (parse->reader.text.size != 16 || strspn(text, "0123456789abcdef") != 16)
-        return json_reader_fail(&parse->reader, "id: expected 16 hexadecimal digits");
-    parse->file->id = strtoull(text, NULL, 16);
+        return json_reader_fail(&parse->reader, "%s: expected 16 hexadecimal digits", what);
+    *id = strtoull(text, NULL, 16);
     return OK;
+}
+
+static enum err parse_data(struct parse *parse)
+{
+    enum err err = json_reader_expect(&parse->reader, JSON_STRING, "data");
+    if (err)
+        return err;
+    if (parse->file->data || !parse->reader.text.size || parse->reader.text.data[0] != '/')
+        return json_reader_fail(&parse->reader, "data: expected an absolute path, once");
+    parse->file->data = strdup(parse->reader.text.data);
+    return parse->file->data ? OK : why_memory(parse->reader.why);
 }
 
 static enum err parse_topology(struct parse *parse)
@@ -248,7 +265,11 @@ static enum err parse_field(struct parse *parse)
     if (json_reader_is(reader, "version"))
         return parse_uint(parse, "version", UINT32_MAX, &parse->version);
     if (json_reader_is(reader, "id"))
-        return parse_id(parse);
+        return parse_id(parse, "id", &file->id);
+    if (json_reader_is(reader, "data"))
+        return parse_data(parse);
+    if (json_reader_is(reader, "data_id"))
+        return parse_id(parse, "data_id", &file->data_id);
     if (json_reader_is(reader, "topology"))
         return parse_topology(parse);
     if (json_reader_is(reader, "servers") && !parse->has_processes)

@@ -51,6 +51,8 @@ struct cluster_file {
     bool commissioned; /* servers find their places by their cables: see serial_file.h */
     uint32_t service_count;
     char *services[CLUSTER_SERVICES_MAX]; /* absolute paths; owned */
+    char *data;       /* the data directory, an absolute path; owned; NULL: none */
+    uint64_t data_id; /* of the cluster in its data directory: survives `down` (data_owner.h) */
     uint32_t process_count;
     uint32_t *process_of; /* of each server; owned */
 };

@@ -174,8 +174,12 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
                            struct why *why)
 {
     const struct host_config *config = &host->config;
-    node->env =
-        (struct env){.ops = &host_ops, .now = clock_now(), .pool = packets_pool(host->packets)};
+    enum err err = host_disk_open(node, why);
+    if (err)
+        return err;
+    node->env = (struct env){.ops = node->files ? &host_disk_ops : &host_ops,
+                             .now = clock_now(),
+                             .pool = packets_pool(host->packets)};
     node->watcher.port = on_port;
     const struct node_config options = {
         .plan = config->plan,
@@ -189,7 +193,7 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
         .services = config->services,
         .watcher = &node->watcher,
     };
-    enum err err = node_open(&node->node, &options, why);
+    err = node_open(&node->node, &options, why);
     if (err)
         return err;
     node_ready(node);
@@ -364,6 +368,7 @@ static void nodes_close(struct host *host)
         client_socket_close(node->client_socket);
         if (node->node)
             node_close(node->node);
+        host_disk_close(node);
     }
     for (uint32_t i = 0; host->nodes && i < host->config.server_count; i++)
         for (unsigned number = 0; number < PORT_MAX; number++) {
@@ -378,6 +383,7 @@ void host_close(struct host *host)
     if (!host)
         return;
     nodes_close(host);
+    host_disk_end(host);
     commission_close(host->commission);
     cables_close(host->cables);
     packets_close(host->packets);

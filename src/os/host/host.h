@@ -32,6 +32,14 @@ struct host_machine {
     void (*failed)(void *owner, const char *why); /* the node could not be opened there */
 };
 
+/* Where the services of the servers have their files (os/data/data_folder.h). */
+struct host_data {
+    const char *folder; /* the data directory; NULL: services that use the disk get -ENODEV */
+    uint64_t cluster;
+    const char *topology;
+    bool threads; /* do not use io_uring */
+};
+
 struct host_config {
     const struct plan *plan; /* borrowed */
     const node_id *servers;  /* that this process runs ... */
@@ -49,6 +57,7 @@ struct host_config {
     nsec hello_nsec, silence_nsec; /* 0: the node's default */
     bool separate;
     const struct weft_service *const *services; /* ends with NULL; borrowed */
+    struct host_data data;
     nsec spin, yield; /* before it sleeps; 0: the default, -1: not at all */
     /* There are more processes than processors, and a yield lets only some of them run: the
      * scheduler groups processes by session (autogroups), or our processes have priority over all

@@ -54,10 +54,28 @@ static int env_local(struct env *env, uint64_t client, const void *bytes, uint32
     return client_socket_answer(host_node_of(env)->client_socket, client, bytes, size);
 }
 
-/* No service uses a disk yet. */
+static void env_disk(struct env *env, struct disk_operation *operation)
+{
+    files_begin(host_node_of(env)->files, operation);
+}
+
+static void env_disk_end(struct env *env)
+{
+    files_server_end(host_node_of(env)->files);
+}
+
 const struct env_ops host_ops = {
     .receive = env_receive,
     .room = env_room,
     .transmit = env_transmit,
     .local = env_local,
+};
+
+const struct env_ops host_disk_ops = {
+    .receive = env_receive,
+    .room = env_room,
+    .transmit = env_transmit,
+    .local = env_local,
+    .disk = env_disk,
+    .disk_end = env_disk_end,
 };

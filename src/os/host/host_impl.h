@@ -2,6 +2,7 @@
 /* host_impl: the nodes of one process, for the files of this folder.
  *
  *   host_env.c   the environment of a node while it is stepped
+ *   host_disk.c  the files of the servers' services
  *   host.c       the nodes and their ports: opening, events, closing
  *   host_pass.c  the pass: steps the nodes that have work
  *   host_wait.c  the loop, and how it waits between passes
@@ -15,6 +16,7 @@
  *
  * One thread; nothing here is shared. */
 
+#include "os/data/files.h"
 #include "os/host/client_socket.h"
 #include "os/host/host.h"
 #include "os/host/port.h"
@@ -38,6 +40,7 @@ struct host_node {
     nsec due;
     bool ready;
     struct client_socket *client_socket;
+    struct files_server *files; /* NULL: no service uses the disk */
 };
 
 struct host {
@@ -48,6 +51,8 @@ struct host {
     struct poller_watch *bell_watch;
     struct packets *packets;
     struct client_sockets client_sockets;
+    struct files *files; /* NULL: no service uses the disk */
+    struct poller_watch *files_watches[2];
     struct cables *cables;         /* NULL: all neighbours are in this process */
     struct commission *commission; /* NULL: the servers know their places */
     struct host_node *nodes;
@@ -66,7 +71,12 @@ struct host {
 };
 
 /* host_env.c: the functions of a node's env. */
-extern const struct env_ops host_ops;
+extern const struct env_ops host_ops, host_disk_ops;
+
+/* host_disk.c: opens the files of a node's services, if one of them uses the disk. */
+MUST_CHECK enum err host_disk_open(struct host_node *node, struct why *why);
+void host_disk_close(struct host_node *node); /* after its node */
+void host_disk_end(struct host *host);        /* after all nodes */
 
 /* host.c: a machine has got its place, or new findings about its cables. */
 void host_placed(struct host *host, struct host_node *node, node_id vertex,
@@ -90,6 +100,14 @@ static inline struct host_node *host_find(struct host *host, node_id server)
         return &host->nodes[0];
     uint32_t index = host->index_of[server];
     return index == UINT32_MAX ? NULL : &host->nodes[index];
+}
+
+/* Completes and submits operations of disks. */
+static inline void host_disk_poll(struct host *host)
+{
+    if (files_waiting(host->files))
+        files_reap(host->files);
+    files_flush(host->files);
 }
 
 /* A cable may be in a port that the plan does not have. */

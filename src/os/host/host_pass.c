@@ -92,6 +92,8 @@ bool host_poll(struct host *host)
     host->now = clock_now();
     pass_links(host);
     client_sockets_poll(&host->client_sockets);
+    if (host->files)
+        host_disk_poll(host);
     if (host->starved_count)
         pass_starved(host);
     if (host->now >= host->due)
@@ -106,5 +108,7 @@ bool host_poll(struct host *host)
     }
     for (uint32_t i = 0; i < host->outside_count; i++)
         host->outside[i]->ops->settle(host->outside[i]);
+    if (host->files)
+        files_flush(host->files);
     return true;
 }

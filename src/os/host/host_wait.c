@@ -87,6 +87,8 @@ static bool host_glance(const struct host *host)
     for (uint32_t i = 0; i < host->outside_count; i++)
         if (host->outside[i]->ops->waiting(host->outside[i]))
             return true;
+    if (host->files && files_waiting(host->files))
+        return true;
     return client_sockets_waiting(&host->client_sockets);
 }
 

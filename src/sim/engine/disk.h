@@ -1,10 +1,11 @@
 #pragma once
-/* disk: a simulated disk that behaves as badly as real ones may.
+/* disk: a simulated disk with named files that behaves as badly as real ones may.
  *
  * Operations (base/env.h) are done one after the other, each after its delay. Written data can be
  * read back at once, but survives a crash only if a sync followed: of each unsynced write a crash
- * keeps all, nothing, or the first sectors. Other faults happen by chance: rot (a durable bit is
- * found flipped), a sync that fails, and a full disk.
+ * keeps all, nothing, or the first sectors. Names are durable when their operation is done. Other
+ * faults happen by chance: rot (a durable bit is found flipped), a sync that fails, and a full
+ * disk; or on demand: the disk hangs.
  *
  * Deterministic by seed. Owns its content; operations belong to the caller, who keeps them valid
  * until they are done. One thread. */
@@ -19,7 +20,7 @@
 #define DISK_PARTS  1000000u /* chances are given in millionths */
 
 struct disk_settings {
-    uint64_t size;  /* bytes; beyond it: -ENOSPC */
+    uint64_t size;  /* bytes of all files together; beyond it: -ENOSPC */
     psec delay;     /* of an operation ... */
     psec jitter;    /* ... and up to this much more */
     uint64_t rate;  /* bytes per second; 0: takes no time */
@@ -41,11 +42,21 @@ psec disk_next(const struct disk *disk); /* PSEC_NEVER: nothing is pending */
 /* Calls done() of the operations that are due; it may submit more. */
 void disk_run(struct disk *disk, psec now);
 
-/* Power failure: pending operations are never done, and chance decides about unsynced writes. */
+/* The server ends: done() of pending operations is never called. The disk may have carried out some
+ * of them: it did so for the first few, by chance. Call it while their memory is valid. */
+void disk_end(struct disk *disk);
+/* Power failure, after disk_end: chance decides about unsynced writes. */
 void disk_crash(struct disk *disk);
+/* The disk was replaced by an empty one. Nothing may be pending. */
+void disk_erase(struct disk *disk);
+/* The disk hangs for this long: operations that are pending, or are submitted meanwhile, are done
+ * later. */
+void disk_hang(struct disk *disk, psec now, psec length);
+/* Changes all settings; the size must not be less than before. */
+void disk_set(struct disk *disk, const struct disk_settings *settings);
 
 struct disk_counts {
-    uint64_t reads, writes, syncs;
+    uint64_t reads, writes, syncs, names;
     uint64_t lost, torn, kept; /* unsynced writes, at crashes */
     uint64_t rotten, failed, full;
 };

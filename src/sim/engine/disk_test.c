@@ -1,7 +1,10 @@
 /* Checks that synced data survives a crash, and that other data may not. */
 #include "sim/engine/disk.h"
 
+#include <weft/disk.h>
+
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,12 +26,13 @@ static void done(struct disk_operation *operation)
 }
 
 static int64_t now_psec = 0;
+static struct disk_file image; /* the file that most tests use */
 
-static int64_t do_one(struct disk *disk, int kind, uint64_t offset, void *bytes, uint32_t size)
+static int64_t do_it(struct disk *disk, const struct disk_operation *operation)
 {
-    struct result result = {
-        .operation = {.offset = offset, .bytes = bytes, .size = size, .done = done}};
-    memcpy(&result.operation.kind, &kind, sizeof result.operation.kind);
+    struct result result = {.operation = *operation};
+    result.operation.done = done;
+    result.operation.folder = operation->folder ? operation->folder : "service";
     disk_submit(disk, (psec)now_psec, &result.operation);
     assert_false(result.done); /* never at once */
     now_psec = (int64_t)disk_next(disk);
@@ -37,12 +41,37 @@ static int64_t do_one(struct disk *disk, int kind, uint64_t offset, void *bytes,
     return result.operation.result;
 }
 
+static int64_t do_one(struct disk *disk, enum disk_kind kind, uint64_t offset, void *bytes,
+                      uint32_t size)
+{
+    return do_it(disk,
+                 &(struct disk_operation){
+                     .kind = kind, .offset = offset, .bytes = bytes, .size = size, .file = &image});
+}
+
+static int64_t open_one(struct disk *disk, const char *name, bool create, struct disk_file *file)
+{
+    struct disk_operation operation = {.kind = DISK_OPEN, .create = create, .file = file};
+    strcpy(operation.name, name);
+    return do_it(disk, &operation);
+}
+
 static struct disk *open_with(const struct disk_settings *settings, uint64_t seed)
 {
     struct disk *disk;
     now_psec = 0;
     assert_int_equal(disk_open(&disk, settings, seed, 1, NULL), OK);
+    assert_int_equal(open_one(disk, "image", true, &image), 0);
+    now_psec = 0;
     return disk;
+}
+
+/* Power failure, and the server opens the file again. */
+static int64_t power_cycle(struct disk *disk)
+{
+    disk_end(disk);
+    disk_crash(disk);
+    return open_one(disk, "image", false, &image);
 }
 
 static void written_data_is_read_back_and_operations_take_time(void **state)
@@ -51,13 +80,15 @@ static void written_data_is_read_back_and_operations_take_time(void **state)
         open_with(&(struct disk_settings){.size = SIZE, .delay = 1000, .rate = 1000000000}, 1);
     char text[] = "somewhere", back[sizeof text];
     assert_true(disk_next(disk) == PSEC_NEVER);
+    now_psec = 1000; /* the file was opened by then */
     assert_int_equal(do_one(disk, DISK_WRITE, 700, text, sizeof text), sizeof text);
-    assert_true(now_psec == 1000 + 10 * 1000); /* 1 ns per byte */
+    assert_true(now_psec == 1000 + 1000 + 10 * 1000); /* 1 ns per byte */
     assert_int_equal(do_one(disk, DISK_READ, 700, back, sizeof back), sizeof text);
     assert_memory_equal(back, text, sizeof text);
-    assert_true(now_psec == 2 * (1000 + 10 * 1000));
-    assert_int_equal(do_one(disk, DISK_READ, SIZE - 3, back, sizeof back), 3);
+    assert_true(now_psec == 1000 + 2 * (1000 + 10 * 1000));
+    assert_int_equal(do_one(disk, DISK_READ, 707, back, sizeof back), 3);
     assert_int_equal(do_one(disk, DISK_READ, SIZE + 3, back, sizeof back), 0);
+    assert_int_equal(do_one(disk, DISK_SIZE, 0, NULL, 0), 710);
     assert_int_equal(do_one(disk, DISK_WRITE, SIZE - 3, text, sizeof text), -ENOSPC);
     disk_close(disk);
 }
@@ -80,11 +111,15 @@ static void crash(const struct disk_settings *settings, uint64_t seed, bool torn
             memcpy(synced, written, sizeof synced);
         }
     }
-    struct result never = {.operation = {.kind = DISK_READ, .bytes = block, .done = done}};
+    struct result never = {
+        .operation = {.kind = DISK_READ, .bytes = block, .done = done, .file = &image}};
     disk_submit(disk, (psec)now_psec, &never.operation);
+    disk_end(disk);
     disk_crash(disk);
     assert_true(disk_next(disk) == PSEC_NEVER && !never.done);
+    (void)open_one(disk, "image", false, &image);
     for (unsigned which = 0; which < BLOCKS / 2; which++) {
+        memset(block, 0, sizeof block); /* the file may be shorter */
         (void)do_one(disk, DISK_READ, which * sizeof block, block, sizeof block);
         for (unsigned sector = 0; sector < 2; sector++) {
             uint8_t number = block[sector * DISK_SECTOR];
@@ -113,32 +148,134 @@ static void a_crash_loses_only_unsynced_data(void **state)
 static void without_a_sync_all_data_may_be_lost(void **state)
 {
     struct disk *disk = open_with(&(struct disk_settings){.size = SIZE, .lost = EACH}, 3);
-    char text[] = "gone", back[sizeof text], nothing[sizeof text] = {0};
+    char text[] = "gone", back[sizeof text];
     (void)do_one(disk, DISK_WRITE, 0, text, sizeof text);
-    disk_crash(disk);
-    (void)do_one(disk, DISK_READ, 0, back, sizeof back);
-    assert_memory_equal(back, nothing, sizeof back);
+    assert_int_equal(power_cycle(disk), 0); /* the name is durable, the data is not */
+    assert_int_equal(do_one(disk, DISK_READ, 0, back, sizeof back), 0);
     disk_close(disk);
 }
 
-static void a_failed_sync_makes_nothing_durable(void **state)
+static void a_failed_sync_makes_nothing_durable_and_is_not_repaired_by_another(void **state)
 {
     struct disk *disk =
         open_with(&(struct disk_settings){.size = SIZE, .lost = EACH, .fails = EACH}, 3);
-    char text[] = "gone", back[sizeof text], nothing[sizeof text] = {0};
+    char text[] = "gone";
     (void)do_one(disk, DISK_WRITE, 0, text, sizeof text);
     assert_int_equal(do_one(disk, DISK_SYNC, 0, NULL, 0), -EIO);
-    disk_crash(disk);
-    (void)do_one(disk, DISK_READ, 0, back, sizeof back);
-    assert_memory_equal(back, nothing, sizeof back);
+    disk_set(disk, &(struct disk_settings){.size = SIZE, .lost = EACH});
+    assert_int_equal(do_one(disk, DISK_SYNC, 0, NULL, 0), -EIO);
+    assert_int_equal(power_cycle(disk), 0);
+    (void)do_one(disk, DISK_WRITE, 0, text, sizeof text);
+    assert_int_equal(do_one(disk, DISK_SYNC, 0, NULL, 0), 0);
+    assert_int_equal(power_cycle(disk), sizeof text);
     disk_close(disk);
+}
+
+static void appends_follow_each_other_and_truncation_is_durable(void **state)
+{
+    struct disk *disk = open_with(&(struct disk_settings){.size = 100, .lost = EACH}, 3);
+    char text[] = "0123456789", back[30];
+    assert_int_equal(do_one(disk, DISK_APPEND, 0, text, 10), 0);
+    assert_int_equal(do_one(disk, DISK_APPEND, 0, text, 5), 10);
+    assert_int_equal(do_one(disk, DISK_APPEND, 0, text, 86), -ENOSPC);
+    assert_int_equal(do_one(disk, DISK_TRUNCATE, 12, NULL, 0), 0);
+    assert_int_equal(power_cycle(disk), 12);
+    assert_int_equal(do_one(disk, DISK_READ, 0, back, sizeof back), 12);
+    assert_memory_equal(back, "012345678901", 12);
+    assert_int_equal(do_one(disk, DISK_TRUNCATE, 101, NULL, 0), -ENOSPC);
+    assert_int_equal(do_one(disk, DISK_TRUNCATE, 14, NULL, 0), 0);
+    assert_int_equal(do_one(disk, DISK_READ, 0, back, sizeof back), 14);
+    assert_memory_equal(back, "012345678901\0\0", 14);
+    disk_close(disk);
+}
+
+static int64_t names(struct disk *disk, enum disk_kind kind, const char *name, const char *to)
+{
+    struct disk_operation operation = {.kind = kind};
+    strcpy(operation.name, name);
+    strcpy(operation.to, to);
+    return do_it(disk, &operation);
+}
+
+/* Returns the names after `after` in a folder, separated by spaces. */
+static const char *listing(struct disk *disk, const char *folder, const char *after, uint32_t most)
+{
+    static char text[300];
+    struct weft_file_entry entries[4];
+    struct disk_operation operation = {
+        .kind = DISK_LIST, .folder = folder, .bytes = entries, .size = most};
+    strcpy(operation.name, after);
+    int64_t count = do_it(disk, &operation);
+    text[0] = 0;
+    for (int64_t i = 0; i < count; i++)
+        sprintf(text + strlen(text), "%s%s:%u", i ? " " : "", entries[i].name,
+                (unsigned)entries[i].size);
+    return text;
+}
+
+static void names_are_durable_and_belong_to_their_service(void **state)
+{
+    struct disk *disk = open_with(&(struct disk_settings){.size = SIZE, .lost = EACH}, 3);
+    struct disk_file file;
+    assert_int_equal(open_one(disk, "missing", false, &file), -ENOENT);
+    assert_int_equal(open_one(disk, "b", true, &file), 0);
+    assert_int_equal(do_it(disk,
+                           &(struct disk_operation){
+                               .kind = DISK_APPEND, .bytes = "xyz", .size = 3, .file = &file}),
+                     0);
+    assert_int_equal(open_one(disk, "c", true, &file), 0);
+    struct disk_operation other = {
+        .kind = DISK_OPEN, .create = true, .file = &file, .folder = "zz"};
+    strcpy(other.name, "b");
+    assert_int_equal(do_it(disk, &other), 0);
+    assert_string_equal(listing(disk, "service", "", 4), "b:3 c:0 image:0");
+    assert_string_equal(listing(disk, "service", "b", 1), "c:0");
+    assert_string_equal(listing(disk, "service", "bb", 4), "c:0 image:0");
+    assert_string_equal(listing(disk, "zz", "", 4), "b:0");
+    assert_string_equal(listing(disk, "none", "", 4), "");
+    assert_int_equal(names(disk, DISK_RENAME, "b", "c"), 0); /* replaces c */
+    assert_int_equal(names(disk, DISK_RENAME, "b", "d"), -ENOENT);
+    assert_int_equal(names(disk, DISK_REMOVE, "b", ""), -ENOENT);
+    assert_string_equal(listing(disk, "service", "", 4), "c:3 image:0");
+    disk_end(disk);
+    disk_crash(disk); /* the new name is durable, the data was not synced */
+    assert_string_equal(listing(disk, "service", "", 4), "c:0 image:0");
+    assert_int_equal(names(disk, DISK_REMOVE, "c", ""), 0);
+    assert_string_equal(listing(disk, "service", "", 4), "image:0");
+    disk_erase(disk);
+    assert_string_equal(listing(disk, "zz", "", 4), "");
+    disk_close(disk);
+}
+
+/* Of the operations that were pending when a server ended, the disk has done the first few. */
+static void pending_operations_may_have_been_done_when_a_server_ends(void **state)
+{
+    unsigned sizes[4] = {0};
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct disk *disk = open_with(&(struct disk_settings){.size = SIZE}, seed);
+        struct result pending[3];
+        for (unsigned i = 0; i < 3; i++) {
+            pending[i] = (struct result){
+                .operation = {
+                    .kind = DISK_APPEND, .bytes = "x", .size = 1, .file = &image, .done = done}};
+            disk_submit(disk, (psec)now_psec, &pending[i].operation);
+        }
+        int64_t size = power_cycle(disk);
+        assert_in_range(size, 0, 3);
+        sizes[size]++;
+        assert_false(pending[0].done || pending[1].done || pending[2].done);
+        disk_close(disk);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        assert_true(sizes[i] > 0);
 }
 
 static void rot_flips_one_bit_permanently(void **state)
 {
     struct disk *disk = open_with(&(struct disk_settings){.size = SIZE, .rot = EACH}, 3);
-    uint8_t first[DISK_SECTOR], second[DISK_SECTOR];
+    uint8_t first[DISK_SECTOR] = {0}, second[DISK_SECTOR];
     unsigned ones = 0, turned = 0;
+    (void)do_one(disk, DISK_WRITE, 0, first, sizeof first);
     (void)do_one(disk, DISK_READ, 0, first, sizeof first);
     (void)do_one(disk, DISK_READ, 0, second, sizeof second);
     for (unsigned i = 0; i < sizeof first; i++) {
@@ -152,7 +289,7 @@ static void rot_flips_one_bit_permanently(void **state)
 
 static void a_seed_determines_the_outcome(void **state)
 {
-    uint8_t images[3][SIZE];
+    static uint8_t images[3][SIZE];
     for (unsigned i = 0; i < 3; i++) {
         const struct disk_settings settings = {
             .size = SIZE, .lost = EACH / 3, .torn = EACH / 3, .jitter = 5000};
@@ -162,7 +299,7 @@ static void a_seed_determines_the_outcome(void **state)
             memset(block, (int)turn + 1, sizeof block);
             (void)do_one(disk, DISK_WRITE, turn * 1000, block, sizeof block);
         }
-        disk_crash(disk);
+        (void)power_cycle(disk);
         (void)do_one(disk, DISK_READ, 0, images[i], SIZE);
         disk_close(disk);
     }
@@ -172,5 +309,8 @@ static void a_seed_determines_the_outcome(void **state)
 
 TEST_MAIN(TEST(written_data_is_read_back_and_operations_take_time),
           TEST(a_crash_loses_only_unsynced_data), TEST(without_a_sync_all_data_may_be_lost),
-          TEST(a_failed_sync_makes_nothing_durable), TEST(rot_flips_one_bit_permanently),
-          TEST(a_seed_determines_the_outcome))
+          TEST(a_failed_sync_makes_nothing_durable_and_is_not_repaired_by_another),
+          TEST(appends_follow_each_other_and_truncation_is_durable),
+          TEST(names_are_durable_and_belong_to_their_service),
+          TEST(pending_operations_may_have_been_done_when_a_server_ends),
+          TEST(rot_flips_one_bit_permanently), TEST(a_seed_determines_the_outcome))

@@ -314,6 +314,11 @@ static void env_disk(struct env *env, struct disk_operation *operation)
     engine_set(world->engine, disk_channel(world, at->self), disk_next(at->disk));
 }
 
+static void env_disk_end(struct env *env)
+{
+    disk_end(node_of_env(env)->disk);
+}
+
 static const struct env_ops world_env_ops = {
     .receive = env_receive,
     .room = env_room,
@@ -327,6 +332,7 @@ static const struct env_ops world_env_disk_ops = {
     .transmit = env_transmit,
     .local = env_local,
     .disk = env_disk,
+    .disk_end = env_disk_end,
 };
 
 /* ---- start, crash and other actions ---- */
@@ -398,6 +404,22 @@ void world_crash(struct world *world, node_id id)
     lose_input(world, id);
     hash_add(world, engine_now(world->engine) ^ id);
     world_watch_closed(&world->watch, id);
+}
+
+void world_hang(struct world *world, node_id id, psec length)
+{
+    struct world_node *at = &world->nodes[id];
+    if (!at->disk)
+        return;
+    disk_hang(at->disk, engine_now(world->engine), length);
+    engine_set(world->engine, disk_channel(world, id), disk_next(at->disk));
+}
+
+void world_erase(struct world *world, node_id id)
+{
+    assert(!world->nodes[id].node);
+    if (world->nodes[id].disk)
+        disk_erase(world->nodes[id].disk);
 }
 
 void world_pause(struct world *world, node_id id, bool paused)

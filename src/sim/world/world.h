@@ -109,6 +109,10 @@ psec world_now(const struct world *world);
 void world_crash(struct world *world, node_id id);
 /* Restarts the server, with the next incarnation. */
 MUST_CHECK enum err world_restart(struct world *world, node_id id, struct why *why);
+/* The disk of that server hangs for this long. */
+void world_hang(struct world *world, node_id id, psec length);
+/* The disk of a server that is down is replaced by an empty one. */
+void world_erase(struct world *world, node_id id);
 /* A paused server does nothing; packets that arrive wait, up to the link's buffer. */
 void world_pause(struct world *world, node_id id, bool paused);
 /* Makes the links to that server full, or ends this. A full link has no room for frames, like

@@ -1,12 +1,13 @@
 /* Tests the node code in simulated time. */
 #include "sim/world/world.h"
 
+#include <weft/disk.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/test.h"
-#include "node/core/self.h"
 
 #define CHATTER   300
 #define KEEPER    301
@@ -83,16 +84,30 @@ static const struct weft_service chatter_service = {
 /* ---- keeper: writes a word to its disk and reads it again; requests "w", "s" and "r" ---- */
 
 struct keeper {
-    struct disk_operation operation;
+    struct weft_call opening, call;
+    struct weft_file *file; /* NULL: no disk */
     uint64_t client;
     char word[8];
 };
 
-static void keeper_done(struct disk_operation *operation)
+static void keeper_opened(struct weft_self *self, struct weft_call *call)
 {
-    struct weft_self *self = operation->owner;
+    assert_true(call->result >= 0);
+}
+
+static int keeper_start(struct weft_self *self)
+{
     struct keeper *keeper = weft_memory(self);
-    const char *answer = operation->result < 0 ? "refused" : keeper->word;
+    keeper->opening.done = keeper_opened;
+    int result = weft_disk_open(self, &keeper->opening, "word", WEFT_OPEN_CREATE, &keeper->file);
+    assert_true(result == 0 || result == -ENODEV);
+    return 0;
+}
+
+static void keeper_done(struct weft_self *self, struct weft_call *call)
+{
+    struct keeper *keeper = weft_memory(self);
+    const char *answer = call->result < 0 ? "refused" : keeper->word;
     weft_answer(self, keeper->client, answer, (uint32_t)strlen(answer));
 }
 
@@ -100,19 +115,17 @@ static void keeper_request(struct weft_self *self, uint64_t client, const void *
                            uint32_t size)
 {
     struct keeper *keeper = weft_memory(self);
+    struct weft_call *call = &keeper->call;
     char what = *(const char *)bytes;
+    int result = -ENODEV;
     keeper->client = client;
+    call->done = keeper_done;
     memcpy(keeper->word, what == 'w' ? "durable" : "", 8 * (what == 'w'));
-    keeper->operation = (struct disk_operation){
-        .kind = what == 'w'   ? DISK_WRITE
-                : what == 'r' ? DISK_READ
-                              : DISK_SYNC,
-        .bytes = what == 's' ? NULL : keeper->word,
-        .size = what == 's' ? 0 : sizeof keeper->word,
-        .done = keeper_done,
-        .owner = self,
-    };
-    if (node_disk(self, &keeper->operation) < 0)
+    if (keeper->file)
+        result = what == 'w'   ? weft_disk_write(self, keeper->file, call, keeper->word, 8, 0)
+                 : what == 'r' ? weft_disk_read(self, keeper->file, call, keeper->word, 8, 0)
+                               : weft_disk_sync(self, keeper->file, call);
+    if (result < 0)
         weft_answer(self, client, "no disk", 7);
 }
 
@@ -121,7 +134,8 @@ static const struct weft_service keeper_service = {
     .name = "keeper",
     .id = KEEPER,
     .size = sizeof(struct keeper),
-    .ops = &(const struct weft_service_ops){.request = keeper_request},
+    .files = 1,
+    .ops = &(const struct weft_service_ops){.start = keeper_start, .request = keeper_request},
 };
 
 static const struct weft_service *const services[] = {&chatter_service, &keeper_service, NULL};
@@ -462,12 +476,14 @@ static void life_again(struct scene *scene)
     struct why why;
     world_crash(scene->world, 4);
     assert_int_equal(world_restart(scene->world, 4, &why), OK);
+    world_run(scene->world, world_now(scene->world) + 5 * MILLI); /* it opens its file */
 }
 
 static void synced_data_survives_a_crash(void **state)
 {
     scene_disk = (struct disk_settings){.size = 1 << 20, .delay = MILLI, .lost = DISK_PARTS};
     struct scene *scene = scene_open("torus:3x3", 15, true);
+    world_run(scene->world, 5 * MILLI);
     assert_string_equal(keeper_ask(scene, "w"), "durable");
     life_again(scene); /* before a sync: this disk loses everything */
     assert_string_equal(keeper_ask(scene, "r"), "");
@@ -491,6 +507,17 @@ static void synced_data_survives_a_crash(void **state)
     struct disk_counts counts;
     disk_count(world_disk(scene->world, 4), &counts);
     assert_true(counts.lost == 1 && counts.writes == 2 && counts.syncs == 1);
+    /* A disk that hangs answers later; one that was replaced is empty. */
+    world_hang(scene->world, 4, 50 * MILLI);
+    assert_string_equal(keeper_ask(scene, "r"), "");
+    world_run(scene->world, world_now(scene->world) + 50 * MILLI);
+    assert_string_equal(scene->answer, "durable");
+    world_crash(scene->world, 4);
+    world_erase(scene->world, 4);
+    struct why why;
+    assert_int_equal(world_restart(scene->world, 4, &why), OK);
+    world_run(scene->world, world_now(scene->world) + 5 * MILLI);
+    assert_string_equal(keeper_ask(scene, "r"), "");
     scene_close(scene);
     scene_disk = (struct disk_settings){0};
     scene = scene_open("torus:3x3", 15, true);

@@ -1,0 +1,19 @@
+#pragma once
+/* cluster_data: the data directory of a cluster, in which its services keep files. It survives
+ * `weft down`. */
+
+#include "cli/cluster/cluster.h"
+
+/* For `up`, when folder, topology and servers are known: sets file.data (the option --data, else
+ * WEFT_DATA, else FOLDER.data if the run directory was named, else weft in XDG_STATE_HOME or
+ * ~/.local/state) and file.data_id, which is that of the data if this topology has some there. */
+MUST_CHECK enum err cluster_data_choose(struct cluster *cluster, const struct call *call,
+                                        struct why *why);
+
+/* How many servers of this cluster have data. */
+uint32_t cluster_data_count(const struct cluster *cluster);
+
+/* For `down`, when all servers have ended: counts the servers that have data, and erases it if
+ * requested. */
+MUST_CHECK enum err cluster_data_leave(const struct cluster *cluster, bool erase, uint32_t *stored,
+                                       struct why *why);

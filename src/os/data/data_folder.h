@@ -1,0 +1,43 @@
+#pragma once
+/* data_folder: the folder of one server in the data directory of its cluster.
+ *
+ *   DATA/server-N/server.json    says to which cluster and server the folder belongs; locked
+ * (flock) while the server runs DATA/server-N/SERVICE/NAME   a file of a service
+ *
+ * Folders are made when a server with a service that uses the disk starts for the first time. A
+ * folder of another cluster or of another server is refused, and so is a second server on the same
+ * folder. */
+
+#include <stdint.h>
+
+#include "base/env.h"
+#include "base/err.h"
+#include "os/data/data_owner.h"
+
+#define DATA_FOLDER_PREFIX "server-"
+#define DATA_FILE_NAME     "server.json"
+#define DATA_SERVICES_MAX  32
+struct data_folder {
+    int folder; /* of the server; -1: not open */
+    int lock;   /* server.json */
+    unsigned count;
+    struct {
+        const char *name; /* of the service; borrowed */
+        int folder;
+    } services[DATA_SERVICES_MAX];
+};
+
+/* Opens the folder, and makes all that is missing. `services` ends with NULL. The reason of a
+ * failure begins with the name of the folder. */
+MUST_CHECK enum err data_folder_open(struct data_folder *folder, const char *data,
+                                     const struct data_owner *owner, const char *const *services,
+                                     struct why *why);
+void data_folder_close(struct data_folder *folder);                        /* releases the lock */
+int data_folder_of(const struct data_folder *folder, const char *service); /* a descriptor */
+
+/* Reads the owner of DATA/server-N; ERR_INPUT also if there is none. */
+MUST_CHECK enum err data_owner_read(struct data_owner *owner, const char *data, node_id server,
+                                    struct why *why);
+/* Calls back for each server of which the data directory has a folder, in any order. */
+void data_servers(const char *data, void (*each)(void *context, node_id server), void *context);
+node_id data_first_server(const char *data); /* the lowest of them; NODE_NONE: there is none */

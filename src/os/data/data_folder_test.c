@@ -1,0 +1,171 @@
+/* Checks whose folder in a data directory it is. */
+#include "os/data/data_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/test.h"
+#include "node/plan.h"
+#include "os/data/data_erase.h"
+
+static const struct data_owner owner = {
+    .cluster = 0x123456789abcdef, .topology = "torus:3x3", .server_count = 9, .server = 4};
+static const char *const services[] = {"store", "journal", NULL};
+
+static char data[64];
+
+static int folder_begin(void **state)
+{
+    strcpy(data, "/tmp/weft-data-XXXXXX");
+    return mkdtemp(data) ? 0 : -1;
+}
+
+static int folder_end(void **state)
+{
+    uint32_t erased;
+    struct why why = {0};
+    (void)!data_erase(data, owner.cluster, &erased, &why);
+    return access(data, F_OK) == 0 ? rmdir(data) : 0;
+}
+
+static enum err open_as(struct data_folder *folder, const struct data_owner *who, struct why *why)
+{
+    *why = (struct why){0};
+    return data_folder_open(folder, data, who, services, why);
+}
+
+static void a_folder_is_made_once_and_found_again(void **state)
+{
+    struct data_folder folder;
+    struct why why;
+    struct data_owner found;
+    char path[200];
+    assert_int_equal(data_first_server(data), NODE_NONE);
+    assert_int_equal(data_owner_read(&found, data, 4, &why), ERR_INPUT);
+    assert_int_equal(open_as(&folder, &owner, &why), OK);
+    assert_true(data_folder_of(&folder, "store") >= 0);
+    assert_true(data_folder_of(&folder, "journal") != data_folder_of(&folder, "store"));
+    assert_int_equal(data_folder_of(&folder, "other"), -1);
+    snprintf(path, sizeof path, "%s/server-4/store/x", data);
+    int file = open(path, O_CREAT | O_WRONLY, 0600);
+    assert_true(file >= 0);
+    close(file);
+    data_folder_close(&folder);
+    assert_int_equal(open_as(&folder, &owner, &why), OK);
+    assert_int_equal(access(path, F_OK), 0);
+    data_folder_close(&folder);
+    assert_int_equal(data_first_server(data), 4);
+    assert_int_equal(data_owner_read(&found, data, 4, &why), OK);
+    assert_true(found.cluster == owner.cluster && found.server == 4 && found.server_count == 9);
+    assert_string_equal(found.topology, "torus:3x3");
+}
+
+static void a_second_server_on_the_same_folder_is_refused(void **state)
+{
+    struct data_folder first, second;
+    struct why why;
+    uint32_t erased = 0;
+    assert_int_equal(open_as(&first, &owner, &why), OK);
+    assert_int_equal(open_as(&second, &owner, &why), ERR_SYSTEM);
+    assert_non_null(strstr(why.text, "/server-4: another server uses this data directory"));
+    assert_int_equal(data_erase(data, owner.cluster, &erased, &why), ERR_SYSTEM);
+    assert_non_null(strstr(why.text, "server 4 runs on its data, so nothing was erased"));
+    data_folder_close(&first);
+    assert_int_equal(open_as(&second, &owner, &why), OK);
+    data_folder_close(&second);
+}
+
+static void a_folder_of_another_cluster_or_server_is_refused_by_name(void **state)
+{
+    struct data_folder folder;
+    struct why why;
+    struct data_owner other = owner;
+    char from[200], to[200];
+    assert_int_equal(open_as(&folder, &owner, &why), OK);
+    data_folder_close(&folder);
+    other.cluster++;
+    assert_int_equal(open_as(&folder, &other, &why), ERR_SYSTEM);
+    assert_non_null(
+        strstr(why.text, "/server-4: has the data of another cluster (torus:3x3, 9 servers)"));
+    snprintf(from, sizeof from, "%s/server-4", data);
+    snprintf(to, sizeof to, "%s/server-5", data);
+    assert_int_equal(rename(from, to), 0);
+    other = owner;
+    other.server = 5;
+    assert_int_equal(open_as(&folder, &other, &why), ERR_SYSTEM);
+    assert_non_null(strstr(why.text, "/server-5: has the data of server 4, not of server 5"));
+}
+
+static void a_start_that_was_interrupted_is_completed(void **state)
+{
+    struct data_folder folder;
+    struct why why;
+    char path[200];
+    snprintf(path, sizeof path, "%s/server-4", data);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/server-4/server.json", data);
+    int file = open(path, O_CREAT | O_WRONLY, 0600);
+    assert_int_equal(write(file, "{\"ver", 5), 5);
+    assert_int_equal(open_as(&folder, &owner, &why), OK);
+    data_folder_close(&folder);
+    assert_int_equal(pwrite(file, "{\"rev", 5, 0), 5); /* but with files of services it is damage */
+    close(file);
+    assert_int_equal(open_as(&folder, &owner, &why), ERR_SYSTEM);
+    assert_non_null(strstr(why.text, "/server-4: "));
+    unlink(path);
+    assert_int_equal(open_as(&folder, &owner, &why), ERR_SYSTEM);
+    rmdir((snprintf(path, sizeof path, "%s/server-4/store", data), path));
+    rmdir((snprintf(path, sizeof path, "%s/server-4/journal", data), path));
+    assert_int_equal(open_as(&folder, &owner, &why), OK);
+    data_folder_close(&folder);
+}
+
+static void a_folder_that_cannot_be_made_is_named(void **state)
+{
+    struct data_folder folder;
+    struct why why = {0};
+    char path[200];
+    snprintf(path, sizeof path, "%s/file", data);
+    int file = open(path, O_CREAT | O_WRONLY, 0600);
+    close(file);
+    snprintf(path, sizeof path, "%s/file/below", data);
+    assert_int_equal(data_folder_open(&folder, path, &owner, services, &why), ERR_SYSTEM);
+    assert_non_null(strstr(why.text, "/file/below/server-4: the data directory cannot be used: "
+                                     "Not a directory"));
+    snprintf(path, sizeof path, "%s/file", data);
+    unlink(path);
+}
+
+static void erasing_keeps_what_is_not_of_the_cluster(void **state)
+{
+    struct data_folder folder;
+    struct why why;
+    struct data_owner other = owner;
+    uint32_t erased = 0;
+    assert_int_equal(open_as(&folder, &owner, &why), OK);
+    data_folder_close(&folder);
+    other.cluster++;
+    other.server = 5;
+    assert_int_equal(open_as(&folder, &other, &why), OK);
+    data_folder_close(&folder);
+    assert_int_equal(data_count(data, owner.cluster), 1);
+    assert_int_equal(data_erase(data, owner.cluster, &erased, &why), OK);
+    assert_int_equal(erased, 1);
+    assert_int_equal(data_first_server(data), 5);
+    assert_int_equal(data_erase(data, other.cluster, &erased, &why), OK);
+    assert_int_equal(access(data, F_OK), -1);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, folder_begin, folder_end)
+
+TEST_MAIN(CASE(a_folder_is_made_once_and_found_again),
+          CASE(a_second_server_on_the_same_folder_is_refused),
+          CASE(a_folder_of_another_cluster_or_server_is_refused_by_name),
+          CASE(a_start_that_was_interrupted_is_completed),
+          CASE(a_folder_that_cannot_be_made_is_named),
+          CASE(erasing_keeps_what_is_not_of_the_cluster))

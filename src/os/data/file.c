@@ -1,0 +1,377 @@
+/* file: the order of the operations on one file.
+ *
+ * Reads and writes begin at once; each is a job. Appends wait in a list; one job writes as many of
+ * them as fit, then the next begins. A sync waits until the writes and appends that were called
+ * before it have ended: it counts them when it is called, and each that ends and was called before
+ * subtracts one. All syncs that are ready share one job.
+ *
+ * Appends and syncs begin in file_flush, at the end of a pass of the host: so all appends of a pass
+ * are in one job, also those that the service makes when earlier ones are done. */
+#include "os/data/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+
+#define BATCH_MOST  64 /* appends in one job */
+#define BATCH_BYTES (4u << 20)
+
+/* Kept in disk_operation.world while the operation is under way. */
+struct state {
+    struct disk_job job; /* of a read or a write */
+    struct iovec piece;
+    struct disk_operation *next; /* in the list in which the operation waits */
+    uint64_t sequence;           /* in the order of calls */
+    uint32_t before;             /* DISK_SYNC: writes and appends that it waits for */
+};
+static_assert(sizeof(struct state) <= sizeof((struct disk_operation *)0)->world,
+              "the state fits into the operation");
+
+struct queue_of {
+    struct disk_operation *first, *last;
+};
+
+struct file {
+    struct file_events events;
+    struct list listed;  /* by the owner */
+    struct list touched; /* in events.touched while appends or syncs may begin */
+    int fd;
+    int broken;   /* the error of a failed sync, negative: later syncs fail, too */
+    bool dropped; /* nothing begins or is reported any more */
+    uint32_t jobs;
+    uint64_t end;            /* bytes of the file; the next append goes there */
+    uint64_t sequence;       /* of the last operation */
+    uint32_t unwritten;      /* writes and appends that were called and have not ended */
+    struct queue_of appends; /* that wait */
+    struct queue_of batch;   /* that are being written */
+    struct queue_of syncs;   /* that wait */
+    struct queue_of synced;  /* that the running sync serves */
+    struct disk_job append_job, sync_job;
+    bool appending, syncing;
+    uint64_t batch_moved; /* bytes of the batch that were written */
+    unsigned piece_first; /* of the batch: the first piece that was not written as a whole */
+    unsigned piece_count;
+    struct iovec pieces[BATCH_MOST];
+};
+
+static struct state *state_of(struct disk_operation *operation)
+{
+    return (struct state *)(void *)operation->world;
+}
+
+static void queue_put(struct queue_of *queue, struct disk_operation *operation)
+{
+    state_of(operation)->next = NULL;
+    if (queue->last)
+        state_of(queue->last)->next = operation;
+    else
+        queue->first = operation;
+    queue->last = operation;
+}
+
+static struct disk_operation *queue_take(struct queue_of *queue)
+{
+    struct disk_operation *operation = queue->first;
+    if (operation) {
+        queue->first = state_of(operation)->next;
+        if (!queue->first)
+            queue->last = NULL;
+    }
+    return operation;
+}
+
+struct file *file_make(int fd, uint64_t size, const struct file_events *events)
+{
+    struct file *file = calloc(1, sizeof *file);
+    if (!file)
+        return NULL;
+    file->events = *events;
+    list_init(&file->touched);
+    list_init(&file->listed);
+    file->fd = fd;
+    file->end = size;
+    return file;
+}
+
+struct list *file_list(struct file *file)
+{
+    return &file->listed;
+}
+
+struct file *file_of_list(struct list *list)
+{
+    return container_of(list, struct file, listed);
+}
+
+void file_free(struct file *file)
+{
+    assert(!file->jobs);
+    list_remove(&file->listed);
+    free(file);
+}
+
+int file_fd(const struct file *file)
+{
+    return file->fd;
+}
+
+uint64_t file_size(const struct file *file)
+{
+    return file->end;
+}
+
+void file_truncated(struct file *file, uint64_t size)
+{
+    file->end = size;
+}
+
+void file_drop(struct file *file)
+{
+    file->dropped = true;
+    list_remove(&file->touched);
+    file->appends = file->batch = file->syncs = file->synced = (struct queue_of){0};
+}
+
+uint32_t file_job_count(const struct file *file)
+{
+    return file->jobs;
+}
+
+static void job_begin(struct file *file, struct disk_job *job)
+{
+    file->jobs++;
+    file->events.begin(file->events.owner, job);
+}
+
+/* Appends or syncs may begin: file_flush will look. */
+static void touch(struct file *file)
+{
+    if (list_is_empty(&file->touched))
+        list_append(file->events.touched, &file->touched);
+}
+
+static void finish(struct file *file, struct disk_operation *operation, int64_t result)
+{
+    file->events.finish(file->events.owner, operation, result);
+}
+
+/* ---- syncs ---- */
+
+static void sync_done(struct disk_job *job);
+
+static void syncs_begin(struct file *file)
+{
+    struct queue_of left = {0};
+    if (file->syncing || file->dropped)
+        return;
+    for (struct disk_operation *sync; (sync = queue_take(&file->syncs));)
+        queue_put(state_of(sync)->before ? &left : &file->synced, sync);
+    file->syncs = left;
+    if (!file->synced.first)
+        return;
+    file->syncing = true;
+    file->sync_job = (struct disk_job){.kind = JOB_SYNC, .fd = file->fd, .done = sync_done};
+    job_begin(file, &file->sync_job);
+}
+
+static void sync_done(struct disk_job *job)
+{
+    struct file *file = container_of(job, struct file, sync_job);
+    file->jobs--;
+    file->syncing = false;
+    if (job->result < 0 && !file->broken)
+        file->broken = (int)job->result;
+    if (file->dropped)
+        return;
+    struct queue_of served = file->synced;
+    file->synced = (struct queue_of){0};
+    touch(file);
+    for (struct disk_operation *sync; !file->dropped && (sync = queue_take(&served));)
+        finish(file, sync, file->broken);
+}
+
+/* A write or append has ended: syncs that were called after it no longer wait for it. */
+static void write_ended(struct file *file, struct disk_operation *operation)
+{
+    uint64_t sequence = state_of(operation)->sequence;
+    file->unwritten--;
+    touch(file);
+    for (struct disk_operation *sync = file->syncs.first; sync; sync = state_of(sync)->next)
+        state_of(sync)->before -= state_of(sync)->sequence > sequence;
+}
+
+/* ---- reads and writes ---- */
+
+/* The kernel may move fewer bytes than it was told to: the rest is another job. */
+static void move_done(struct disk_job *job)
+{
+    struct state *state = container_of(job, struct state, job);
+    struct disk_operation *operation = container_of(state, struct disk_operation, world);
+    struct file *file = operation->file->world;
+    file->jobs--;
+    if (file->dropped)
+        return;
+    if (job->result > 0) {
+        operation->result += job->result;
+        if (operation->result < operation->size) {
+            state->piece.iov_base = (char *)operation->bytes + operation->result;
+            state->piece.iov_len = operation->size - (size_t)operation->result;
+            job->offset = operation->offset + (uint64_t)operation->result;
+            job_begin(file, job);
+            return;
+        }
+    }
+    int64_t result = job->result < 0 ? job->result : operation->result;
+    if (operation->kind == DISK_WRITE) {
+        if (result >= 0 && result < operation->size)
+            result = -EIO; /* it wrote nothing and gave no reason */
+        uint64_t end = operation->offset + operation->size;
+        if (result > 0 && end > file->end)
+            file->end = end;
+        write_ended(file, operation);
+    }
+    finish(file, operation, result);
+}
+
+static void move_begin(struct file *file, struct disk_operation *operation)
+{
+    struct state *state = state_of(operation);
+    bool reads = operation->kind == DISK_READ;
+    operation->result = 0;
+    state->piece = (struct iovec){operation->bytes, operation->size};
+    state->job = (struct disk_job){
+        .kind = reads ? JOB_READ : JOB_WRITE,
+        .fd = file->fd,
+        .offset = operation->offset,
+        .vector = &state->piece,
+        .count = 1,
+        .done = move_done,
+    };
+    file->unwritten += !reads;
+    job_begin(file, &state->job);
+}
+
+/* ---- appends ---- */
+
+static void append_done(struct disk_job *job);
+
+static void appends_begin(struct file *file)
+{
+    uint64_t bytes = 0;
+    if (file->appending || file->dropped || !file->appends.first)
+        return;
+    file->piece_count = 0;
+    while (file->appends.first && file->piece_count < BATCH_MOST &&
+           (!bytes || bytes + file->appends.first->size <= BATCH_BYTES)) {
+        struct disk_operation *append = queue_take(&file->appends);
+        file->pieces[file->piece_count++] = (struct iovec){append->bytes, append->size};
+        bytes += append->size;
+        queue_put(&file->batch, append);
+    }
+    file->appending = true;
+    file->batch_moved = 0;
+    file->piece_first = 0;
+    file->append_job = (struct disk_job){
+        .kind = JOB_WRITE,
+        .fd = file->fd,
+        .offset = file->end,
+        .vector = file->pieces,
+        .count = file->piece_count,
+        .done = append_done,
+    };
+    job_begin(file, &file->append_job);
+}
+
+/* Removes what was written from the pieces. True: nothing is left. */
+static bool batch_advance(struct file *file, uint64_t moved)
+{
+    file->batch_moved += moved;
+    for (; file->piece_first < file->piece_count; file->piece_first++) {
+        struct iovec *piece = &file->pieces[file->piece_first];
+        if (moved < piece->iov_len) {
+            piece->iov_base = (char *)piece->iov_base + moved;
+            piece->iov_len -= moved;
+            return false;
+        }
+        moved -= piece->iov_len;
+    }
+    return true;
+}
+
+/* Appends that were written as a whole have succeeded; the others have failed. What was written of
+ * them is after the end of the file, where the next append goes. */
+static void batch_finish(struct file *file, int64_t error)
+{
+    uint64_t left = file->batch_moved;
+    struct queue_of batch = file->batch;
+    file->batch = (struct queue_of){0};
+    file->appending = false;
+    for (struct disk_operation *append = batch.first; append; append = state_of(append)->next) {
+        bool written = !error || append->size <= left;
+        append->result = written ? (int64_t)file->end : error;
+        file->end += written ? append->size : 0;
+        left = written ? left - append->size : 0;
+        if (!written)
+            error = append->result;
+        write_ended(file, append);
+    }
+    for (struct disk_operation *append; !file->dropped && (append = queue_take(&batch));)
+        finish(file, append, append->result);
+}
+
+static void append_done(struct disk_job *job)
+{
+    struct file *file = container_of(job, struct file, append_job);
+    file->jobs--;
+    if (file->dropped)
+        return;
+    bool all = batch_advance(file, job->result > 0 ? (uint64_t)job->result : 0);
+    if (all || job->result <= 0) {
+        batch_finish(file, all ? 0 : job->result ? job->result : -EIO);
+        return;
+    }
+    job->vector = file->pieces + file->piece_first;
+    job->count = file->piece_count - file->piece_first;
+    job->offset = file->end + file->batch_moved;
+    job_begin(file, job);
+}
+
+/* ---- */
+
+void file_flush(struct list *touched)
+{
+    while (!list_is_empty(touched)) {
+        struct file *file = container_of(touched->next, struct file, touched);
+        list_remove(&file->touched);
+        appends_begin(file);
+        syncs_begin(file);
+    }
+}
+
+bool file_begin(struct file *file, struct disk_operation *operation)
+{
+    struct state *state = state_of(operation);
+    state->sequence = ++file->sequence;
+    switch (operation->kind) {
+    case DISK_READ:
+    case DISK_WRITE:
+        move_begin(file, operation);
+        return true;
+    case DISK_APPEND:
+        file->unwritten++;
+        queue_put(&file->appends, operation);
+        touch(file);
+        return true;
+    case DISK_SYNC:
+        operation->result = file->broken;
+        if (file->broken)
+            return false;
+        state->before = file->unwritten;
+        queue_put(&file->syncs, operation);
+        touch(file);
+        return true;
+    default:
+        assert_unreachable();
+    }
+}
