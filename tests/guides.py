@@ -239,12 +239,13 @@ class Names(unittest.TestCase):
                     missing.append(f"{path.relative_to(ROOT)}: {name}")
         self.assertEqual(missing, [])
 
-    def test_the_guide_to_services_shows_the_example_as_it_is(self):
-        example = {line.strip() for line in (ROOT / "examples" / "counter.c").read_text().splitlines()}
-        shown = [line.strip() for kind, _, lines in blocks((ROOT / "docs/guide/service.md").read_text())
-                 if kind == "c" and not any("world_" in line for line in lines) for line in lines]
-        self.assertGreater(len(shown), 40)
-        self.assertEqual([line for line in shown if line and line != "..." and line not in example], [])
+    def test_the_guides_to_services_show_the_examples_as_they_are(self):
+        for guide, source in (("service", "counter"), ("disk", "journal")):
+            example = {line.strip() for line in (ROOT / "examples" / f"{source}.c").read_text().splitlines()}
+            shown = [line.strip() for kind, _, lines in blocks((ROOT / f"docs/guide/{guide}.md").read_text())
+                     if kind == "c" and not any("world_" in line for line in lines) for line in lines]
+            self.assertGreater(len(shown), 30)
+            self.assertEqual([line for line in shown if line and line != "..." and line not in example], [])
 
     def test_links_lead_somewhere(self):
         broken = []

@@ -1,0 +1,253 @@
+"""Services keep files: records that were acknowledged survive kill -9 and weft down; a data directory
+that cannot be used, or belongs to another cluster or server, is refused by name. Runs itself in a
+user namespace, where it may mount small file systems; the tests that mount are skipped without one."""
+
+import errno
+import os
+import pathlib
+import socket
+import struct
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, sys.path[0] + "/..")
+from cluster_shell import PATIENCE, ClusterCase
+from tap import main, weft
+
+MOUNTS = "WEFT_TEST_MOUNTS"
+JOURNAL, PROBE = 257, 301
+
+
+class Program:
+    """A program that is connected to a service of a server."""
+
+    def __init__(self, folder, server, service):
+        self.service = service
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(str(folder / f"node-{server}.socket"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def ask(self, text):
+        """The answer; empty if the server has ended."""
+        self.socket.send(struct.pack(">H", self.service) + text.encode())
+        return self.socket.recv(9000).decode()
+
+
+class Files(ClusterCase):
+    def setUp(self):
+        super().setUp()
+        self.data = pathlib.Path(str(self.folder) + ".data")  # the default
+
+    def up_journal(self, *words, topology="torus:3x3"):
+        return self.up(topology, "--service", os.environ["JOURNAL"], *words)
+
+    def journal(self, server):
+        return Program(self.folder, server, JOURNAL)
+
+    def probe(self, server, *texts):
+        with Program(self.folder, server, PROBE) as program:
+            return [program.ask(text) for text in texts]
+
+    def write_until_killed(self, server, name, kept, enough):
+        """Adds records until the server ends; kept[number] = text for each acknowledged one."""
+        try:
+            with self.journal(server) as program:
+                for count in range(100000):
+                    text = f"{name} {count}"
+                    answer = program.ask("+" + text)
+                    if answer == "busy":
+                        continue
+                    if not answer.isdigit():
+                        return
+                    kept[int(answer)] = text
+                    if len(kept) >= 200:
+                        enough.set()
+        except OSError:
+            return
+        finally:
+            enough.set()
+
+    def kill_under_load(self, *words):
+        found = self.up_journal(*words)
+        self.assertEqual(found["data"], str(self.data))
+        kept = {}
+        for life in range(3):
+            enough = threading.Event()
+            writers = [threading.Thread(target=self.write_until_killed,
+                                        args=(4, f"life {life} writer {writer}", kept, enough))
+                       for writer in range(4)]
+            for writer in writers:
+                writer.start()
+            self.assertTrue(enough.wait(PATIENCE))
+            self.good("kill", 4)
+            for writer in writers:
+                writer.join(PATIENCE)
+                self.assertFalse(writer.is_alive())
+            self.pids.add(self.good("revive", 4, "--json").json["pid"])
+            self.read_back(4, kept)
+        self.assertGreaterEqual(len(kept), 200)
+        return kept
+
+    def read_back(self, server, kept):
+        with self.journal(server) as program:
+            self.until(lambda: program.ask("?0") != "busy", "the journal is ready")
+            self.assertEqual({number: program.ask(f"?{number}") for number in kept}, kept)
+
+    def test_acknowledged_records_survive_kill_and_down(self):
+        kept = self.kill_under_load()
+        done = self.down()
+        self.assertEqual((done["data"], done["stored"], done["erased"]), (str(self.data), 9, False))
+        self.up_journal()
+        self.read_back(4, kept)
+        self.assertEqual(self.status()["data"], str(self.data))
+        self.assertIn(f"data      of 9 servers in {self.data}\n", self.good("status").out)
+        done = self.good("down", "--erase-data", "--json").json
+        self.assertEqual((done["stored"], done["erased"]), (9, True))
+        self.assertFalse(self.data.exists())
+
+    def test_threads_keep_records_as_well(self):
+        os.environ["WEFT_DISK"] = "threads"
+        self.addCleanup(os.environ.pop, "WEFT_DISK")
+        self.kill_under_load()
+        self.assertIn("by threads, as requested", (self.folder / "node-4.log").read_text())
+        self.down()
+
+    def test_servers_in_one_process_have_separate_files(self):
+        self.up_journal("--processes", "1")
+        for server in range(9):
+            with self.journal(server) as program:
+                self.until(lambda: program.ask("?0") != "busy", "the journal is ready")
+                self.assertEqual(program.ask(f"+server {server}"), "0")
+        self.down()
+        self.up_journal("--processes", "2")
+        for server in range(9):
+            self.read_back(server, {0: f"server {server}"})
+        self.down()
+
+    def test_without_a_service_that_uses_the_disk_nothing_is_created(self):
+        self.up("torus:3x3", "--service", os.environ["COUNTER"])
+        self.down()
+        self.assertFalse(self.data.exists())
+
+    def test_the_data_of_another_cluster_is_refused_by_name(self):
+        self.up_journal()
+        self.down()
+        says = (rf"{self.data}/server-\d+: has the data of another cluster \(torus:3x3, 9 servers\); "
+                "choose another --data")
+        self.refused("up", "torus:3", "--service", os.environ["JOURNAL"], says=says)
+        self.assertFalse(self.folder.exists())
+        other = self.data.with_name("other")
+        self.up_journal("--data", other, topology="torus:3")
+        self.down()
+        # A folder that was copied from another cluster of the same topology, or from another server.
+        self.up_journal("--data", other.with_name("third"))
+        self.down()
+        (other.with_name("third") / "server-8").rename(self.data / "server-9")
+        (self.data / "server-8").rename(self.data / "server-10")
+        (self.data / "server-9").rename(self.data / "server-8")
+        self.refused("up", "torus:3x3", "--service", os.environ["JOURNAL"],
+                     says=rf"{self.data}/server-8: has the data of another cluster")
+        (self.data / "server-8").rename(self.data / "server-9")
+        (self.data / "server-7").rename(self.data / "server-8")
+        self.refused("up", "torus:3x3", "--service", os.environ["JOURNAL"],
+                     says=rf"{self.data}/server-8: has the data of server 7, not of server 8")
+
+    def test_a_second_cluster_on_the_same_data_is_refused(self):
+        self.up_journal()
+        second = self.folder.with_name("second")
+        done = weft("up", "torus:3x3", "--service", os.environ["JOURNAL"], "--data", self.data,
+                    "--dir", second, timeout=PATIENCE)
+        self.assertEqual((done.code, done.out), (1, ""))
+        self.assertRegex(done.err, rf"{self.data}/server-\d: another server uses this data directory")
+        self.assertFalse(second.exists())
+        self.well()  # the first is not affected
+        with self.journal(0) as program:
+            self.assertEqual(program.ask("+x"), "0")
+        self.down()
+
+    def test_a_data_directory_that_cannot_be_made_is_refused_by_name(self):
+        (self.folder.parent / "file").touch()
+        for words, says in ((["--data", self.folder.parent / "file/below"], "file/below/server-.*: Not a directory"),
+                            (["--data", "/proc/weft"], "/proc/weft/server-.*: the data directory cannot be used")):
+            self.refused("up", "torus:3x3", "--service", os.environ["JOURNAL"], *words, says=says)
+            self.assertFalse(self.folder.exists())
+        self.refused("up", "torus:3x3", "--data", "", code=2, says="--data: expected the name of a folder")
+
+    def test_the_default_is_in_the_home_folder_if_the_run_directory_was_not_named(self):
+        above = self.folder.parent
+        env = {**os.environ, "XDG_RUNTIME_DIR": str(above), "XDG_STATE_HOME": str(above / "state"), "HOME": str(above)}
+        env.pop("WEFT_DIR", None)
+        for name, expected in (("XDG_STATE_HOME", above / "state/weft"), ("HOME", above / ".local/state/weft")):
+            done = weft("up", "torus:3", "--json", env=env, timeout=PATIENCE)
+            self.assertEqual((done.code, done.err), (0, ""))
+            self.assertEqual(done.json["data"], str(expected))
+            self.assertEqual(weft("down", env=env, timeout=PATIENCE).code, 0)
+            del env[name]
+
+    def test_calls_return_what_the_header_says(self):
+        self.up("torus:3", "--service", os.environ["PROBE"])
+        refused = [f"refused {-number}" for number in (errno.EINVAL, errno.EBUSY)]
+        self.assertEqual(self.probe(1, "o../x", "o.x", "o", "d/x", "l"), [refused[0]] * 4 + ["0"])
+        self.assertEqual(self.probe(1, "ox", "ox", "dx", "n"), ["0"] + [refused[1]] * 3)
+        self.assertEqual(self.probe(1, "ahello", "a world", "s", "r", "z"), ["0", "5", "0", "11 hello world", "11"])
+        self.assertEqual(self.probe(1, "t4", "a!", "r", "c", "s"), ["0", "4", "5 hell!", "0", refused[0]])
+        self.assertEqual(self.probe(1, "l", "n", "l", "n"), ["1 x:5", "0", "1 y:5", f"-{errno.ENOENT}"])
+        self.assertEqual(self.probe(2, "l"), ["0"])
+        self.assertEqual(self.probe(1, "dy", "dy", "l"), ["0", f"-{errno.ENOENT}", "0"])
+        self.assertEqual(sorted(path.name for path in (self.data / "server-1").iterdir()), ["probe", "server.json"])
+        self.down()
+
+    # ---- small file systems ----
+
+    def mount(self, *options):
+        if MOUNTS not in os.environ:
+            self.skipTest("this user may not mount file systems")
+        self.data.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", *options, "none", self.data], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", self.data])
+
+    def test_a_full_disk_fails_calls_and_nothing_else(self):
+        self.mount("-o", "size=400k")
+        self.up("torus:3", "--service", os.environ["PROBE"])
+        with Program(self.folder, 1, PROBE) as program:
+            self.assertEqual(program.ask("ox"), "0")
+            answers = []
+            while not answers or not answers[-1].startswith("-"):
+                answers.append(program.ask("a" + 290 * "x"))
+            self.assertEqual(answers[-1], f"-{errno.ENOSPC}")
+            self.assertEqual(answers[:-1], [str(290 * i) for i in range(len(answers) - 1)])
+            self.assertEqual(program.ask("z"), str(290 * (len(answers) - 1)))
+            self.assertEqual(program.ask("t0"), "0")  # there is room again
+            self.assertEqual(program.ask("a" + 290 * "x"), "0")
+        self.assertEqual(self.ping(2, "--from", 1, "--count", 5)["lost"], 0)
+        self.down()
+
+    def test_a_full_or_read_only_data_directory_is_refused_by_name_at_start(self):
+        self.mount("-o", "nr_inodes=3")
+        self.refused("up", "torus:3", "--service", os.environ["PROBE"],
+                     says=rf"{self.data}/server-\d: the data directory cannot be used: No space left on device")
+        subprocess.run(["mount", "-o", "remount,nr_inodes=100,ro", self.data], check=True)
+        self.refused("up", "torus:3", "--service", os.environ["PROBE"],
+                     says=rf"{self.data}/server-\d: the data directory cannot be used: Read-only file system")
+        subprocess.run(["mount", "-o", "remount,rw", self.data], check=True)
+        self.up("torus:3", "--service", os.environ["PROBE"])
+        self.down()
+        subprocess.run(["mount", "-o", "remount,ro", self.data], check=True)
+        self.refused("up", "torus:3", "--service", os.environ["PROBE"],
+                     says=rf"{self.data}/server-\d: the data directory cannot be used: Read-only file system")
+
+
+if __name__ == "__main__":
+    if MOUNTS not in os.environ and "WEFT_TEST_ASKED" not in os.environ:
+        probe = ["unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]
+        env = {**os.environ, "WEFT_TEST_ASKED": "1"}
+        if subprocess.run(probe, capture_output=True).returncode == 0:
+            os.execvpe("unshare", ["unshare", "-Urm", sys.executable, *sys.argv], {**env, MOUNTS: "1"})
+    main()
