@@ -270,6 +270,88 @@ static void a_notification_to_an_ordinary_service_is_dropped(void **state)
     pair_close(&pair);
 }
 
+/* The client says that it holds the id 43: as a service, or as a member of a group. When the
+ * message arrives that it sends afterwards, the server has read that. */
+static void claim_forge(struct hostile_pair *pair, bool group)
+{
+    struct peer *peer = ((struct remote *)id_map_get(&pair->client->remotes, 42))->peer;
+    struct control_words words = {
+        .kind = CONTROL_NAME,
+        .item = NAMES_CLAIM,
+        .to = 43,
+        .from = group ? 41 : 43,
+        .rights = group,
+        .number = UINT64_MAX, /* the newest binding of all times */
+    };
+    lock_take(&pair->here->lock);
+    assert_int_equal(peer_say(peer, &words), 0);
+    lock_drop(&pair->here->lock);
+    struct ripc_service *other = scene_bind(pair->here, 0);
+    assert_int_equal(ripc_send(other, 42, "read", 5, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(pair->server);
+    assert_string_equal(message.data, "read");
+    ripc_release(&message);
+}
+
+/* A service with the id 43 appears and is sent to. */
+static void assert_service_is_found(struct hostile_pair *pair)
+{
+    struct ripc *elsewhere = scene_open(NULL);
+    struct ripc_service *honest = scene_bind(elsewhere, 43);
+    assert_int_equal(ripc_send(pair->server, 43, "honest", 7, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(honest);
+    assert_string_equal(message.data, "honest");
+    ripc_release(&message);
+    scene_close(elsewhere);
+}
+
+static void a_false_claim_to_an_id_does_not_hide_a_service_of_this_host(void **state)
+{
+    struct hostile_pair pair = pair_open(0, 0);
+    claim_forge(&pair, false);
+    assert_service_is_found(&pair);
+    pair_close(&pair);
+}
+
+/* Neither while the false claim is known, nor afterwards. */
+static void a_false_claim_for_a_group_does_not_hide_a_service_of_this_host(void **state)
+{
+    struct hostile_pair pair = pair_open(0, 0);
+    claim_forge(&pair, true);
+    assert_int_equal(ripc_send(pair.server, 43, "liar", 5, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(pair.client);
+    assert_int_equal(message.to, 43);
+    ripc_release(&message);
+    assert_service_is_found(&pair);
+    claim_forge(&pair, true);
+    assert_service_is_found(&pair);
+    scene_close(pair.here);
+    assert_service_is_found(&pair);
+    scene_close(pair.there);
+}
+
+static void members_count(void *count, const struct ripc_name *name)
+{
+    *(unsigned *)count += name->id == 43 && name->group;
+}
+
+static void a_false_claim_for_a_group_is_not_listed_beside_a_service_of_this_host(void **state)
+{
+    struct hostile_pair pair = pair_open(0, 0);
+    struct ripc *elsewhere = scene_open(NULL);
+    struct ripc_service *honest = scene_bind(elsewhere, 43);
+    assert_int_equal(ripc_send(pair.server, 43, "known", 6, scene_deadline()), 0);
+    claim_forge(&pair, true);
+    unsigned members = 0;
+    assert_true(ripc_list(pair.there, members_count, &members) > 0);
+    assert_int_equal(members, 0);
+    struct ripc_message message = scene_receive(honest);
+    assert_string_equal(message.data, "known");
+    ripc_release(&message);
+    scene_close(elsewhere);
+    pair_close(&pair);
+}
+
 TEST_MAIN(SCENE(an_item_larger_than_its_return_buffer_is_refused),
           SCENE(an_item_of_exactly_its_buffers_size_is_accepted),
           SCENE(only_the_offered_process_fills_a_return_buffer),
@@ -277,4 +359,7 @@ TEST_MAIN(SCENE(an_item_larger_than_its_return_buffer_is_refused),
           SCENE(an_offer_whose_mark_cannot_be_mapped_is_refused),
           SCENE(sizes_that_grow_after_the_check_are_refused), SCENE(a_pipe_number_is_used_once),
           SCENE(controls_for_unknown_operations_are_ignored),
-          SCENE(a_notification_to_an_ordinary_service_is_dropped))
+          SCENE(a_notification_to_an_ordinary_service_is_dropped),
+          SCENE(a_false_claim_to_an_id_does_not_hide_a_service_of_this_host),
+          SCENE(a_false_claim_for_a_group_does_not_hide_a_service_of_this_host),
+          SCENE(a_false_claim_for_a_group_is_not_listed_beside_a_service_of_this_host))

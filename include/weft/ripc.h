@@ -185,7 +185,7 @@ RIPC_API ripc_id ripc_service_id(const struct ripc_service *service);
 /* A group is an id that many services join; a message to it goes to all of them. ripc_join: -EINVAL
  * for the id 0 or that of the service itself, -EALREADY: the service is a member, -EADDRINUSE: a
  * service has that id, -ESHUTDOWN: ripc_retire was called. ripc_leave: -ENOENT if it is no
- * member. */
+ * member. When the last member has left, a service can be bound to the id. */
 RIPC_API int ripc_join(struct ripc_service *service, ripc_id group);
 RIPC_API int ripc_leave(struct ripc_service *service, ripc_id group);
 

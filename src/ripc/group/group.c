@@ -57,7 +57,8 @@ struct group *group_find(struct ripc_service *service, ripc_id id)
         group->count = group_list(service, id, group->members);
         group->checked_at = now;
     }
-    return group;
+    /* An id whose members have all left may belong to a service by now. */
+    return group->count || group->joined ? group : NULL;
 }
 
 unsigned group_members(struct ripc_service *service, ripc_id id, ripc_id *members)

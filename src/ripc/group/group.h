@@ -19,8 +19,8 @@ struct group {
     ripc_id members[GROUP_MEMBERS_MAX];
 };
 
-/* Returns the group with that id, for sending; NULL if the id is not a group. Asks the name
- * services if necessary. */
+/* Returns the group with that id, for sending; NULL if the id is not a group, or one without
+ * members whose id a service may have by now. Asks the name services if necessary. */
 struct group *group_find(struct ripc_service *service, ripc_id id);
 
 /* Asks the name services for the members of the group, and writes those that are known by now,

@@ -91,9 +91,9 @@ static enum cache_news known_compare(const struct known *known, const struct kno
         return same_context && new->incarnation <= old->incarnation ? CACHE_OLD : CACHE_NEW;
     if (claim_equal(old, new))
         return CACHE_SAME;
-    if (known->firm && offer->firm)
+    if (offer->firm && (known->firm || !same_context))
         return CACHE_MOVED; /* the file has one record: the old one is gone, whatever the clock
-                             * says */
+                             * says; and any process can send a claim with a high incarnation */
     if (new->incarnation != old->incarnation)
         return new->incarnation > old->incarnation ? CACHE_MOVED : CACHE_OLD;
     if (same_context) /* claims from the operator's file have equal incarnations: use what the file

@@ -20,8 +20,8 @@ struct known {
     uint64_t serial;  /* increases with every claim that is added or changed */
     uint32_t sources; /* a bit for each name service that reported it */
     bool own;
-    bool firm;  /* proved by a lock on this host: which claim is newer does not depend on the
-                 * clock */
+    bool firm;  /* proved by a lock on this host: it replaces any claim without such a proof, and
+                 * which claim is newer does not depend on the clock */
     bool ended; /* withdrawn; kept for a while, so that late copies of it are ignored */
 };
 

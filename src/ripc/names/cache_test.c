@@ -53,6 +53,11 @@ static void a_lock_is_trusted_more_than_a_clock(void **state)
     assert_int_equal(cache_learn(&cache, &offer), CACHE_OLD);
     offer.firm = true;
     assert_int_equal(cache_learn(&cache, &offer), CACHE_MOVED);
+    offer = known_make(2, 10, UINT64_MAX);
+    assert_int_equal(cache_learn(&cache, &offer), CACHE_NEW);
+    offer = known_make(2, 11, 1);
+    offer.firm = true;
+    assert_int_equal(cache_learn(&cache, &offer), CACHE_MOVED);
     cache_fini(&cache);
 }
 

@@ -137,55 +137,6 @@ static void sweep_start(struct names *names, nsec until)
         return;
 }
 
-/* Does a service that reported the claim know that its holder is dead? */
-static bool known_is_dead(const struct names *names, const struct known *known, uint64_t ignored)
-{
-    for (unsigned i = 0; i < names->service_count; i++) {
-        struct name_service *service = names->services[i];
-        if (known->sources & 1u << i && service->ops->alive(service, &known->claim) < 0)
-            return true;
-    }
-    return false;
-}
-
-/* A claim proved by a lock on this host takes precedence over what others sent, unless the lock's
- * holder is dead. So a stranger cannot mislead processes of the same host. */
-static bool known_is_firmer(const struct names *names, const struct known *known,
-                            const struct known *offer)
-{
-    return known->firm && !known->ended && !offer->firm &&
-           !claim_equal(&known->claim, &offer->claim) && !known_is_dead(names, known, 0);
-}
-
-int names_learn(struct names *names, struct name_service *service, const struct claim *claim,
-                nsec until, bool firm)
-{
-    struct known offer = {
-        .claim = *claim, .until = until, .sources = 1u << service->index, .firm = firm};
-    const struct cached_name *name = cache_find(&names->cache, claim->id);
-    if (name && name_is_ours(name, claim)) {
-        /* The operator's file tells where an id usually is: not a rival. */
-        if (!claim->address.context)
-            return 0;
-        names->counts.conflicts++;
-        return -EADDRINUSE;
-    }
-    const struct own_claim *mine = name ? name_mine(name, claim->member) : NULL;
-    if (mine && mine->settled)
-        return 0; /* our own claim, received back */
-    const struct known *known = name ? name_known(name, claim->member) : NULL;
-    if (known && known_is_firmer(names, known, &offer))
-        return 0;
-    int news = cache_learn(&names->cache, &offer);
-    if (news < 0)
-        return news;
-    if (news != CACHE_FULL)
-        sweep_start(names, until);
-    if (news == CACHE_NEW || news == CACHE_MOVED)
-        names->events->found(names->owner, &offer.claim);
-    return 0;
-}
-
 /* Reports that the holder has given the claim up. The callback may cause other reports, also of
  * this kind. */
 static void claim_over(struct names *names, const struct claim *claim)
@@ -215,6 +166,91 @@ static void known_drop(struct names *names, struct cached_name *name, struct kno
         claim_over(names, &claim);
     else
         names->events->gone(names->owner, &claim);
+}
+
+/* Does a service that reported the claim know that its holder is dead? */
+static bool known_is_dead(const struct names *names, const struct known *known, uint64_t ignored)
+{
+    for (unsigned i = 0; i < names->service_count; i++) {
+        struct name_service *service = names->services[i];
+        if (known->sources & 1u << i && service->ops->alive(service, &known->claim) < 0)
+            return true;
+    }
+    return false;
+}
+
+/* A claim proved by a lock on this host takes precedence over what others sent, unless the lock's
+ * holder is dead. So a stranger cannot mislead processes of the same host. */
+static bool known_is_firmer(const struct names *names, const struct known *known,
+                            const struct known *offer)
+{
+    return known->firm && !known->ended && !offer->firm &&
+           !claim_equal(&known->claim, &offer->claim) && !known_is_dead(names, known, 0);
+}
+
+/* The same for claims of the other kind: an id belongs to a service or to a group, and a lock on
+ * this host proves which of the two. */
+static bool name_is_proved_otherwise(const struct names *names, const struct cached_name *name,
+                                     const struct known *offer)
+{
+    for (size_t i = 0; !offer->firm && i < name->count; i++) {
+        const struct known *known = &name->claims[i];
+        if (known->firm && !known->ended && known->claim.group != offer->claim.group &&
+            !known_is_dead(names, known, 0))
+            return true;
+    }
+    return false;
+}
+
+/* Removes the claims that a proved claim refutes: those of the other kind without a proof. To be
+ * called when the proved claim is in the cache: then no callback can bring them back. */
+static void name_refute(struct names *names, uint64_t id, bool group)
+{
+    struct known *refuted;
+    do {
+        struct cached_name *name = cache_find(&names->cache, id);
+        refuted = NULL;
+        for (size_t i = 0; name && i < name->count; i++) {
+            struct known *known = &name->claims[i];
+            if (!known->firm && !known->own && !known->ended && known->claim.group != group)
+                refuted = known;
+        }
+        if (refuted)
+            known_drop(names, name, refuted, false);
+    } while (refuted);
+}
+
+int names_learn(struct names *names, struct name_service *service, const struct claim *claim,
+                nsec until, bool firm)
+{
+    struct known offer = {
+        .claim = *claim, .until = until, .sources = 1u << service->index, .firm = firm};
+    const struct cached_name *name = cache_find(&names->cache, claim->id);
+    if (name && name_is_ours(name, claim)) {
+        /* The operator's file tells where an id usually is: not a rival. */
+        if (!claim->address.context)
+            return 0;
+        names->counts.conflicts++;
+        return -EADDRINUSE;
+    }
+    const struct own_claim *mine = name ? name_mine(name, claim->member) : NULL;
+    if (mine && mine->settled)
+        return 0; /* our own claim, received back */
+    const struct known *known = name ? name_known(name, claim->member) : NULL;
+    if (known && known_is_firmer(names, known, &offer))
+        return 0;
+    if (name && name_is_proved_otherwise(names, name, &offer))
+        return 0;
+    int news = cache_learn(&names->cache, &offer);
+    if (news < 0)
+        return news;
+    if (firm && news != CACHE_OLD && news != CACHE_FULL)
+        name_refute(names, claim->id, claim->group);
+    if (news != CACHE_FULL)
+        sweep_start(names, until);
+    if (news == CACHE_NEW || news == CACHE_MOVED)
+        names->events->found(names->owner, &offer.claim);
+    return 0;
 }
 
 static void known_lose(struct names *names, const struct name_service *service, uint64_t id,

@@ -61,7 +61,8 @@ void names_settled(struct names *names, struct name_service *service, uint64_t i
                    int status);
 
 /* Reports a claim of a context. It is valid until `until`; NSEC_NEVER: until names_lost. `firm`: a
- * lock on this host proves it. -EADDRINUSE: the id is ours, and a conflict was counted. */
+ * lock on this host proves it; without a proof the claim is ignored if a lock proves another claim
+ * to the id. -EADDRINUSE: the id is ours, and a conflict was counted. */
 int names_learn(struct names *names, struct name_service *service, const struct claim *claim,
                 nsec until, bool firm);
 
