@@ -279,7 +279,7 @@ int domain_clean(const char *folder)
     int folder_fd = folder_reopen(folder);
     if (folder_fd < 0)
         return folder_fd;
-    int list_fd = fcntl(folder_fd, F_DUPFD_CLOEXEC, 0); /* closedir closes it */
+    int list_fd = DESCRIPTOR_OPEN(fcntl(folder_fd, F_DUPFD_CLOEXEC, 0)); /* part of `entries` */
     DIR *entries = list_fd >= 0 ? fdopendir(list_fd) : NULL;
     if (!entries) {
         int error = errno;
@@ -302,7 +302,7 @@ int domain_clean(const char *folder)
         else if (!strncmp(name, "socket.", 7))
             count += socket_clean(folder_fd, name);
     }
-    closedir(entries);
+    descriptor_folder_close(entries);
     descriptor_close(folder_fd);
     return count;
 }

@@ -127,7 +127,7 @@ int memfiles_mapped(const char *label, struct memfile_range **ranges)
     char line[512], path[64];
     size_t count = 0, capacity = 0;
     *ranges = NULL;
-    FILE *maps = fopen("/proc/self/maps", "re");
+    FILE *maps = descriptor_file("/proc/self/maps");
     if (!maps)
         return -errno;
     snprintf(path, sizeof path, "/memfd:%s", label);
@@ -138,12 +138,12 @@ int memfiles_mapped(const char *label, struct memfile_range **ranges)
         if (!array_reserve(ranges, &capacity, count + 1, sizeof **ranges)) {
             free(*ranges);
             *ranges = NULL;
-            fclose(maps);
+            descriptor_file_close(maps);
             return -ENOMEM;
         }
         (*ranges)[count++] = range;
     }
-    fclose(maps);
+    descriptor_file_close(maps);
     return (int)count;
 }
 
@@ -151,7 +151,7 @@ size_t memfile_available(void)
 {
     size_t available = SIZE_MAX;
     char line[128];
-    FILE *meminfo = fopen("/proc/meminfo", "re");
+    FILE *meminfo = descriptor_file("/proc/meminfo");
     if (!meminfo)
         return available;
     while (fgets(line, sizeof line, meminfo)) {
@@ -161,7 +161,7 @@ size_t memfile_available(void)
             break;
         }
     }
-    fclose(meminfo);
+    descriptor_file_close(meminfo);
     return available;
 }
 

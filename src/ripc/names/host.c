@@ -130,7 +130,7 @@ typedef bool file_each(struct host_names *host, uint64_t id, uint64_t member); /
 static bool folder_walk(struct host_names *host, uint64_t wanted, file_each *each)
 {
     bool more = true;
-    DIR *folder = opendir(host->folder);
+    DIR *folder = descriptor_folder(host->folder);
     if (!folder) {
         names_lacks(host->names, -errno);
         return true;
@@ -143,7 +143,7 @@ static bool folder_walk(struct host_names *host, uint64_t wanted, file_each *eac
         if (claim_name_read(entry->d_name, &id, &member) && (!wanted || id == wanted))
             more = each(host, id, member);
     }
-    closedir(folder);
+    descriptor_folder_close(folder);
     return more;
 }
 

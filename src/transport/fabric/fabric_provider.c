@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "transport/fabric/fabric_impl.h"
+#include "transport/fork/descriptor.h"
 
 #define FABRIC_VERSION FI_VERSION(1, 11)
 #define FABRIC_MR_MODES                                                                            \
@@ -101,7 +102,7 @@ static struct fi_info *hints_make(const struct fabric_library *library,
  * process number into the name of our endpoints, and remove the files of dead processes. */
 void fabric_clean(void)
 {
-    DIR *folder = opendir(SHM_FOLDER);
+    DIR *folder = descriptor_folder(SHM_FOLDER);
     if (!folder)
         return;
     struct dirent *entry;
@@ -111,7 +112,7 @@ void fabric_clean(void)
             errno == ESRCH)
             (void)unlinkat(dirfd(folder), entry->d_name, 0); /* fails for another user's file */
     }
-    closedir(folder);
+    descriptor_folder_close(folder);
 }
 
 static int shm_name(struct fi_info *info)

@@ -115,6 +115,41 @@ void descriptor_close(int fd)
     errno = error;
 }
 
+/* These functions use the heap and the list of open streams. No thread waits for the guard
+ * while it has the locks of those: a fork takes the guard first, because the C library locks them
+ * after all fork handlers. */
+DIR *descriptor_folder(const char *path)
+{
+    descriptor_begin();
+    DIR *folder = opendir(path);
+    descriptor_end(folder ? dirfd(folder) : -1);
+    return folder;
+}
+
+void descriptor_folder_close(DIR *folder)
+{
+    descriptor_begin();
+    bits_clear(&kept, dirfd(folder));
+    closedir(folder);
+    descriptor_end(-1);
+}
+
+FILE *descriptor_file(const char *path)
+{
+    descriptor_begin();
+    FILE *file = fopen(path, "re");
+    descriptor_end(file ? fileno(file) : -1);
+    return file;
+}
+
+void descriptor_file_close(FILE *file)
+{
+    descriptor_begin();
+    bits_clear(&kept, fileno(file));
+    fclose(file);
+    descriptor_end(-1);
+}
+
 void descriptor_adopt(int epoll_fd)
 {
     descriptor_begin();

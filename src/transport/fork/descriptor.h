@@ -11,7 +11,9 @@
  * in between, so that a child never inherits a descriptor that is not recorded. These sections may
  * neither wait nor nest. */
 
+#include <dirent.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/socket.h>
 
 #include "base/err.h"
@@ -38,6 +40,14 @@ ssize_t descriptor_receive(int socket, struct msghdr *message, int flags);
 
 /* Closes any descriptor, recorded or not. */
 void descriptor_close(int fd);
+
+/* Like opendir and closedir, and like fopen (for reading) and fclose; the descriptor is recorded as
+ * long as it is open. Not for a file whose opening may wait. The close functions close any folder
+ * or file, recorded or not. */
+DIR *descriptor_folder(const char *path);
+void descriptor_folder_close(DIR *folder);
+FILE *descriptor_file(const char *path);
+void descriptor_file_close(FILE *file);
 
 /* Records an epoll descriptor of another library, which opens and closes descriptors by itself. A
  * child closes it, all descriptors in its set, and those in the sets within it. Forget it before

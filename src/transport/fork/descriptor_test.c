@@ -63,6 +63,29 @@ static void a_failed_open_is_ignored(void **state)
 {
     assert_int_equal(DESCRIPTOR_OPEN(open("/nowhere/at/all", O_RDONLY)), -1);
     assert_int_equal(errno, ENOENT);
+    assert_null(descriptor_folder("/nowhere/at/all"));
+    assert_int_equal(errno, ENOENT);
+    errno = 0;
+    assert_null(descriptor_file("/nowhere/at/all"));
+    assert_int_equal(errno, ENOENT);
+}
+
+static void a_child_closes_folders_and_files_that_are_being_read(void **state)
+{
+    DIR *folder = descriptor_folder("/proc/self");
+    FILE *file = descriptor_file("/proc/self/maps");
+    assert_true(folder && file);
+    int fds[] = {dirfd(folder), fileno(file)};
+    assert_int_equal(open_in_child(fds, 2), 0);
+    assert_true(is_open(fds[0]) && is_open(fds[1]));
+    descriptor_folder_close(folder);
+    descriptor_file_close(file);
+    assert_false(is_open(fds[0]) || is_open(fds[1]));
+    for (unsigned i = 0; i < 2; i++) /* the program's own */
+        assert_int_equal(dup2(STDERR_FILENO, fds[i]), fds[i]);
+    assert_int_equal(open_in_child(fds, 2), 0x3);
+    close(fds[0]);
+    close(fds[1]);
 }
 
 static void descriptors_in_a_message_are_recorded(void **state)
@@ -151,6 +174,8 @@ static void a_number_with_another_file_stays_open(void **state)
 }
 
 TEST_MAIN(TEST(a_child_closes_what_is_recorded), TEST(a_closed_number_is_forgotten),
-          TEST(a_failed_open_is_ignored), TEST(descriptors_in_a_message_are_recorded),
+          TEST(a_failed_open_is_ignored),
+          TEST(a_child_closes_folders_and_files_that_are_being_read),
+          TEST(descriptors_in_a_message_are_recorded),
           TEST(a_child_closes_the_sets_of_another_library),
           TEST(a_number_with_another_file_stays_open))

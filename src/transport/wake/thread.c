@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "transport/fork/descriptor.h"
+
 int thread_start(struct thread *thread, const char *name, void *(*run)(void *), void *argument)
 {
     sigset_t all;
@@ -15,7 +17,9 @@ int thread_start(struct thread *thread, const char *name, void *(*run)(void *), 
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (result)
         return -result;
+    descriptor_begin(); /* the C library opens a file of /proc for a moment */
     pthread_setname_np(thread->handle, name);
+    descriptor_end(-1);
     thread->running = 1;
     return 0;
 }
