@@ -24,6 +24,12 @@ nsec clock_wall(void)
     return clock_read(CLOCK_REALTIME);
 }
 
+nsec clock_suspended(void)
+{
+    nsec since_boot = clock_read(CLOCK_BOOTTIME);
+    return since_boot - clock_now();
+}
+
 nsec clock_after(nsec delay)
 {
     nsec moment;

@@ -23,6 +23,10 @@ static inline _Bool clock_is_past(nsec moment)
 /* Wall-clock time. Use it only for numbers that have to be higher than before a restart. */
 nsec clock_wall(void);
 
+/* How long the system has been suspended since it booted. CLOCK_MONOTONIC stands still meanwhile.
+ */
+nsec clock_suspended(void);
+
 /* `delay` from now, or NSEC_NEVER where that would overflow. */
 nsec clock_after(nsec delay);
 

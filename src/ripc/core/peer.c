@@ -268,7 +268,8 @@ static bool peer_is_refused(const struct peer *peer, int reason)
 /* The line was reset, perhaps because the peer's process was killed: tries to connect again. If
  * that is refused, the context has ended. If it succeeds, the new line is as good as any.
  *
- * Not after a silence: the peer may have lived on without us for long, with others, and have ended
+ * Not after a silence, nor after a reset that may answer a silence of our own host: both end with
+ * -ETIMEDOUT. The peer may have lived on without us for long, with others, and have ended
  * only then. Its end would not mean that the others are gone, too. */
 static void peer_probe(struct peer *peer)
 {

@@ -149,6 +149,7 @@ static void lifeline_rise(struct lifeline *line)
     line->state = LIFELINE_UP;
     line->peer = hello->address;
     line->known = true;
+    line->suspended = clock_suspended();
     if (!line->outgoing)
         lines->greeting_count--;
     poller_unset(lines->poller, &line->timer);

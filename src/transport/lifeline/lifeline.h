@@ -67,10 +67,10 @@ struct lifeline_events {
     /* The line is down for good; also called for a line of lifeline_connect that never came up. (A
      * peer's line that never came up was not announced by up(), and is only counted.) The line is
      * freed after the callback. Reasons: -EPIPE the peer died, or refused without a reason,
-     * -ETIMEDOUT, -ECONNREFUSED no process listens there, or another context,
-     * -EHOSTUNREACH, -EPROTO invalid data, -EKEYREJECTED wrong secret or only one side has a
-     * secret, -EPROTONOSUPPORT another version, -EPERM the peer belongs to another user; or an
-     * error of lifeline_lacks. */
+     * -ETIMEDOUT a silence, or a reset after one, -ECONNREFUSED no process listens there, or
+     * another context, -EHOSTUNREACH, -EPROTO invalid data, -EKEYREJECTED wrong secret or only one
+     * side has a secret, -EPROTONOSUPPORT another version, -EPERM the peer belongs to another user;
+     * or an error of lifeline_lacks. */
     void (*down)(void *owner, struct lifeline *line, int reason);
 };
 

@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
-#include "transport/lifeline/lifeline.h"
-#include "transport/lifeline/lifeline_wire.h"
+#include "transport/lifeline/lifeline_impl.h"
 #include "transport/scratch.h"
 #include "transport/socket.h"
 
@@ -249,6 +248,41 @@ static void a_reset_that_a_send_notices_is_no_orderly_end(void **state)
     hub_close(other);
 }
 
+static void a_peer_gives_us_up_only_after_a_silence(void **state)
+{
+    assert_false(lifeline_was_silent(0, 0));
+    assert_false(lifeline_was_silent(TCP_IDLE_SEC * 1000 + 500, NSEC_PER_SEC));
+    assert_true(lifeline_was_silent(TCP_TIMEOUT_MSEC, 0));
+    assert_true(lifeline_was_silent(TCP_TIMEOUT_MSEC - TCP_IDLE_SEC * 1000, 0));
+    assert_true(lifeline_was_silent(UINT32_MAX, 0));
+    assert_true(lifeline_was_silent(0, 4 * NSEC_PER_SEC));
+}
+
+/* The peer may have given us up and gone on without us. Then its end is not the end of the others
+ * with which it went on. */
+static void a_reset_after_our_host_was_suspended_is_a_silence(void **state)
+{
+    struct hub *one = hub_open(), *other = hub_open();
+    struct wire wire;
+    wire_open(&wire, other, 0);
+    for (int turn = 0; turn < 4; turn++) {
+        connect_both(one, other, &wire);
+        if (turn % 2)
+            one->line->suspended -= TCP_TIMEOUT_MSEC * (NSEC_PER_SEC / 1000);
+        wire_reset(&wire);
+        line_is_dead(one);
+        if (turn / 2)
+            assert_int_equal(send_one(one->line), -EPIPE);
+        step_until(one, NULL, NULL, &one->downs, turn + 1);
+        assert_int_equal(one->reason, turn % 2 ? -ETIMEDOUT : -EPIPE);
+        assert_false(one->ended);
+        step_until(other, NULL, NULL, &other->downs, turn + 1);
+    }
+    wire_close(&wire);
+    hub_close(one);
+    hub_close(other);
+}
+
 /* What we send after the peer's end is answered with a reset, which a further send notices. */
 static void a_reset_after_an_orderly_end_leaves_it_an_end(void **state)
 {
@@ -360,6 +394,8 @@ static void a_live_context_that_cuts_a_line_has_not_ended(void **state)
 
 TEST_MAIN(LINE(an_end_before_the_hello_says_nothing_about_a_later_one),
           LINE(a_reset_that_a_send_notices_is_no_orderly_end),
+          LINE(a_peer_gives_us_up_only_after_a_silence),
+          LINE(a_reset_after_our_host_was_suspended_is_a_silence),
           LINE(a_reset_after_an_orderly_end_leaves_it_an_end),
           LINE(a_refusal_in_words_is_not_a_refused_connection),
           LINE(a_late_proof_does_not_look_like_the_end_of_the_listening_context),

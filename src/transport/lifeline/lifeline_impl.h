@@ -19,6 +19,10 @@ enum lifeline_state {
     LIFELINE_DOWN, /* cut; the reaper will call down() and free() */
 };
 
+/* How a TCP connection notices a silence: each side makes itself heard after so long, and gives the
+ * connection up when it has not heard the other for so long. */
+enum { TCP_IDLE_SEC = 2, TCP_TIMEOUT_MSEC = 6000 };
+
 /* A message, or the rest of one, that the socket did not take. */
 struct lifeline_parcel {
     struct lifeline_parcel *next;
@@ -47,7 +51,8 @@ struct lifeline {
     bool ended;   /* of a stream: the peer closed its end in an orderly way */
     int fd;
     int pid;
-    int reason; /* why the line is down */
+    int reason;     /* why the line is down */
+    nsec suspended; /* clock_suspended() when the line came up */
     struct poller_watch *watch;
     struct poller_timer timer; /* for the hello, or for the next try to connect, send or read */
     nsec deadline;             /* of the hello */
@@ -105,6 +110,9 @@ void lifeline_flush(struct lifeline *line); /* may cut the line */
  * one, but no room for its descriptors. The caller owns the message's descriptors. */
 MUST_CHECK int lifeline_get(struct lifeline *line, struct control *control);
 void control_close_fds(struct control *control);
+/* A TCP connection was reset. Had the peer time to give it up, because it did not hear us? Given is
+ * how long ago we last heard the peer, and how long this host was suspended meanwhile. */
+bool lifeline_was_silent(uint32_t heard_msec, nsec suspended);
 /* Stops reading for a moment, or reads again. */
 void lifeline_rest(struct lifeline *line, bool rests);
 

@@ -11,7 +11,9 @@
  * socket only if all its descriptors were installed; else it stays there, and the line rests. */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -338,6 +340,27 @@ static bool stream_is_ended(const struct lifeline *line)
     return attachment_is_absent(line->lines->attachment, &program);
 }
 
+/* The peer last heard us at most TCP_IDLE_SEC before our host stopped, and gives us up
+ * TCP_TIMEOUT_MSEC after that. While our host runs, we hear the peer every TCP_IDLE_SEC, or our own
+ * kernel gives up first. */
+bool lifeline_was_silent(uint32_t heard_msec, nsec suspended)
+{
+    const uint32_t least_msec = TCP_TIMEOUT_MSEC - TCP_IDLE_SEC * 1000;
+    return heard_msec >= least_msec || suspended >= least_msec * (NSEC_PER_SEC / 1000);
+}
+
+/* The stream was reset. Was our host, perhaps a virtual machine, not running for so long that the
+ * peer may have given us up? Then its process may have gone on without us, and a refused connection
+ * says only that the process has ended since. */
+static bool stream_was_silent(const struct lifeline *line)
+{
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+    return getsockopt(line->fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+           size >= offsetof(struct tcp_info, tcpi_pmtu) &&
+           lifeline_was_silent(info.tcpi_last_ack_recv, clock_suspended() - line->suspended);
+}
+
 static int stream_get(struct lifeline *line, struct control *control)
 {
     for (;;) {
@@ -353,8 +376,10 @@ static int stream_get(struct lifeline *line, struct control *control)
             return 0;
         /* -EPIPE: the orderly end came before a reset, which answers what we sent after it. */
         line->ended |= (got == 0 || got == -EPIPE) && stream_is_ended(line);
+        if (got == -ECONNRESET || (got == 0 && line->broken))
+            return line->state == LIFELINE_UP && stream_was_silent(line) ? -ETIMEDOUT : -EPIPE;
         if (got <= 0)
-            return got == 0 || got == -ECONNRESET ? -EPIPE : (int)got;
+            return got == 0 ? -EPIPE : (int)got;
         line->input_size += (size_t)got;
     }
 }

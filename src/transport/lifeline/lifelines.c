@@ -25,9 +25,7 @@
 enum {
     BACKLOG = 128,
     ACCEPT_MAX = 16, /* per event */
-    TCP_IDLE_SEC = 2,
     TCP_PROBES = 4,
-    TCP_TIMEOUT_MSEC = 6000,
 };
 
 #define HELLO_NSEC (5 * NSEC_PER_SEC)
