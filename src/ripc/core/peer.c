@@ -154,8 +154,14 @@ int peer_say(struct peer *peer, const struct control_words *words)
 
 void peer_answer(struct peer *peer, const struct control_words *words)
 {
-    int result = peer_say(peer, words);
-    if (result < 0 && result != -EPIPE)
+    peer_answered(peer, peer_say(peer, words));
+}
+
+void peer_answered(struct peer *peer, int result)
+{
+    if (lifeline_lacks(result))
+        lifeline_cut(peer->line, result); /* no fault of the peer, but it would wait for ever */
+    else if (result < 0 && result != -EPIPE)
         peer_condemn(peer);
 }
 

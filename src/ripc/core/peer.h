@@ -62,8 +62,12 @@ int peer_link(struct peer *peer, unsigned transport, struct transport_link **lin
 /* Sends a control message. -EPIPE when the peer is dead. */
 int peer_say(struct peer *peer, const struct control_words *words);
 
-/* Sends an answer that the peer waits for. A peer that does not read its answers is condemned. */
+/* Sends an answer that the peer waits for. A peer that does not read its answers is condemned. If
+ * we lack memory for the answer, or descriptors, the peer is disconnected. */
 void peer_answer(struct peer *peer, const struct control_words *words);
+
+/* Does what peer_answer does after the attempt to send the answer, which had this result. */
+void peer_answered(struct peer *peer, int result);
 
 /* Disconnects a peer that broke the protocol; counted once. */
 void peer_condemn(struct peer *peer);

@@ -72,7 +72,15 @@ void arrival_open(struct peer *peer, struct control_words *words)
 {
     struct control_words answer = {.kind = CONTROL_ANSWER, .pipe = words->pipe};
     answer.status = arrival_new(peer, words, &answer.parcel);
-    peer_answer(peer, &answer);
+    int result = peer_say(peer, &answer);
+    if (answer.status == 0 && lifeline_lacks(result)) {
+        /* The answer has to wait until the peer reads, and we lack copies of its descriptors. */
+        arrival_close(arrival_of_pipe(peer, words->pipe));
+        parcel_fini(&answer.parcel);
+        answer.status = result;
+        result = peer_say(peer, &answer);
+    }
+    peer_answered(peer, result);
     if (answer.status == -EPROTO)
         peer_condemn(peer);
     parcel_fini(&answer.parcel);

@@ -157,6 +157,8 @@ int lifeline_put(struct lifeline *line, const struct control_head *head, const u
     ssize_t sent = 0;
     if (!line->queue) {
         sent = socket_put(line, pieces, 2, fds, head->fd_count);
+        if (sent == -ENOBUFS) /* not a matter of this line: the queue tries again */
+            sent = 0;
         if (sent < 0)
             return (int)sent;
         if ((size_t)sent == sizeof bytes + head->size)
