@@ -44,7 +44,8 @@ static_assert(CLAIM_RECORD_SIZE <= DIRECTORY_RECORD_MAX, "a claim fits");
 struct assembly {
     uint64_t id;
     uint32_t round;
-    uint64_t parts; /* parts that have arrived, a bit each */
+    uint64_t parts;  /* parts that have arrived, a bit each */
+    uint64_t newest; /* incarnation in these parts; 0: none */
     size_t count;
     size_t capacity;
     uint64_t *members; /* owned */
@@ -297,7 +298,8 @@ static void directory_hurry(struct name_service *service, uint64_t id)
         inquiry->wait = ASK_WAIT_NSEC;
 }
 
-/* An answer that differs from the last may change again soon: the next question is not delayed. */
+/* An answer that differs from the last may change again soon: the next question is not delayed. To
+ * be called when all parts have arrived, because the parts differ from each other. */
 static void inquiry_answered(struct directory_client *directory, uint64_t id, uint64_t newest)
 {
     struct inquiry *inquiry = id_map_get(&directory->inquiries, id);
@@ -366,6 +368,7 @@ static void assembly_begin(struct directory_client *directory,
     assembly->id = message->id;
     assembly->round = message->round;
     assembly->parts = 0;
+    assembly->newest = 0;
     assembly->count = 0;
 }
 
@@ -378,7 +381,6 @@ static void answer_handle(struct directory_client *directory)
     assembly_begin(directory, message);
     assembly->parts |= 1ULL << message->part;
     bool whole = assembly->parts == UINT64_MAX >> (64 - message->parts);
-    uint64_t newest = 0;
     for (unsigned i = 0; i < message->count; i++) {
         struct claim claim;
         if (!claim_take(directory, id, &message->claims[i], &claim))
@@ -389,11 +391,12 @@ static void answer_handle(struct directory_client *directory)
             return; /* the next answer repeats it */
         }
         assembly->members[assembly->count++] = claim.member;
-        newest = claim.incarnation > newest ? claim.incarnation : newest;
+        if (claim.incarnation > assembly->newest)
+            assembly->newest = claim.incarnation;
         (void)names_learn(directory->names, &directory->service, &claim, NSEC_NEVER, false);
     }
-    if (newest)
-        inquiry_answered(directory, id, newest);
+    if (whole && assembly->id == id && assembly->newest)
+        inquiry_answered(directory, id, assembly->newest);
     if (whole && sure && assembly->id == id)
         assembly_finish(directory);
 }

@@ -232,16 +232,23 @@ static void a_missing_answer_is_not_an_empty_answer(void **state)
 }
 
 /* A claim of another context, as its server reports it. */
-static struct directory_claim claim_of(uint64_t id, uint64_t member)
+static struct directory_claim claim_since(uint64_t id, uint64_t member, uint64_t incarnation)
 {
     const struct names_side other = {.context = 9};
-    struct claim claim = side_claim(&other, id, member, 1000);
-    struct directory_claim out = {
-        .member = member, .incarnation = 1000, .group = claim.group, .size = CLAIM_RECORD_SIZE};
+    struct claim claim = side_claim(&other, id, member, incarnation);
+    struct directory_claim out = {.member = member,
+                                  .incarnation = incarnation,
+                                  .group = claim.group,
+                                  .size = CLAIM_RECORD_SIZE};
     struct seal seal;
     assert_int_equal(seal_init(&seal, NULL), 0);
     claim_record_write(&claim, &seal, out.record);
     return out;
+}
+
+static struct directory_claim claim_of(uint64_t id, uint64_t member)
+{
+    return claim_since(id, member, 1000);
 }
 
 /* Sends an answer to the question for 50: these claims, as one of `parts` parts. */
@@ -290,6 +297,49 @@ static void an_answer_reports_new_and_withdrawn_claims(void **state)
     assert_true(names_answered(side.names, 50) >= before);
     assert_int_equal(side_count(&side, NOTE_GONE, 50), 1);
     assert_int_equal(names_known(side.names, 50, NULL, 0), 2);
+    node_close(&node, &side);
+}
+
+/* Asks again and again, and answers each question in two parts. Returns how many were asked. */
+static unsigned questions_answered(struct node *node, struct names_side *side,
+                                   const struct directory_claim claims[2], unsigned turns)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < turns; i++) {
+        assert_true(names_ask(side->names, 50) >= 0);
+        if (!node_hears(node))
+            continue;
+        assert_int_equal(node->message.operation, DIRECTORY_ASK);
+        count++;
+        node_tells(node, &claims[0], 1, 0, 2);
+        node_tells(node, &claims[1], 1, 1, 2);
+    }
+    return count;
+}
+
+/* Only an answer that differs from the last begins the intervals anew. A group with many members is
+ * answered in parts, which differ from each other. */
+static void questions_become_rare_also_if_answers_come_in_parts(void **state)
+{
+    static struct node node;
+    static struct names_side side;
+    struct directory_claim claims[2] = {claim_since(50, 1, 2000), claim_since(50, 2, 1000)};
+    const unsigned turns = 40;
+    node_open(&node, &side);
+    nsec start = clock_now();
+    unsigned count = questions_answered(&node, &side, claims, turns);
+    /* After 0, 0 (the first answer is a change), 50, 150, 350 and 750 ms, then every 800 ms. */
+    unsigned most = 7 + (unsigned)((clock_now() - start) / (800 * 1000 * 1000LL));
+    assert_in_range(count, 2, most < turns ? most : turns);
+    claims[1] =
+        claim_since(50, 2, 3000); /* the answer changes: the next question is sent at once */
+    assert_true(names_ask(side.names, 50) >= 0);
+    node_tells(&node, &claims[0], 1, 0, 2);
+    node_tells(&node, &claims[1], 1, 1, 2);
+    while (node_hears(&node))
+        assert_int_equal(node.message.operation, DIRECTORY_ASK);
+    assert_true(names_ask(side.names, 50) >= 0);
+    node_await(&node, DIRECTORY_ASK, 50);
     node_close(&node, &side);
 }
 
@@ -416,6 +466,7 @@ static void claims_and_withdrawals_wait_while_a_node_that_returned_is_busy(void 
 }
 
 TEST_MAIN(TEST(an_answer_reports_new_and_withdrawn_claims),
+          TEST(questions_become_rare_also_if_answers_come_in_parts),
           TEST(a_claim_that_differs_from_its_record_is_dropped),
           TEST(opening_the_directory_without_a_node_fails),
           TEST(a_missing_answer_is_not_an_empty_answer), TEST(claims_wait_while_the_node_is_busy),
