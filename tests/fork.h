@@ -114,10 +114,12 @@ static inline void fork_names_remove(const struct way *way)
         demand(unlink(path) == 0);
 }
 
-/* The node of this process, if the story needs one: from the environment, see fork_node.py. */
+/* The node of this process, if the story needs one: from the environment, see fork_node.py and
+ * withdraw_node.py. */
 static inline const char *fork_node(void)
 {
-    const char *node = getenv(strcmp(fork_role, "parent") ? "FORK_PEER_NODE" : "FORK_PARENT_NODE");
+    bool first = !strcmp(fork_role, "parent") || !strcmp(fork_role, "client");
+    const char *node = getenv(first ? "FORK_PARENT_NODE" : "FORK_PEER_NODE");
     if (!node)
         _exit(STORY_SKIP);
     return node;

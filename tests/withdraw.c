@@ -20,6 +20,7 @@ static const struct way ways[] = {
     {"shm", "host", "shm", NULL},
     {"udp", "host", "udp", "127.0.0.1"},
     {"fabric", "host", "fabric", "127.0.0.1"},
+    {"cluster", "directory", "routed", NULL}, /* needs the nodes of two servers: withdraw_node.py */
 };
 
 /* The server is the child. It receives nothing before it is told. */
@@ -310,6 +311,7 @@ static void story_killed_unnoticed(const struct story *story)
         .names = story->way->names,
         .transports = story->way->transports,
         .address = story->way->address,
+        .node = strcmp(story->way->names, "directory") ? NULL : fork_node(),
         .flags = RIPC_MANUAL,
     };
     struct ripc *ripc;
@@ -424,19 +426,26 @@ static void story_many(const struct story *story)
 
 /* ---- a race ---- */
 
+static unsigned race_pause_usec; /* of the server before an answer, at most */
+
 static void serve_race(struct ripc *ripc, struct ripc_service *service)
 {
     struct ripc_message message;
-    for (unsigned i = 0; i < ROUNDS; i++)
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        if (race_pause_usec)
+            usleep((unsigned)random() % race_pause_usec);
         answer(ripc, service);
+    }
     demand_result(ripc_receive(service, &message, 1, soon()), 1); /* until the client has ended */
     ripc_release(&message);
 }
 
 /* The client withdraws at any time between its request and the answer. It waits longer after a
- * withdrawal that succeeded, and less after one that came too late, so that both happen often. */
+ * withdrawal that succeeded, and less after one that came too late, so that both happen often. In a
+ * cluster the withdrawal takes longer than the request, so the server waits as well. */
 static void story_race(const struct story *story)
 {
+    race_pause_usec = strcmp(story->way->transports, "routed") ? 0 : 2000;
     struct server server = server_start(story->way, serve_race);
     struct ripc *ripc = fork_open(story->way);
     struct ripc_service *client = fork_bind(ripc, PARENT_ID);
@@ -503,27 +512,36 @@ static const struct story stories[] = {
     {"a slow server", 0, &ways[0], story_slow, false},
     {"a slow server", 0, &ways[1], story_slow, false},
     {"a slow server", 0, &ways[2], story_slow, false},
+    {"a slow server", 0, &ways[3], story_slow, false},
     {"a stopped server", 0, &ways[0], story_stopped, false},
     {"a stopped server", 0, &ways[1], story_stopped, false},
     {"a stopped server", 0, &ways[2], story_stopped, false},
+    {"a stopped server", 0, &ways[3], story_stopped, false},
     {"a stopped server that is asked twice", 0, &ways[1], story_asked_twice, false},
     {"a stopped server that is asked twice", 0, &ways[2], story_asked_twice, false},
+    {"a stopped server that is asked twice", 0, &ways[3], story_asked_twice, false},
     {"a server that is killed meanwhile", 0, &ways[1], story_killed_meanwhile, false},
     {"a server that is killed meanwhile", 0, &ways[2], story_killed_meanwhile, false},
+    {"a server that is killed meanwhile", 0, &ways[3], story_killed_meanwhile, false},
     {"a server that was killed unnoticed", 0, &ways[0], story_killed_unnoticed, false},
     {"a server that was killed unnoticed", 0, &ways[1], story_killed_unnoticed, false},
     {"a server that was killed unnoticed", 0, &ways[2], story_killed_unnoticed, false},
+    {"a server that was killed unnoticed", 0, &ways[3], story_killed_unnoticed, false},
     {"a cancelled request", 0, &ways[1], story_cancelled, false},
     {"a cancelled request", 0, &ways[2], story_cancelled, false},
+    {"a cancelled request", 0, &ways[3], story_cancelled, false},
     {"more offers than a server keeps", 0, &ways[0], story_many, false},
     {"more offers than a server keeps", 0, &ways[1], story_many, false},
     {"more offers than a server keeps", 0, &ways[2], story_many, false},
+    {"more offers than a server keeps", 0, &ways[3], story_many, false},
     {"a race of withdrawal and use", 0, &ways[0], story_race, false},
     {"a race of withdrawal and use", 0, &ways[1], story_race, false},
     {"a race of withdrawal and use", 0, &ways[2], story_race, false},
+    {"a race of withdrawal and use", 0, &ways[3], story_race, false},
     {"a server that ends", 0, &ways[0], story_ended, false},
     {"a server that ends", 0, &ways[1], story_ended, false},
     {"a server that ends", 0, &ways[2], story_ended, false},
+    {"a server that ends", 0, &ways[3], story_ended, false},
 };
 
 int main(int count, char **words)
