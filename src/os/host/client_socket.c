@@ -182,6 +182,7 @@ static int client_take(struct socket_client *client)
         return -EPIPE;
     if (in.failed || size > CLIENT_SOCKET_REQUEST_MAX)
         return -EPROTO;
+    listener->all->asked = true;
     int result = listener->events.request(listener->events.owner, service, client_number(client),
                                           in.next, (uint32_t)in.left);
     return result < 0 ? result : 1;

@@ -42,6 +42,7 @@ struct client_socket_events {
 /* The client sockets of one host. */
 struct client_sockets {
     struct list channels; /* clients that have a channel */
+    bool asked;           /* a socket had a request since the host last cleared this */
 };
 
 void client_sockets_init(struct client_sockets *all);

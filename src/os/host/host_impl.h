@@ -64,10 +64,11 @@ struct host {
     uint32_t starved_count;
     nsec now;
     nsec due;
-    nsec poll_at;
-    nsec yield_again; /* do not yield before this moment */
-    nsec yield_rest;  /* the length of the next pause */
-    bool eager;       /* an answer may come soon: do not sleep yet */
+    nsec poll_at;      /* when the sockets are polled next */
+    nsec listen_until; /* until then programs may send requests by socket: see host_wait.c */
+    nsec yield_again;  /* do not yield before this moment */
+    nsec yield_rest;   /* the length of the next pause */
+    bool eager;        /* an answer may come soon: do not sleep yet */
 };
 
 /* host_env.c: the functions of a node's env. */

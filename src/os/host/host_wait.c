@@ -5,7 +5,9 @@
 #include "os/host/host_impl.h"
 #include "transport/wake/wait.h"
 
-#define POLL_NSEC           (500 * 1000LL) /* between two polls of the sockets when busy */
+#define POLL_NSEC           (500 * 1000LL) /* between two polls of the sockets when busy ... */
+#define POLL_SOON_NSEC      (20 * 1000LL)  /* ... and while programs send requests by socket */
+#define LISTEN_NSEC         NSEC_PER_SEC   /* so long after a request by socket others may come */
 #define GLANCES_NSEC        (50 * 1000LL)  /* between two passes while it yields */
 #define YIELD_VAIN_NSEC     1000           /* less than a switch to another process and back */
 #define YIELD_LONG_NSEC     (200 * 1000LL) /* a yield that takes this long was a mistake */
@@ -92,10 +94,38 @@ static bool host_glance(const struct host *host)
     return client_sockets_waiting(&host->client_sockets);
 }
 
+/* Programs have sent requests by socket lately. Only the system knows of such a request, so a host
+ * that polls or yields asks the system in every pass; a program would otherwise wait until the host
+ * sleeps. Without such programs no pass makes a system call. */
+static bool host_listens(const struct host *host)
+{
+    return host->now < host->listen_until;
+}
+
+/* The sockets were polled at that moment. */
+static void host_heard(struct host *host, nsec now)
+{
+    if (host->client_sockets.asked)
+        host->listen_until = now + LISTEN_NSEC;
+    host->client_sockets.asked = false;
+    host->poll_at = now + (now < host->listen_until ? POLL_SOON_NSEC : POLL_NSEC);
+}
+
+/* Polls the sockets if it is time to; true: something was done. */
+static bool host_hear(struct host *host, bool idle)
+{
+    if (host->now < host->poll_at && !(idle && host_listens(host)))
+        return false;
+    int called = poller_step(host->poller, 0);
+    host_heard(host, host->now);
+    return called > 0;
+}
+
 /* Yields until something arrives or a pass is due anyway; false: it is time to sleep. */
 static bool patience_yields(struct patience *patience, struct host *host)
 {
-    nsec now = host->now, pass = host->starved_count ? now : now + GLANCES_NSEC;
+    bool soon = host->starved_count || host_listens(host);
+    nsec now = host->now, pass = soon ? now : now + GLANCES_NSEC;
     if (!patience->yields_from)
         patience->yields_from = now;
     do {
@@ -149,17 +179,14 @@ void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until)
         bool happened = patience.waiting ? host_pass(host) : host_poll(host);
         if (host->now >= until)
             return;
-        if (host->now >= host->poll_at) {
-            poller_step(host->poller, 0);
-            host->poll_at = host->now + POLL_NSEC;
-        }
+        happened |= host_hear(host, !happened);
         if (host->eager)
             patience_begin(&patience, host);
         host->eager = false;
         turn_end(host, happened, &turn_began);
         if (!happened && patience_ends(&patience, host)) {
             host_sleep(host, until);
-            host->poll_at = clock_now() + POLL_NSEC;
+            host_heard(host, clock_now());
         }
     }
 }
