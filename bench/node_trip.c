@@ -32,7 +32,8 @@ static void trip_begin(struct weft_self *self)
         bench_fail("cannot send a packet");
 }
 
-static void trip_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void trip_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                         const void *bytes, uint32_t size)
 {
     trip_begin(self);
 }

@@ -10,7 +10,8 @@
 
 struct __attribute__((packed)) message {
     struct weft_key key;
-    uint64_t client; /* the program that sent the request, at the packet's source */
+    uint64_t client; /* the program that sent the request, at the packet's source ... */
+    uint64_t ticket; /* ... and its number for the request */
     int64_t value;   /* -1: another name occupies the slot */
     char kind;       /* '+' add one, '?' read, '=' value */
 };
@@ -41,7 +42,7 @@ static void deliver(struct weft_self *self, struct weft_packet *packet)
     } else if (message->kind == '=') {
         char text[64];
         snprintf(text, sizeof text, "%lld %u", (long long)message->value, weft_source(packet));
-        weft_answer(self, message->client, text, (uint32_t)strlen(text));
+        weft_answer(self, message->client, message->ticket, text, (uint32_t)strlen(text));
         weft_done(packet);
     } else { /* this server is the root and keeps the counter */
         bool same;
@@ -75,13 +76,14 @@ static enum weft_verdict intercept(struct weft_self *self, struct weft_packet *p
     return WEFT_TAKEN;
 }
 
-static void request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void request(struct weft_self *self, uint64_t client, uint64_t ticket, const void *bytes,
+                    uint32_t size)
 {
     const char *text = bytes;
     struct weft_packet *packet = size ? weft_packet(self, sizeof(struct message)) : NULL;
     if (!packet)
         return; /* out of packets: the program has to repeat its request */
-    struct message message = {weft_key_of(text + 1, size - 1), client, 0,
+    struct message message = {weft_key_of(text + 1, size - 1), client, ticket, 0,
                               text[0] == '+' ? '+' : '?'};
     memcpy(weft_payload(packet), &message, sizeof message);
     weft_send_key(self, packet, &message.key);

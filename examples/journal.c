@@ -20,7 +20,7 @@ struct record { /* of fixed size, so that its number gives its place */
 struct entry {             /* one request */
     struct weft_call call; /* the first member: a pointer to it is a pointer to the entry */
     enum { FREE, APPENDING, APPENDED, SYNCING, READING } state;
-    uint64_t client;
+    uint64_t client, ticket; /* of the program, and of its request */
     struct record record;
 };
 
@@ -43,7 +43,7 @@ static uint32_t check_of(const struct record *record)
 
 static void finish(struct weft_self *self, struct entry *entry, const char *text)
 {
-    weft_answer(self, entry->client, text, (uint32_t)strlen(text));
+    weft_answer(self, entry->client, entry->ticket, text, (uint32_t)strlen(text));
     entry->state = FREE;
 }
 
@@ -139,7 +139,8 @@ static void fetched(struct weft_self *self, struct weft_call *call)
     finish(self, entry, whole ? entry->record.text : "none");
 }
 
-static void request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void request(struct weft_self *self, uint64_t client, uint64_t ticket, const void *bytes,
+                    uint32_t size)
 {
     struct journal *journal = weft_memory(self);
     struct record record = {.size = size ? size - 1 : 0};
@@ -147,16 +148,16 @@ static void request(struct weft_self *self, uint64_t client, const void *bytes, 
     while (entry < journal->entries + ENTRIES && entry->state != FREE)
         entry++;
     if (!journal->ready || entry == journal->entries + ENTRIES) {
-        weft_answer(self, client, "busy", 4); /* the program repeats its request */
+        weft_answer(self, client, ticket, "busy", 4); /* the program repeats its request */
         return;
     }
     if (!size || size >= sizeof record.text) {
-        weft_answer(self, client, "failed", 6);
+        weft_answer(self, client, ticket, "failed", 6);
         return;
     }
     memcpy(record.text, (const char *)bytes + 1, record.size);
     record.check = check_of(&record);
-    *entry = (struct entry){.client = client, .record = record};
+    *entry = (struct entry){.client = client, .ticket = ticket, .record = record};
     bool adds = *(const char *)bytes == '+';
     entry->call.done = adds ? appended : fetched;
     entry->state = adds ? APPENDING : READING;

@@ -17,6 +17,7 @@
 
 #include <weft/ripc.h>
 
+#include "wire/attach.h"
 #include "wire/directory.h"
 
 #define SERVER_ID     42
@@ -50,7 +51,7 @@ static void must(int result, const char *what)
 static void node_answer(int program, const struct directory_message *asked)
 {
     static struct directory_message message;
-    uint8_t bytes[DIRECTORY_MESSAGE_MAX];
+    uint8_t bytes[ATTACH_HEAD_SIZE + DIRECTORY_MESSAGE_MAX];
     message = *asked;
     message.parts = 1;
     message.part = 0;
@@ -64,14 +65,24 @@ static void node_answer(int program, const struct directory_message *asked)
         if (is_known && asked->id == SERVER_ID && !atomic_load(&forgets))
             message.claims[message.count++] = known;
     }
-    size_t size = directory_write(&message, bytes);
+    attach_head_write(&(struct attach_head){.service = DIRECTORY_SERVICE}, bytes);
+    size_t size = ATTACH_HEAD_SIZE + directory_write(&message, bytes + ATTACH_HEAD_SIZE);
     (void)!send(program, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void node_heard(int program, const uint8_t *bytes, size_t size)
 {
     static struct directory_message message;
-    if (directory_read(&message, bytes, size))
+    uint8_t welcome[ATTACH_ANSWER_SIZE];
+    struct attach_head head;
+    if (attach_head_read(&head, bytes, size))
+        return;
+    if (head.service == ATTACH_SERVICE) {
+        attach_answer_write(&(struct attach_answer){.version = ATTACH_VERSION}, welcome);
+        (void)!send(program, welcome, sizeof welcome, MSG_DONTWAIT | MSG_NOSIGNAL);
+        return;
+    }
+    if (directory_read(&message, bytes + ATTACH_HEAD_SIZE, size - ATTACH_HEAD_SIZE))
         return;
     if (message.operation == DIRECTORY_CLAIM && message.id == SERVER_ID) {
         known = message.claims[0];
@@ -92,10 +103,10 @@ static void *node_run(void *argument)
     unsigned count = 1;
     while (poll(ends, count, -1) >= 0) {
         for (unsigned i = 1; i < count; i++) {
-            uint8_t bytes[2 + DIRECTORY_MESSAGE_MAX]; /* the service's number comes first */
+            uint8_t bytes[ATTACH_HEAD_SIZE + DIRECTORY_MESSAGE_MAX];
             ssize_t size = ends[i].revents ? recv(ends[i].fd, bytes, sizeof bytes, 0) : -1;
-            if (size > 2)
-                node_heard(ends[i].fd, bytes + 2, (size_t)size - 2);
+            if (size > 0)
+                node_heard(ends[i].fd, bytes, (size_t)size);
             else if (ends[i].revents)
                 ends[i].fd = -1; /* the program has ended */
         }

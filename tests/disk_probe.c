@@ -10,7 +10,7 @@
 struct probe {
     struct weft_call call;
     struct weft_file *file;
-    uint64_t client;
+    uint64_t client, ticket;
     char kind;
     char word[300], bytes[4096];
     struct weft_file_entry entries[8];
@@ -27,7 +27,7 @@ static void done(struct weft_self *self, struct weft_call *call)
     for (int i = 0; probe->kind == 'l' && i < call->result; i++)
         size += snprintf(text + size, sizeof text - (size_t)size, " %s:%llu",
                          probe->entries[i].name, (unsigned long long)probe->entries[i].size);
-    weft_answer(self, probe->client, text, (uint32_t)size);
+    weft_answer(self, probe->client, probe->ticket, text, (uint32_t)size);
 }
 
 static int begin(struct weft_self *self, struct probe *probe)
@@ -58,20 +58,22 @@ static int begin(struct weft_self *self, struct probe *probe)
     }
 }
 
-static void request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void request(struct weft_self *self, uint64_t client, uint64_t ticket, const void *bytes,
+                    uint32_t size)
 {
     struct probe *probe = weft_memory(self);
     char text[32];
     if (!size || size > sizeof probe->word)
         return;
     probe->client = client;
+    probe->ticket = ticket;
     probe->kind = *(const char *)bytes;
     memcpy(probe->word, (const char *)bytes + 1, size - 1);
     probe->word[size - 1] = 0;
     probe->call.done = done;
     int result = begin(self, probe);
     if (result < 0)
-        weft_answer(self, client, text,
+        weft_answer(self, client, ticket, text,
                     (uint32_t)snprintf(text, sizeof text, "refused %d", result));
 }
 

@@ -49,7 +49,8 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
 static unsigned delivered;
 
 /* Sends a burst of packets to the server that the request names. */
-static void burst_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void burst_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                          const void *bytes, uint32_t size)
 {
     const uint8_t *to = bytes;
     for (unsigned i = 0; i < BURST; i++) {
@@ -57,7 +58,7 @@ static void burst_request(struct weft_self *self, uint64_t client, const void *b
         if (packet)
             weft_send_server(self, packet, to[0]);
     }
-    weft_answer(self, client, bytes, size);
+    weft_answer(self, client, ticket, bytes, size);
 }
 
 static void burst_deliver(struct weft_self *self, struct weft_packet *packet)

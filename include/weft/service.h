@@ -35,6 +35,7 @@ extern "C" {
 #define WEFT_HEADER_SIZE     40 /* bytes of a packet's header, which precedes the payload */
 #define WEFT_KEY_SIZE        20
 #define WEFT_NOBODY          UINT32_MAX
+#define WEFT_MESSAGE_MAX     65536 /* bytes of a request of a program, or of an answer */
 
 typedef uint32_t weft_server; /* a server's number in the topology, from 0 */
 
@@ -77,13 +78,20 @@ struct weft_service_ops {
     void (*peer_up)(struct weft_self *self, weft_server server);
     void (*peer_down)(struct weft_self *self, weft_server server);
     void (*timer)(struct weft_self *self, uint64_t cookie);
-    /* A program on this machine sends a request; answer it with weft_answer, now or later. */
-    void (*request)(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size);
+    /* A program on this machine sends a request; answer it with weft_answer, now or later. `client`
+     * is the program, and `ticket` is the number that the program gave to this request: the answer
+     * repeats it, so that a program can have many requests under way. 0: the program expects no
+     * answer. */
+    void (*request)(struct weft_self *self, uint64_t client, uint64_t ticket, const void *bytes,
+                    uint32_t size);
     /* Calls weft_stat() for each counter of the service. */
     void (*stats)(struct weft_self *self, struct weft_report *report);
     /* A program that sent a request has disconnected. Its number is never given to another
      * program. */
     void (*gone)(struct weft_self *self, uint64_t client);
+    /* weft_answer has returned -EAGAIN for this program, and now there is room again. Called once,
+     * also if several answers were refused. */
+    void (*writable)(struct weft_self *self, uint64_t client);
 };
 
 struct weft_service {
@@ -192,10 +200,13 @@ WEFT_API void weft_wake(struct weft_self *self, uint32_t ports);
 
 /* ---- local programs, and numbers ---- */
 
-/* Returns 0; -EAGAIN: the program does not read its answers, so this answer was dropped; -EPIPE:
- * the program has disconnected.
+/* Sends an answer to a program. `ticket` is that of the request, or 0 for an event: a message for
+ * which the program did not ask. A request may have several answers. Returns 0; -EAGAIN: the
+ * program does not read its answers, so this answer was dropped, and writable() is called once
+ * there is room; -EPIPE: the program has disconnected; -EMSGSIZE: more than WEFT_MESSAGE_MAX bytes.
  */
-WEFT_API int weft_answer(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size);
+WEFT_API int weft_answer(struct weft_self *self, uint64_t client, uint64_t ticket,
+                         const void *bytes, uint32_t size);
 WEFT_API void weft_stat(struct weft_report *report, const char *name, uint64_t value);
 
 #ifdef __cplusplus

@@ -59,6 +59,13 @@ struct disk_operation {
     void *world[16]; /* of the world, while the operation is under way */
 };
 
+/* To which request of which program an answer belongs. */
+struct env_answer {
+    uint64_t client;
+    uint64_t ticket; /* 0: an event */
+    uint16_t service;
+};
+
 struct env_ops {
     /* Returns the packets of frames that arrived at that port, in order; at most `most`. */
     unsigned (*receive)(struct env *env, unsigned port, struct packet **out, unsigned most);
@@ -69,8 +76,10 @@ struct env_ops {
      * need not wake a sleeping peer, which polls within a hello period anyway. */
     void (*transmit)(struct env *env, unsigned port, struct packet **packets, unsigned count,
                      bool lazy);
-    /* Answers a local program (node_local), like weft_answer. */
-    int (*local)(struct env *env, uint64_t client, const void *bytes, uint32_t size);
+    /* Answers a local program (node_local), like weft_answer by that service. After -EAGAIN the
+     * driver calls node_local_writable once there is room. */
+    int (*local)(struct env *env, const struct env_answer *answer, const void *bytes,
+                 uint32_t size);
     /* Begins an operation of the server's disk. NULL: there is no disk. */
     void (*disk)(struct env *env, struct disk_operation *operation);
     /* Ends all operations of this node: when it returns none uses the node's memory, and done() of

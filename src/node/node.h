@@ -121,8 +121,13 @@ void node_approach(const struct node *node, unsigned port);
 void node_expect(const struct node *node, unsigned port, const struct packet *packet);
 
 /* Passes a local program's request to a service. -ENOENT: no such service. */
-int node_local(struct node *node, uint16_t service, uint64_t client, const void *bytes,
-               uint32_t size);
+int node_local(struct node *node, const struct env_answer *from, const void *bytes, uint32_t size);
+
+/* That program has room for answers of that service again. */
+void node_local_writable(struct node *node, uint16_t service, uint64_t client);
+
+/* The number of a service that local programs know by its name; -ENOENT. */
+int node_service_number(const struct node *node, const char *name, size_t size);
 
 /* That program has disconnected; calls gone() of every service that has it. */
 void node_local_gone(struct node *node, uint64_t client);

@@ -41,9 +41,14 @@ struct world_node {
 struct world_answer {
     node_id server;
     uint64_t client;
+    uint64_t ticket;
+    uint16_t service;
     uint32_t size;
     uint8_t *bytes;
 };
+
+/* The ticket of the requests that a program of these tests sends; no two programs have the same. */
+#define WORLD_TICKET(client) ((client) + 1000)
 
 struct world {
     struct topology topology;
@@ -122,7 +127,8 @@ static inline void world_transmit(struct env *env, unsigned port, struct packet 
     }
 }
 
-static inline int world_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+static inline int world_local(struct env *env, const struct env_answer *to, const void *bytes,
+                              uint32_t size)
 {
     const struct world_node *at = (struct world_node *)env;
     struct world *world = at->world;
@@ -130,7 +136,8 @@ static inline int world_local(struct env *env, uint64_t client, const void *byte
         return -EAGAIN;
     world->answers = realloc(world->answers, (world->answer_count + 1) * sizeof *world->answers);
     struct world_answer *answer = &world->answers[world->answer_count++];
-    *answer = (struct world_answer){at->self, client, size, malloc(size ? size : 1)};
+    *answer = (struct world_answer){at->self,    to->client, to->ticket,
+                                    to->service, size,       malloc(size ? size : 1)};
     memcpy(answer->bytes, bytes, size);
     return 0;
 }
@@ -178,7 +185,8 @@ static inline void world_ask(struct world *world, node_id id, uint16_t service, 
 {
     struct world_node *at = &world->nodes[id];
     at->env.now = world->now;
-    assert_int_equal(node_local(at->node, service, client, bytes, (uint32_t)size), 0);
+    const struct env_answer from = {client, WORLD_TICKET(client), service};
+    assert_int_equal(node_local(at->node, &from, bytes, (uint32_t)size), 0);
     at->next = world->now;
 }
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -403,6 +404,17 @@ static enum err data_choose(const struct daemon *daemon, struct host_data *data,
     return OK;
 }
 
+/* Each program that attaches needs a descriptor. The usual limit, 1,024, is for programs that use
+ * select(), which this one does not. */
+static void descriptors_allow(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* on failure the limit stays as it was */
+}
+
 static enum err daemon_open(struct daemon *daemon, int count, char **words, struct why *why)
 {
     enum err err = words_read(daemon, count, words, why);
@@ -421,6 +433,7 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         err = realtime_begin(why);
     if (err)
         return err;
+    descriptors_allow();
     daemon->machine.placed = on_placed;
     daemon->machine.failed = on_failed;
     bool crowded = daemon->cluster.process_count > sysconf(_SC_NPROCESSORS_ONLN);
@@ -430,6 +443,7 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .lives = daemon->lives,
         .server_count = daemon->server_count,
         .machine = daemon->nodes ? NULL : &daemon->machine,
+        .clients_max = daemon->cluster.programs,
         .folder = daemon->folder,
         .links = daemon->links,
         .transport = cables_transport(cluster_transport_words[daemon->cluster.transport]),

@@ -27,6 +27,8 @@ class Program:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.settimeout(PATIENCE)
         self.socket.connect(str(folder / f"node-{server}.socket"))
+        self.socket.send(struct.pack(">HHII", 0xFFFF, 2, 0, 0))  # the hello
+        self.socket.recv(100)
 
     def __enter__(self):
         return self
@@ -36,8 +38,8 @@ class Program:
 
     def ask(self, text):
         """The answer; empty if the server has ended."""
-        self.socket.send(struct.pack(">H", self.service) + text.encode())
-        return self.socket.recv(9000).decode()
+        self.socket.send(struct.pack(">HHQ", self.service, 0, 1) + text.encode())
+        return self.socket.recv(9000)[12:].decode()
 
 
 class Files(ClusterCase):

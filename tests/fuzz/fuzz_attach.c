@@ -26,20 +26,26 @@ enum {
 
 static void message_try(const uint8_t *data, size_t size)
 {
-    uint8_t again[ATTACH_ASK_SIZE + ATTACH_ANSWER_SIZE];
+    uint8_t again[ATTACH_ASK_SIZE + ATTACH_ANSWER_SIZE + ATTACH_HEAD_SIZE];
     struct attach_ask ask;
-    uint16_t status;
+    struct attach_answer answer;
+    struct attach_head head;
     int result = attach_ask_read(&ask, data, size);
-    assert(result == 0 || result == -EPROTO || result == -EOPNOTSUPP);
+    assert(result == 0 || result == -EPROTO || result == -EPROTONOSUPPORT);
     if (!result) {
         assert(size == ATTACH_ASK_SIZE);
         attach_ask_write(&ask, again);
         assert(!memcmp(again, data, size));
     }
-    if (!attach_answer_read(&status, data, size)) {
+    if (!attach_answer_read(&answer, data, size) && size != 4) { /* 4: of version 1 */
         assert(size == ATTACH_ANSWER_SIZE);
-        attach_answer_write(status, again);
+        attach_answer_write(&answer, again);
         assert(!memcmp(again, data, size));
+    }
+    if (!attach_head_read(&head, data, size)) {
+        assert(size >= ATTACH_HEAD_SIZE);
+        attach_head_write(&head, again);
+        assert(!memcmp(again, data, ATTACH_HEAD_SIZE));
     }
 }
 
@@ -56,7 +62,9 @@ static void channel_use(struct channel *channel)
         result = channel_take(channel, &message, bytes);
         assert(result == 1 || result == 0 || result == -EPROTO);
         assert(message.size <= CHANNEL_MESSAGE_MAX);
-        int said = channel_say(channel, 0, &piece, 1);
+        int said = channel_say(channel, &message.head, &piece, 1);
+        channel_want_room(channel, i & 1);
+        (void)channel_has_room(channel);
         assert(said == 0 || said == -EAGAIN || said == -EPROTO);
     }
     free(bytes);

@@ -24,7 +24,12 @@ enum step {
     STEP_COUNT,
 };
 
-enum { STEPS_MAX = 96, PROGRAMS = 3, BELLS = 256 /* before the rings, as in channel.c */ };
+enum {
+    STEPS_MAX = 96,
+    PROGRAMS = 3,
+    BELLS = 256, /* before the rings, as in channel.c */
+    SERVICE = 4,
+};
 
 struct program {
     int fd;               /* -1: none */
@@ -41,19 +46,19 @@ struct scene {
     struct program programs[PROGRAMS];
     uint64_t client; /* of the last request */
     bool asked;
-    int verdict; /* the result of a request: 0 or an error */
+    int verdict;  /* the result of a request: 0 or an error */
+    bool blocked; /* an answer was refused, and writable() was not called since */
     unsigned gone;
     uint32_t sum; /* keeps the compiler from removing the reads */
 };
 
-static int on_request(void *owner, uint16_t service, uint64_t client, const void *bytes,
-                      uint32_t size)
+static int on_request(void *owner, const struct env_answer *from, const void *bytes, uint32_t size)
 {
     struct scene *scene = owner;
-    assert(size <= CLIENT_SOCKET_REQUEST_MAX);
+    assert(size <= ATTACH_MESSAGE_MAX);
     for (uint32_t i = 0; i < size; i++)
         scene->sum += ((const uint8_t *)bytes)[i];
-    scene->client = client;
+    scene->client = from->client;
     scene->asked = true;
     return scene->verdict;
 }
@@ -62,12 +67,32 @@ static void on_gone(void *owner, uint64_t client)
 {
     struct scene *scene = owner;
     scene->gone++;
-    assert(client_socket_answer(scene->socket, client, "late", 4) == -EPIPE);
+    const struct env_answer to = {.client = client};
+    assert(client_socket_answer(scene->socket, &to, "late", 4) == -EPIPE);
+    scene->blocked &= client != scene->client;
 }
 
-static void on_shared(void *owner, uint64_t client, int result)
+static void on_writable(void *owner, uint64_t client, uint16_t service)
 {
-    assert(result <= 0);
+    struct scene *scene = owner;
+    assert(service == SERVICE);
+    scene->blocked &= client != scene->client;
+}
+
+static int on_number(void *owner, const char *name, size_t size)
+{
+    assert(size <= ATTACH_NAME_MAX);
+    return size ? name[0] : -ENOENT;
+}
+
+static void on_attached(void *owner, uint64_t client, int memory)
+{
+    assert(memory <= 0);
+}
+
+static void on_refused(void *owner, int error)
+{
+    assert(error < 0);
 }
 
 static void program_end(struct program *program)
@@ -93,7 +118,7 @@ static void program_call(struct scene *scene, struct program *program)
 
 static void step_request(struct program *program, struct reader *in)
 {
-    static uint8_t bytes[CLIENT_SOCKET_REQUEST_MAX + 2];
+    static uint8_t bytes[ATTACH_HEAD_SIZE + ATTACH_MESSAGE_MAX + 2];
     unsigned how = read_u8(in);
     size_t size = how & 1 ? sizeof bytes - (how >> 1 & 1) : read_u8(in);
     size_t given = size < in->left ? size : in->left;
@@ -145,7 +170,8 @@ static void step_say(struct scene *scene, struct program *program, struct reader
         channel_agree(program->good);
     }
     if (program->good) {
-        int result = channel_say(program->good, 4, &piece, 1);
+        const struct attach_head head = {.service = SERVICE, .ticket = size};
+        int result = channel_say(program->good, &head, &piece, 1);
         assert(result == 0 || result == -EAGAIN);
     }
 }
@@ -188,10 +214,11 @@ static void scene_step(struct scene *scene, struct reader *in)
         break;
     case STEP_ANSWER: {
         uint8_t bytes[300] = {0};
-        int result = scene->asked
-                         ? client_socket_answer(scene->socket, scene->client, bytes, read_u8(in))
-                         : 0;
+        const struct env_answer to = {scene->client, 1, SERVICE};
+        int result =
+            scene->asked ? client_socket_answer(scene->socket, &to, bytes, read_u8(in)) : 0;
         assert(result == 0 || result == -EAGAIN || result == -EPIPE);
+        scene->blocked |= result == -EAGAIN;
         break;
     }
     case STEP_SLEEP:
@@ -211,12 +238,15 @@ static void scene_open(struct scene *scene)
     struct why why = {""};
     *scene = (struct scene){.folder = fuzz_folder_open()};
     assert(poller_open(&scene->poller, &scene->lock) == 0);
-    client_sockets_init(&scene->sockets);
+    assert(client_sockets_open(&scene->sockets) == 0);
     for (unsigned i = 0; i < PROGRAMS; i++)
         scene->programs[i] = (struct program){.fd = -1, .file.fd = -1};
-    const struct client_socket_events events = {on_request, on_gone, on_shared, scene};
-    assert(client_socket_open(&scene->socket, &scene->sockets, scene->poller, scene->folder.path, 7,
-                              &events, &why) == 0);
+    const struct client_socket_config config = {
+        .folder = scene->folder.path,
+        .server = 7,
+        .events = {on_request, on_gone, on_writable, on_number, on_attached, on_refused, scene},
+    };
+    assert(client_socket_open(&scene->socket, &scene->sockets, scene->poller, &config, &why) == 0);
 }
 
 static void scene_close(struct scene *scene)
@@ -227,7 +257,10 @@ static void scene_close(struct scene *scene)
     fuzz_settle(scene->poller);
     client_sockets_poll(&scene->sockets);
     assert(list_is_empty(&scene->sockets.channels)); /* those of lost programs are closed */
+    assert(list_is_empty(&scene->sockets.resting) && list_is_empty(&scene->sockets.blocked));
+    assert(!scene->blocked && !scene->sockets.channel_count && !scene->sockets.count);
     client_socket_close(scene->socket);
+    client_sockets_close(&scene->sockets);
     poller_close(scene->poller);
     fuzz_folder_close(&scene->folder);
 }

@@ -51,7 +51,7 @@ static void on_transmit(struct env *env, unsigned port, struct packet **packets,
     }
 }
 
-static int on_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+static int on_local(struct env *env, const struct env_answer *to, const void *bytes, uint32_t size)
 {
     return 0;
 }

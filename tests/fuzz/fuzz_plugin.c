@@ -33,10 +33,11 @@ static struct weft_packet *on_poll(struct weft_self *self, unsigned port, uint32
     return NULL;
 }
 
-static void on_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void on_request(struct weft_self *self, uint64_t client, uint64_t ticket, const void *bytes,
+                       uint32_t size)
 {
     memset(weft_memory(self), 1, weft_service.size);
-    (void)!weft_answer(self, client, bytes, size);
+    (void)!weft_answer(self, client, ticket, bytes, size);
 }
 
 static int on_start(struct weft_self *self)
@@ -83,8 +84,8 @@ static void service_run(struct fuzz_stage *stage, struct reader *in)
         uint8_t payload[64] = {0};
         stage_bring(stage, what & 3, &fields, NULL, payload, sizeof payload);
         if (i % 8 == 0)
-            assert(node_local(stage->node, weft_service.id, 0, payload, sizeof payload) ==
-                   (weft_service.ops->request ? 0 : -ENOENT));
+            assert(node_local(stage->node, &(struct env_answer){0, 1, weft_service.id}, payload,
+                              sizeof payload) == (weft_service.ops->request ? 0 : -ENOENT));
         if (i % 4 == 0)
             stage_run(stage);
     }

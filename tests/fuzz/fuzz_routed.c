@@ -75,26 +75,26 @@ static void node_bytes(const struct scene *scene, const void *bytes, size_t size
 
 static void node_say(const struct scene *scene, const struct relay_message *message)
 {
-    uint8_t bytes[RELAY_SIZE_MAX];
+    uint8_t packet[ATTACH_HEAD_SIZE + RELAY_SIZE_MAX], *bytes = packet + ATTACH_HEAD_SIZE;
+    attach_head_write(&(struct attach_head){.service = RELAY_SERVICE}, packet);
     relay_write(message, bytes);
     if (message->size)
         memcpy(bytes + RELAY_HEAD_SIZE, message->body, message->size);
-    node_bytes(scene, bytes, RELAY_HEAD_SIZE + message->size);
+    node_bytes(scene, packet, ATTACH_HEAD_SIZE + RELAY_HEAD_SIZE + message->size);
 }
 
 /* Refuses memory and assigns an address, for which the program waits when it opens. */
 static void *node_run(void *argument)
 {
     struct scene *scene = argument;
-    for (;;) {
-        uint8_t bytes[2 + RELAY_SIZE_MAX];
-        scene->node_fd = accept4(scene->listen_fd, NULL, NULL, SOCK_CLOEXEC);
-        assert(scene->node_fd >= 0);
-        ssize_t size = recv(scene->node_fd, bytes, sizeof bytes, 0);
-        if (size >= 2 && (bytes[0] << 8 | bytes[1]) == RELAY_SERVICE)
-            break;
-        close(scene->node_fd);
-    }
+    uint8_t bytes[ATTACH_HEAD_SIZE + RELAY_SIZE_MAX];
+    scene->node_fd = accept4(scene->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+    assert(scene->node_fd >= 0);
+    assert(recv(scene->node_fd, bytes, sizeof bytes, 0) == ATTACH_ASK_SIZE);
+    attach_answer_write(&(struct attach_answer){.version = ATTACH_VERSION, .memory = EOPNOTSUPP},
+                        bytes);
+    node_bytes(scene, bytes, ATTACH_ANSWER_SIZE);
+    assert(recv(scene->node_fd, bytes, sizeof bytes, 0) > ATTACH_HEAD_SIZE);
     node_say(scene, &(struct relay_message){.operation = RELAY_ATTACHED, .to = scene->own});
     return NULL;
 }

@@ -86,7 +86,8 @@ static void step_request(struct fuzz_stage *stage, struct reader *in)
     uint64_t client = read_u8(in) % STAGE_CLIENTS;
     uint32_t size;
     const uint8_t *bytes = bytes_take(in, &size, PACKET_PAYLOAD_MAX);
-    int result = node_local(stage->node, service, client, size ? bytes : (const uint8_t *)"", size);
+    const struct env_answer from = {client, 1, service};
+    int result = node_local(stage->node, &from, size ? bytes : (const uint8_t *)"", size);
     assert(result == 0 || result == -ENOENT);
 }
 

@@ -63,9 +63,10 @@ static inline void stage_transmit(struct env *env, unsigned port, struct packet 
     }
 }
 
-static inline int stage_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+static inline int stage_local(struct env *env, const struct env_answer *to, const void *bytes,
+                              uint32_t size)
 {
-    assert(client < STAGE_CLIENTS && bytes);
+    assert(to->client < STAGE_CLIENTS && bytes);
     return ((struct fuzz_stage *)env)->local;
 }
 

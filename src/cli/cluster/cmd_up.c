@@ -18,6 +18,7 @@
 #include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
 #include "cli/show/rate_text.h"
+#include "os/host/client_socket.h"
 #include "os/realtime.h"
 #include "os/shared_memory.h"
 #include "process/child.h"
@@ -32,7 +33,8 @@
  * this time. It is much longer than a process waits on a busy machine. */
 #define SILENCE_MS_DEFAULT 3000
 #define SILENCE_MS_MAX     600000
-#define HELLOS             10 /* sent in that time */
+#define HELLOS             10      /* sent in that time */
+#define PROGRAMS_MAX       1000000 /* the system has no more descriptors */
 
 struct up {
     struct call *call;
@@ -103,6 +105,9 @@ static enum err up_parse(struct up *up, struct why *why)
     uint64_t silence = SILENCE_MS_DEFAULT;
     if (!err)
         err = call_uint(call, "silence", 50, SILENCE_MS_MAX, &silence, why);
+    uint64_t programs = CLIENT_SOCKET_CLIENTS_MAX;
+    if (!err)
+        err = call_uint(call, "programs", 1, PROGRAMS_MAX, &programs, why);
     if (!err)
         err = cluster_plan(cluster, word, why);
     if (err)
@@ -120,6 +125,7 @@ static enum err up_parse(struct up *up, struct why *why)
     cluster->file.transport = (enum cluster_transport)transport;
     cluster->file.silence_ms = (uint32_t)silence;
     cluster->file.hello_ms = (uint32_t)(silence / HELLOS);
+    cluster->file.programs = (uint32_t)programs;
     cluster->file.realtime = call_has(call, "realtime");
     cluster->file.pinned = cluster->file.realtime || call_has(call, "pin");
     cluster->file.id = entropy_u64();
@@ -372,6 +378,7 @@ static const struct option up_options[] = {
     {"service", "FILE", "a service to load into every server; may be repeated"},
     {"silence", "MS", "a link without hellos for this time is down (default 3000)"},
     {"data", "DIR", "the data directory, in which services keep files (see below)"},
+    {"programs", "N", "how many programs may be attached to one server (default 16384)"},
     {"wait", "S", "seconds to wait until the servers are ready (default 60)"},
     {"commission", NULL, "servers determine their places in the plan by their cables"},
     {"wiring", "FILE", "with --commission: the actual cables (default: as planned)"},

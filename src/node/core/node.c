@@ -364,14 +364,32 @@ void node_cut(struct node *node, unsigned port, bool cut)
     links_cut(node, port, cut);
 }
 
-int node_local(struct node *node, uint16_t service, uint64_t client, const void *bytes,
-               uint32_t size)
+int node_local(struct node *node, const struct env_answer *from, const void *bytes, uint32_t size)
 {
-    unsigned slot = node_slot(node, service);
+    unsigned slot = node_slot(node, from->service);
     if (slot >= node->service_count || !node->services[slot]->service->ops->request)
         return -ENOENT;
-    node->services[slot]->service->ops->request(node->services[slot], client, bytes, size);
+    struct weft_self *self = node->services[slot];
+    self->service->ops->request(self, from->client, from->ticket, bytes, size);
     return 0;
+}
+
+void node_local_writable(struct node *node, uint16_t service, uint64_t client)
+{
+    unsigned slot = node_slot(node, service);
+    if (slot < node->service_count && node->services[slot]->service->ops->writable)
+        node->services[slot]->service->ops->writable(node->services[slot], client);
+}
+
+int node_service_number(const struct node *node, const char *name, size_t size)
+{
+    for (unsigned slot = 0; slot < node->service_count; slot++) {
+        const struct weft_service *service = node->services[slot]->service;
+        if (service->ops->request && strlen(service->name) == size &&
+            !memcmp(service->name, name, size))
+            return service->id;
+    }
+    return -ENOENT;
 }
 
 void node_local_gone(struct node *node, uint64_t client)

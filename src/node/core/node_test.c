@@ -37,7 +37,8 @@ static enum weft_verdict tally_intercept(struct weft_self *self, struct weft_pac
 }
 
 /* A request is 8 bytes: the route of a key. */
-static void tally_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void tally_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                          const void *bytes, uint32_t size)
 {
     uint64_t route;
     assert_int_equal(size, sizeof route);
@@ -119,7 +120,8 @@ static void ask(struct world *world, node_id from, uint64_t route)
 {
     struct world_node *at = &world->nodes[from];
     at->env.now = world->now;
-    assert_int_equal(node_local(at->node, 300, 1, &route, sizeof route), 0);
+    assert_int_equal(node_local(at->node, &(struct env_answer){1, 1, 300}, &route, sizeof route),
+                     0);
     at->next = world->now;
 }
 
@@ -309,7 +311,8 @@ static void a_hung_neighbour_does_not_delay_rows_to_others(void **state)
 
 /* ---- a service that is always late ---- */
 
-static void late_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void late_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                         const void *bytes, uint32_t size)
 {
     for (uint64_t cookie = 0; cookie < 3; cookie++)
         assert_int_equal(weft_timer(self, weft_now(self), cookie), 0);
@@ -343,7 +346,7 @@ static void a_late_service_does_not_block_the_node(void **state)
     static const struct weft_service *const list[] = {&late, NULL};
     struct world *world = world_open_settled("torus:2", list, 0);
     struct node *node = world->nodes[0].node;
-    assert_int_equal(node_local(node, 301, 1, "", 0), 0);
+    assert_int_equal(node_local(node, &(struct env_answer){1, 1, 301}, "", 0), 0);
     for (uint64_t step = 1; step <= 5; step++) {
         assert_true(node_step(node) <= world->now); /* there is more to do */
         assert_int_equal(world_number(world, 0, "late", "again"), step);

@@ -43,8 +43,8 @@ static struct {
 
 static uint8_t hop_limit; /* of the test's plan */
 
-static void courier_request(struct weft_self *self, uint64_t client, const void *bytes,
-                            uint32_t size)
+static void courier_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                            const void *bytes, uint32_t size)
 {
     struct letter letter;
     assert_int_equal(size, sizeof letter);

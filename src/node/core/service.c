@@ -311,7 +311,11 @@ void weft_wake(struct weft_self *self, uint32_t ports)
     egress_wake(self->node->egress, self->slot, ports & self->node->planned);
 }
 
-int weft_answer(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+int weft_answer(struct weft_self *self, uint64_t client, uint64_t ticket, const void *bytes,
+                uint32_t size)
 {
-    return self->node->env->ops->local(self->node->env, client, bytes, size);
+    const struct env_answer to = {client, ticket, self->service->id};
+    if (size > WEFT_MESSAGE_MAX)
+        return -EMSGSIZE;
+    return self->node->env->ops->local(self->node->env, &to, bytes, size);
 }

@@ -17,7 +17,8 @@ static int probe_start(struct weft_self *self)
     return started ? started(self) : 0;
 }
 
-static void probe_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void probe_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                          const void *bytes, uint32_t size)
 {
     asked(self);
 }
@@ -41,7 +42,8 @@ static struct weft_packet *own_poll(struct weft_self *self, unsigned port, uint3
 }
 
 /* Wakes all ports, also those that do not exist. */
-static void own_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void own_request(struct weft_self *self, uint64_t client, uint64_t ticket, const void *bytes,
+                        uint32_t size)
 {
     weft_wake(self, UINT32_MAX);
 }
@@ -159,7 +161,8 @@ static void a_node_full_of_services_drops_packets_for_unknown_services(void **st
     struct world *world = world_open_settled("torus:3", list, 0);
     for (uint16_t service = 254; service < 255 + NODE_SERVICES_MAX; service += NODE_SERVICES_MAX) {
         struct packet *packet = world_forge(world, service, NULL, 0);
-        assert_int_equal(node_local(world->nodes[0].node, service, 1, "", 0), -ENOENT);
+        assert_int_equal(
+            node_local(world->nodes[0].node, &(struct env_answer){1, 1, service}, "", 0), -ENOENT);
         packet_set_server(packet, service); /* such a server does not exist, either */
         unsigned port = plan_port(&world->plan, 0, 1);
         node_approach(world->nodes[0].node, port);
@@ -392,8 +395,8 @@ static struct weft_packet *queued_poll(struct weft_self *self, unsigned port, ui
 
 /* Sends three packets to server 1, a neighbour: to the server, to one of its keys, and over the
  * link. */
-static void queued_request(struct weft_self *self, uint64_t client, const void *bytes,
-                           uint32_t size)
+static void queued_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                           const void *bytes, uint32_t size)
 {
     struct weft_key key;
     assert_int_equal(size, sizeof key);
@@ -543,7 +546,9 @@ static void packets_check(struct weft_self *self)
 
 static void world_check(struct weft_self *self)
 {
-    assert_int_equal(weft_answer(self, 9, "well", 4), 0);
+    char word[8];
+    assert_int_equal(weft_answer(self, 9, 0, "well", 4), 0);
+    assert_int_equal(weft_answer(self, 9, 0, word, WEFT_MESSAGE_MAX + 1), -EMSGSIZE);
     assert_true(weft_random(self) != weft_random(self));
     struct node *node = node_of(self);
     assert_true(node_memory(node) > 1000);
@@ -587,7 +592,7 @@ static void requests_reach_only_services_that_accept_them(void **state)
     struct node *node = world->nodes[0].node;
     static const uint16_t wrong[] = {255, 254, 301, 0};
     for (unsigned i = 0; i < 4; i++)
-        assert_int_equal(node_local(node, wrong[i], 1, "", 0), -ENOENT);
+        assert_int_equal(node_local(node, &(struct env_answer){1, 1, wrong[i]}, "", 0), -ENOENT);
     node_local_gone(node, 77);
     assert_int_equal(gone_client, 77);
     world_close(world);
@@ -607,8 +612,8 @@ static void moments_timer(struct weft_self *self, uint64_t cookie)
     fired[fired_count++].cookie = cookie;
 }
 
-static void moments_request(struct weft_self *self, uint64_t client, const void *bytes,
-                            uint32_t size)
+static void moments_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                            const void *bytes, uint32_t size)
 {
     static const int64_t delays[] = {700, 500, 500, -9, 0, 900};
     for (uint64_t i = 0; i < 6; i++)
@@ -646,7 +651,8 @@ static void echo_deliver(struct weft_self *self, struct weft_packet *packet)
         weft_done(packet);
 }
 
-static void echo_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void echo_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                         const void *bytes, uint32_t size)
 {
     assert_int_equal(weft_send_server(self, weft_packet(self, 0), weft_here(self)), 0);
 }
@@ -663,7 +669,7 @@ static void a_step_returns_whether_more_work_waits(void **state)
     while (node_step(at->node) <= world->now)
         ;
     /* No service is called from inside its own call: one delivery per step. */
-    assert_int_equal(node_local(at->node, 300, 1, "", 0), 0);
+    assert_int_equal(node_local(at->node, &(struct env_answer){1, 1, 300}, "", 0), 0);
     assert_int_equal(echoes, 0);
     for (unsigned step = 1; step <= 4; step++) {
         assert_true((node_step(at->node) == world->now) == (step < 4));

@@ -12,10 +12,11 @@
 #include "base/check.h"
 #include "os/cluster/cluster_file.h"
 #include "transport/clock.h"
+#include "wire/attach.h"
 
-#define AT_ONCE     256 /* connections; a process may have 1,024 descriptors */
-#define RETRY_NSEC  2000000LL
-#define SERVICE_LEN 2 /* bytes before every request: the service's id */
+#define AT_ONCE    256 /* connections; a process may have 1,024 descriptors */
+#define RETRY_NSEC 2000000LL
+#define TICKET     1 /* of every request: a connection has one under way, or they are numbered */
 
 int cluster_connect(const char *folder, node_id server)
 {
@@ -33,33 +34,80 @@ int cluster_connect(const char *folder, node_id server)
         close(handle);
         return -error; /* -EAGAIN: too many connections are pending */
     }
+    uint8_t hello[ATTACH_ASK_SIZE];
+    attach_ask_write(&(struct attach_ask){0}, hello);
+    (void)!send(handle, hello, sizeof hello, MSG_NOSIGNAL); /* a refusal is read later */
     return handle;
 }
 
 int cluster_tell(int handle, uint16_t service, const void *bytes, size_t size)
 {
-    uint8_t id[SERVICE_LEN] = {(uint8_t)(service >> 8), (uint8_t)service};
-    struct iovec parts[] = {{id, sizeof id}, {(void *)bytes, size}};
+    uint8_t head[ATTACH_HEAD_SIZE];
+    struct iovec parts[] = {{head, sizeof head}, {(void *)bytes, size}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     ssize_t sent;
+    attach_head_write(&(struct attach_head){.service = service, .ticket = TICKET}, head);
     do
         sent = sendmsg(handle, &message, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
-    return sent < 0 ? -errno : 0;
+    /* A server that refused us has hung up, and the reason waits in the socket. */
+    return sent < 0 && errno != EPIPE && errno != ECONNRESET ? -errno : 0;
 }
 
-/* Receives what has arrived: returns its size, -EAGAIN, or another negative errno. */
-static int hear_now(int handle, void *bytes, size_t size)
+/* Receives one packet: the head, and the bytes after it. Returns their size or a negative errno. */
+static int packet_receive(int handle, uint8_t head[ATTACH_HEAD_SIZE], void *bytes, size_t size)
 {
+    struct iovec parts[] = {{head, ATTACH_HEAD_SIZE}, {bytes, size}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     ssize_t got;
-    do
-        got = recv(handle, bytes, size, MSG_TRUNC);
-    while (got < 0 && errno == EINTR);
+    bool reset = false;
+    do {
+        got = recvmsg(handle, &message, MSG_TRUNC);
+        /* The system reports first, once, that the server hung up with a request unread, and then
+         * delivers what the server said before. */
+        if (got < 0 && errno == ECONNRESET && !reset) {
+            reset = true;
+            errno = EINTR;
+        }
+    } while (got < 0 && errno == EINTR);
     if (got < 0)
         return -errno;
     if (got == 0)
         return -ECONNRESET;
-    return (size_t)got > size ? -EMSGSIZE : (int)got;
+    if (got < ATTACH_HEAD_SIZE)
+        return -EPROTONOSUPPORT; /* version 1 has shorter messages */
+    return (size_t)got > ATTACH_HEAD_SIZE + size ? -EMSGSIZE : (int)got - ATTACH_HEAD_SIZE;
+}
+
+/* A packet without a ticket is the welcome. */
+static int welcome_check(const uint8_t bytes[ATTACH_HEAD_SIZE], int size)
+{
+    struct attach_answer welcome;
+    if (size || attach_answer_read(&welcome, bytes, ATTACH_HEAD_SIZE))
+        return -EPROTO;
+    return -welcome.status;
+}
+
+/* Receives an answer that has arrived: returns its size, -EAGAIN, or another negative errno. */
+static int hear_now(int handle, void *bytes, size_t size)
+{
+    uint8_t front[ATTACH_HEAD_SIZE];
+    struct attach_head head;
+    for (;;) {
+        int result = packet_receive(handle, front, bytes, size);
+        if (result < 0)
+            return result;
+        int error = attach_head_read(&head, front, sizeof front);
+        if (!error && head.service == ATTACH_SERVICE) {
+            error = welcome_check(front, result);
+            if (error)
+                return error;
+            continue;
+        }
+        if (error || head.ticket != TICKET)
+            return -EPROTO;
+        return head.status ? (head.status == ENOENT ? -EADDRNOTAVAIL : -head.status) : result;
+    }
 }
 
 static int poll_until(struct pollfd *polls, uint32_t count, int64_t deadline)

@@ -1,6 +1,6 @@
 #pragma once
-/* cluster_ask: requests to services of servers on this machine, over their sockets. No call waits
- * past its deadline. */
+/* cluster_ask: requests to services of servers on this machine, over their sockets (wire/attach.h).
+ * No call waits past its deadline. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,10 +10,14 @@
 
 #define CLUSTER_MESSAGE_MAX 65536
 
-/* Connects to a server's socket. -ECONNREFUSED or -ENOENT: no process listens. */
+/* Connects to a server's socket and sends the hello. -ECONNREFUSED or -ENOENT: no process
+ * listens. */
 MUST_CHECK int cluster_connect(const char *folder, node_id server);
+/* Sends a request with ticket 1. */
 MUST_CHECK int cluster_tell(int handle, uint16_t service, const void *bytes, size_t size);
-/* Returns the size of the next answer; -ETIMEDOUT; -ECONNRESET: the server is gone. */
+/* Returns the size of the next answer to a request; -ETIMEDOUT; -ECONNRESET: the server is gone;
+ * -EPROTONOSUPPORT: the server has another version; -EUSERS, -EMFILE: it accepts no more programs;
+ * -EADDRNOTAVAIL: it does not have the service. */
 MUST_CHECK int cluster_hear(int handle, void *bytes, size_t size, int64_t deadline);
 
 /* One request to one server and its answer. */

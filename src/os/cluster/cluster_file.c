@@ -92,6 +92,7 @@ void cluster_file_write(const struct cluster_file *file, struct text *out)
     json_put_uint(&json, "rate", file->rate);
     json_put_uint(&json, "hello_ms", file->hello_ms);
     json_put_uint(&json, "silence_ms", file->silence_ms);
+    json_put_uint(&json, "programs", file->programs);
     json_put_uint(&json, "seed", file->seed);
     json_put_bool(&json, "made_folder", file->made_folder);
     json_put_bool(&json, "pinned", file->pinned);
@@ -282,6 +283,8 @@ static enum err parse_field(struct parse *parse)
         return parse_uint32(parse, "hello_ms", UINT32_MAX, &file->hello_ms);
     if (json_reader_is(reader, "silence_ms"))
         return parse_uint32(parse, "silence_ms", UINT32_MAX, &file->silence_ms);
+    if (json_reader_is(reader, "programs"))
+        return parse_uint32(parse, "programs", UINT32_MAX, &file->programs);
     if (json_reader_is(reader, "seed"))
         return parse_uint(parse, "seed", UINT64_MAX, &file->seed);
     if (json_reader_is(reader, "made_folder"))

@@ -44,6 +44,7 @@ struct cluster_file {
     uint64_t rate;       /* bits per second in each direction of a link; 0: no limit */
     uint32_t hello_ms;   /* 0: the node's default */
     uint32_t silence_ms; /* 0: the node's default */
+    uint32_t programs;   /* that may be attached to one server; 0: the default */
     uint64_t seed;
     bool made_folder;  /* `up` made the folder, so `down` removes it */
     bool pinned;       /* each process is bound to a processor, in turn */

@@ -21,6 +21,7 @@ static void a_cluster_is_written_and_read_again(void **state)
                                .rate = 1000000000,
                                .hello_ms = 100,
                                .silence_ms = 700,
+                               .programs = 5000,
                                .seed = UINT64_MAX,
                                .made_folder = true,
                                .pinned = true,
@@ -41,6 +42,7 @@ static void a_cluster_is_written_and_read_again(void **state)
     assert_int_equal(other.rate, one.rate);
     assert_int_equal(other.hello_ms, 100);
     assert_int_equal(other.silence_ms, 700);
+    assert_int_equal(other.programs, 5000);
     assert_int_equal(other.seed, UINT64_MAX);
     assert_true(other.made_folder);
     assert_true(other.pinned);

@@ -21,7 +21,10 @@
 
 enum {
     SPARE_PACKETS = 512,
+    LINES_MAX = 20, /* lines about programs in the log of a server, in each LINES_NSEC */
 };
+#define LINES_NSEC (10 * NSEC_PER_SEC)
+static_assert(ATTACH_VERSION == 2, "on_refused names the version");
 
 static void host_say(struct host *host, node_id server, const char *text)
 {
@@ -71,20 +74,20 @@ static void on_local(void *owner, uint32_t server, uint32_t number, bool lazy)
         node_ready(node);
 }
 
-static int on_request(void *owner, uint16_t service, uint64_t client, const void *bytes,
-                      uint32_t size)
+static int on_request(void *owner, const struct env_answer *from, const void *bytes, uint32_t size)
 {
     struct host_node *node = owner;
     node->env.now = clock_now();
     node->host->eager = true;
     node_ready(node);
-    return node_local(node->node, service, client, bytes, size);
+    return node_local(node->node, from, bytes, size);
 }
 
 int host_request(struct host *host, node_id server, uint16_t service, const void *bytes,
                  uint32_t size)
 {
-    return on_request(host_find(host, server), service, UINT64_MAX, bytes, size);
+    const struct env_answer from = {.client = UINT64_MAX, .service = service};
+    return on_request(host_find(host, server), &from, bytes, size);
 }
 
 static void on_gone(void *owner, uint64_t client)
@@ -95,13 +98,60 @@ static void on_gone(void *owner, uint64_t client)
     node_ready(node);
 }
 
-static void on_shared(void *owner, uint64_t client, int result)
+static void on_writable(void *owner, uint64_t client, uint16_t service)
 {
     struct host_node *node = owner;
-    char text[120];
-    snprintf(text, sizeof text, "program %u attached through %s%s", (unsigned)(uint32_t)client,
-             result ? "its socket: " : "shared memory", result ? strerror(-result) : "");
+    node->env.now = clock_now();
+    node->host->eager = true;
+    node_ready(node);
+    node_local_writable(node->node, service, client);
+}
+
+static int on_number(void *owner, const char *name, size_t size)
+{
+    return node_service_number(((struct host_node *)owner)->node, name, size);
+}
+
+/* Writes a line about a program into the log, unless there were many lately: programs may attach
+ * thousands of times. The next line then says how many were left out. */
+static void program_say(struct host_node *node, const char *what)
+{
+    char text[200], more[48] = "";
+    nsec now = clock_now();
+    if (now >= node->lines_since + LINES_NSEC) {
+        node->lines_since = now;
+        node->lines = 0;
+    }
+    if (node->lines == LINES_MAX) {
+        node->lines_left_out++;
+        return;
+    }
+    node->lines++;
+    if (node->lines_left_out)
+        snprintf(more, sizeof more, " (and %u lines about programs before)", node->lines_left_out);
+    node->lines_left_out = 0;
+    snprintf(text, sizeof text, "%s%s", what, more);
     host_say(node->host, node->server, text);
+}
+
+/* Programs that use the socket by choice send only a few requests, such as a command's. */
+static void on_attached(void *owner, uint64_t client, int memory)
+{
+    char text[120];
+    if (memory == -ENODATA)
+        return;
+    snprintf(text, sizeof text, "program %u attached through %s%s", (unsigned)(uint32_t)client,
+             memory ? "its socket: " : "shared memory", memory ? strerror(-memory) : "");
+    program_say(owner, text);
+}
+
+static void on_refused(void *owner, int error)
+{
+    program_say(owner, error == -EPROTONOSUPPORT
+                           ? "refused a program: it does not use version 2 of the protocol"
+                       : error == -EMFILE
+                           ? "refused a program: no descriptors left; raise ulimit -n"
+                           : "refused a program: too many programs are attached");
 }
 
 static void on_bell(void *owner, uint32_t events)
@@ -139,8 +189,9 @@ static enum err err_of(int result)
 static enum err host_open_parts(struct host *host, struct why *why)
 {
     const struct host_config *config = &host->config;
-    client_sockets_init(&host->client_sockets);
     int result = poller_open(&host->poller, &host->lock);
+    if (!result)
+        result = client_sockets_open(&host->client_sockets);
     if (!result)
         result = doorbell_open(&host->bell);
     if (!result)
@@ -197,10 +248,20 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
     if (err)
         return err;
     node_ready(node);
-    const struct client_socket_events programs = {
-        .request = on_request, .gone = on_gone, .shared = on_shared, .owner = node};
+    const struct client_socket_config programs = {
+        .folder = config->folder,
+        .server = node->server,
+        .clients_max = config->clients_max,
+        .events = {.request = on_request,
+                   .gone = on_gone,
+                   .writable = on_writable,
+                   .number = on_number,
+                   .attached = on_attached,
+                   .refused = on_refused,
+                   .owner = node},
+    };
     int result = client_socket_open(&node->client_socket, &host->client_sockets, host->poller,
-                                    config->folder, node->server, &programs, why);
+                                    &programs, why);
     return result ? err_of(result) : OK;
 }
 
@@ -387,6 +448,7 @@ void host_close(struct host *host)
     commission_close(host->commission);
     cables_close(host->cables);
     packets_close(host->packets);
+    client_sockets_close(&host->client_sockets);
     if (host->poller)
         poller_remove(host->poller, host->bell_watch);
     doorbell_close(&host->bell);

@@ -49,8 +49,9 @@ struct host_config {
      * its place is unknown. NULL: all servers know their places, and the cables are those of the
      * plan. */
     const struct host_machine *machine;
-    const char *folder;                    /* for requests: a path short enough for a socket */
-    const char *links;                     /* for cables, the same */
+    uint32_t clients_max; /* programs that may be attached to one server; 0: the default */
+    const char *folder;   /* for requests: a path short enough for a socket */
+    const char *links;    /* for cables, the same */
     const struct transport_ops *transport; /* of cables */
     const char *address;           /* of this machine, for transports that need one; or NULL */
     uint64_t rate_bps;             /* of every link; 0: no limit */

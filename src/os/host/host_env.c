@@ -49,9 +49,9 @@ static void env_transmit(struct env *env, unsigned number, struct packet **packe
         node_lost(node->node, packets[i]);
 }
 
-static int env_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+static int env_local(struct env *env, const struct env_answer *to, const void *bytes, uint32_t size)
 {
-    return client_socket_answer(host_node_of(env)->client_socket, client, bytes, size);
+    return client_socket_answer(host_node_of(env)->client_socket, to, bytes, size);
 }
 
 static void env_disk(struct env *env, struct disk_operation *operation)

@@ -41,6 +41,9 @@ struct host_node {
     bool ready;
     struct client_socket *client_socket;
     struct files_server *files; /* NULL: no service uses the disk */
+    nsec lines_since;        /* lines about programs in the log: when they began to be counted, */
+    uint32_t lines;          /* ... how many since then, */
+    uint32_t lines_left_out; /* ... and how many were left out */
 };
 
 struct host {

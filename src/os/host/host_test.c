@@ -28,7 +28,8 @@ static struct {
     unsigned requests;
 } seen;
 
-static void echo_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void echo_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                         const void *bytes, uint32_t size)
 {
     const uint8_t *to = bytes;
     seen.requests++;
@@ -38,7 +39,7 @@ static void echo_request(struct weft_self *self, uint64_t client, const void *by
         weft_set_identity(packet, 7);
         weft_send_server(self, packet, to[0]);
     }
-    weft_answer(self, client, bytes, size);
+    weft_answer(self, client, ticket, bytes, size);
 }
 
 static void echo_deliver(struct weft_self *self, struct weft_packet *packet)
@@ -183,6 +184,44 @@ static int client_open(const struct scene *scene, node_id server)
     return fd;
 }
 
+/* A program sends its hello, without memory, and reads the welcome. */
+static void client_greet(struct scene *scene, int fd)
+{
+    uint8_t bytes[64];
+    struct attach_answer welcome;
+    ssize_t size;
+    attach_ask_write(&(struct attach_ask){0}, bytes);
+    assert_int_equal(send(fd, bytes, ATTACH_ASK_SIZE, 0), ATTACH_ASK_SIZE);
+    scene_until(scene, (size = recv(fd, bytes, sizeof bytes, 0)) >= 0);
+    assert_int_equal(attach_answer_read(&welcome, bytes, (size_t)size), 0);
+    assert_int_equal(welcome.status, 0);
+    assert_int_equal(welcome.version, ATTACH_VERSION);
+    assert_int_equal(welcome.memory, ENODATA);
+}
+
+static ssize_t client_ask(int fd, const struct attach_head *head, const void *bytes, size_t size)
+{
+    uint8_t front[ATTACH_HEAD_SIZE];
+    struct iovec pieces[] = {{front, sizeof front}, {(void *)(uintptr_t)bytes, size}};
+    const struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
+    attach_head_write(head, front);
+    return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+/* Waits for the next packet; returns its size without the head. */
+static uint32_t client_answer(struct scene *scene, int fd, struct attach_head *head, void *bytes,
+                              size_t size)
+{
+    uint8_t front[ATTACH_HEAD_SIZE];
+    struct iovec pieces[] = {{front, sizeof front}, {bytes, size}};
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
+    ssize_t got;
+    scene_until(scene, (got = recvmsg(fd, &message, 0)) >= 0);
+    assert_true(got >= ATTACH_HEAD_SIZE);
+    assert_int_equal(attach_head_read(head, front, sizeof front), 0);
+    return (uint32_t)got - ATTACH_HEAD_SIZE;
+}
+
 static void folder_empty(const struct scene *scene)
 {
     char path[sizeof scene->folder + sizeof((struct dirent *)0)->d_name];
@@ -221,52 +260,49 @@ static void programs_send_requests_and_disconnect(void **state)
     unsigned gone = seen.gone;
     scene_open(&scene, "torus:2x2", echo_services);
     scene.hosts[0] = scene_host(&scene, 0xf);
-    int fds[3] = {client_open(&scene, 2), client_open(&scene, 2), client_open(&scene, 2)};
+    int fds[2] = {client_open(&scene, 2), client_open(&scene, 2)};
+    struct attach_head head = {.service = ECHO_ID, .ticket = UINT64_C(1) << 63};
     memset(bytes, 0x5a, sizeof bytes);
-    bytes[0] = ECHO_ID >> 8;
-    bytes[1] = ECHO_ID & 0xff;
-    assert_int_equal(send(fds[0], bytes, sizeof bytes, 0), sizeof bytes);
-    ssize_t size = 0;
-    scene_until(&scene, (size = recv(fds[0], back, sizeof back, 0)) >= 0);
-    assert_int_equal(size, sizeof bytes - 2);
-    assert_memory_equal(back, bytes + 2, (size_t)size);
-    bytes[0] = 0x7f; /* no such service */
-    assert_int_equal(send(fds[1], bytes, 10, 0), 10);
+    for (unsigned i = 0; i < 2; i++)
+        client_greet(&scene, fds[i]);
+    assert_int_equal(client_ask(fds[0], &head, bytes, sizeof bytes),
+                     ATTACH_HEAD_SIZE + sizeof bytes);
+    assert_int_equal(client_answer(&scene, fds[0], &head, back, sizeof back), sizeof bytes);
+    assert_memory_equal(back, bytes, sizeof bytes);
+    assert_true(head.service == ECHO_ID && !head.status && head.ticket == UINT64_C(1) << 63);
+    /* Half of a head. */
+    assert_int_equal(send(fds[1], bytes, ATTACH_HEAD_SIZE / 2, 0), ATTACH_HEAD_SIZE / 2);
     scene_until(&scene, recv(fds[1], back, sizeof back, 0) == 0);
-    assert_int_equal(send(fds[2], bytes, 1, 0), 1); /* shorter than a service's number */
-    scene_until(&scene, recv(fds[2], back, sizeof back, 0) == 0);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 2; i++)
         close(fds[i]);
-    scene_until(&scene, seen.gone == gone + 3);
+    scene_until(&scene, seen.gone == gone + 2);
     scene_close(&scene);
 }
 
-/* More programs than there is room for: the excess ones are disconnected, and the others are
- * served. */
-static void too_many_programs_are_refused(void **state)
+/* The answer says that there is no such service, and later requests are handled. */
+static void a_missing_service_is_refused_by_an_answer(void **state)
 {
-    enum { CLIENTS = 80 };
     struct scene scene;
-    int fds[CLIENTS];
-    unsigned served = 0, refused = 0;
+    struct attach_head head = {.service = ECHO_ID + 1, .ticket = 77};
+    uint8_t bytes[64];
     scene_open(&scene, "torus:2x2", echo_services);
     scene.hosts[0] = scene_host(&scene, 0xf);
-    for (unsigned i = 0; i < CLIENTS; i++) {
-        fds[i] = client_open(&scene, 1);
-        scene_step(&scene);
-    }
-    for (unsigned i = 0; i < CLIENTS; i++) {
-        uint8_t bytes[4] = {ECHO_ID >> 8, ECHO_ID & 0xff, 1, 2}, back[8];
-        ssize_t size = -1;
-        if (send(fds[i], bytes, sizeof bytes, MSG_NOSIGNAL) < 0)
-            size = 0;
-        scene_until(&scene, size >= 0 || (size = recv(fds[i], back, sizeof back, 0)) >= 0);
-        served += size == 2;
-        refused += size == 0;
-        close(fds[i]);
-    }
-    assert_int_equal(served + refused, CLIENTS);
-    assert_int_equal(served, 64);
+    int fd = client_open(&scene, 2);
+    client_greet(&scene, fd);
+    assert_true(client_ask(fd, &head, "some", 4) > 0);
+    assert_int_equal(client_answer(&scene, fd, &head, bytes, sizeof bytes), 0);
+    assert_true(head.service == ECHO_ID + 1 && head.status == ENOENT && head.ticket == 77);
+    /* Services have numbers, which can be asked for by name. */
+    head = (struct attach_head){.service = ATTACH_SERVICE, .ticket = 78};
+    assert_true(client_ask(fd, &head, "echo", 4) > 0);
+    assert_int_equal(client_answer(&scene, fd, &head, bytes, sizeof bytes), ATTACH_NUMBER_SIZE);
+    assert_true(head.service == ATTACH_SERVICE && !head.status && head.ticket == 78);
+    assert_int_equal(bytes[0] << 8 | bytes[1], ECHO_ID);
+    head = (struct attach_head){.service = ATTACH_SERVICE, .ticket = 79};
+    assert_true(client_ask(fd, &head, "ech", 3) > 0);
+    assert_int_equal(client_answer(&scene, fd, &head, bytes, sizeof bytes), 0);
+    assert_true(head.status == ENOENT && head.ticket == 79);
+    close(fd);
     scene_close(&scene);
 }
 
@@ -276,13 +312,13 @@ static struct channel *memory_open(struct scene *scene, int fd)
 {
     struct channel *channel;
     uint8_t answer[64];
-    uint16_t status;
+    struct attach_answer welcome;
     ssize_t size;
     assert_int_equal(channel_open(&channel, fd), 0);
     assert_int_equal(channel_offer(channel), 0);
     scene_until(scene, (size = recv(fd, answer, sizeof answer, 0)) >= 0);
-    assert_int_equal(attach_answer_read(&status, answer, (size_t)size), 0);
-    assert_int_equal(status, 0);
+    assert_int_equal(attach_answer_read(&welcome, answer, (size_t)size), 0);
+    assert_true(!welcome.status && !welcome.memory);
     channel_agree(channel);
     return channel;
 }
@@ -293,8 +329,11 @@ static void memory_echo(struct scene *scene, struct channel *channel, uint8_t va
     const struct iovec piece = {bytes, size};
     struct channel_message message;
     memset(bytes, value, size);
-    assert_int_equal(channel_say(channel, ECHO_ID, &piece, 1), 0);
+    const struct attach_head head = {.service = ECHO_ID, .ticket = 1000 + value};
+    assert_int_equal(channel_say(channel, &head, &piece, 1), 0);
     scene_until(scene, channel_take(channel, &message, back) == 1);
+    assert_true(message.head.service == ECHO_ID && !message.head.status);
+    assert_int_equal(message.head.ticket, 1000 + value);
     assert_int_equal(message.size, size);
     assert_memory_equal(back, bytes, size);
 }
@@ -303,7 +342,7 @@ static void programs_send_requests_through_memory(void **state)
 {
     struct scene scene;
     unsigned gone = seen.gone;
-    const uint8_t request[] = {ECHO_ID >> 8, ECHO_ID & 0xff, 0x7e, 0x7f};
+    const struct attach_head head = {.service = ECHO_ID, .ticket = 5};
     scene_open(&scene, "torus:2x2", echo_services);
     scene.hosts[0] = scene_host(&scene, 0xf);
     int fd = client_open(&scene, 2);
@@ -313,10 +352,11 @@ static void programs_send_requests_through_memory(void **state)
     /* A request through the socket is still handled; its answer comes through memory. */
     uint8_t back[CHANNEL_MESSAGE_MAX];
     struct channel_message message;
-    assert_int_equal(send(fd, request, sizeof request, 0), sizeof request);
+    assert_true(client_ask(fd, &head, "~!", 2) > 0);
     scene_until(&scene, channel_take(channel, &message, back) == 1);
     assert_int_equal(message.size, 2);
-    assert_memory_equal(back, request + 2, 2);
+    assert_int_equal(message.head.ticket, 5);
+    assert_memory_equal(back, "~!", 2);
     /* A program can have only one channel. */
     struct channel *second;
     assert_int_equal(channel_open(&second, fd), 0);
@@ -344,7 +384,8 @@ static void a_sleeping_host_is_woken_through_memory(void **state)
         const struct iovec piece = {&i, sizeof i};
         struct channel_message message;
         int taken = 0;
-        assert_int_equal(channel_say(channel, ECHO_ID, &piece, 1), 0);
+        const struct attach_head head = {.service = ECHO_ID, .ticket = i};
+        assert_int_equal(channel_say(channel, &head, &piece, 1), 0);
         while (!taken) {
             struct pollfd ready = {.fd = fd, .events = POLLIN};
             uint8_t ring[2];
@@ -409,7 +450,7 @@ static void a_killed_program_is_noticed(void **state)
     assert_true(pid >= 0);
     if (!pid) { /* it sends requests, and ends before the host polls */
         for (unsigned i = 0; i < WORDS; i++)
-            if (channel_say(channel, ECHO_ID, &piece, 1))
+            if (channel_say(channel, &(struct attach_head){.service = ECHO_ID}, &piece, 1))
                 _exit(1);
         _exit(raise(SIGKILL));
     }
@@ -446,11 +487,12 @@ static void malformed_data_disconnects_only_its_program(void **state)
 {
     enum { ANSWERS = 16 * 32, SLOTS = 8 * 128, BELLS = 256 };
     enum { RING = 128 + ANSWERS + SLOTS + (32 << 10), SLOT = BELLS + 128 + ANSWERS };
-    /* A stamp of a message that is too large, a head after the tail, an unknown service. */
+    /* A stamp of a message that is too large, a head after the tail, a request with a status. */
     const struct {
         size_t at;
         uint64_t value;
     } nonsense[] = {{SLOT, (uint64_t)60000 << 32 | 1}, {BELLS + RING, 1000}, {SLOT, 1}};
+    const uint64_t status = UINT64_MAX; /* the kind and the status are in this word of a slot */
     struct scene scene;
     unsigned gone = seen.gone;
     scene_open(&scene, "torus:2x2", echo_services);
@@ -461,14 +503,16 @@ static void malformed_data_disconnects_only_its_program(void **state)
         struct memfile file;
         uint8_t bytes[64];
         int fd = client_open(&scene, 1);
-        const uint8_t request[] = {ECHO_ID >> 8, ECHO_ID & 0xff, 1, 2};
+        const struct attach_head head = {.service = ECHO_ID, .ticket = 1};
         assert_int_equal(memfile_open(&file, "weft-test", BELLS + 2 * RING), 0);
         memory_offer(fd, &file);
         scene_until(&scene, recv(fd, bytes, sizeof bytes, 0) == ATTACH_ANSWER_SIZE);
         memcpy((uint8_t *)file.base + nonsense[i].at, &nonsense[i].value, sizeof(uint64_t));
+        if (i == 2)
+            memcpy((uint8_t *)file.base + SLOT + 24, &status, sizeof status);
         /* The answers fill a ring; its head is checked when the ring is full. */
         for (unsigned k = 0; k < 12; k++)
-            (void)!send(fd, request, sizeof request, MSG_NOSIGNAL);
+            (void)!client_ask(fd, &head, "ab", 2);
         scene_until(&scene, recv(fd, bytes, sizeof bytes, 0) == 0 || seen.gone == gone + 1 + i);
         memory_echo(&scene, channel, (uint8_t)i, 1000);
         scene_until(&scene, seen.gone == gone + 1 + i);
@@ -481,18 +525,20 @@ static void malformed_data_disconnects_only_its_program(void **state)
     scene_close(&scene);
 }
 
-/* Half of a service's number, and more bytes than a request may have. */
+/* No head, and more bytes than a request may have. */
 static void malformed_requests_disconnect_their_program(void **state)
 {
-    static const uint8_t bytes[CLIENT_SOCKET_REQUEST_MAX + 1] = {ECHO_ID >> 8, ECHO_ID & 0xff, 1};
-    static const size_t sizes[] = {1, sizeof bytes};
+    static const uint8_t bytes[ATTACH_HEAD_SIZE + ATTACH_MESSAGE_MAX + 1] = {ECHO_ID >> 8,
+                                                                             ECHO_ID & 0xff};
+    static const size_t sizes[] = {1, ATTACH_HEAD_SIZE - 1, sizeof bytes};
     struct scene scene;
     unsigned gone = seen.gone;
     scene_open(&scene, "torus:2x2", echo_services);
     scene.hosts[0] = scene_host(&scene, 0xf);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         uint8_t answer[64];
         int fd = client_open(&scene, 1);
+        client_greet(&scene, fd);
         assert_int_equal(send(fd, bytes, sizes[i], MSG_NOSIGNAL), sizes[i]);
         scene_until(&scene, recv(fd, answer, sizeof answer, 0) == 0);
         assert_int_equal(seen.gone, gone + 1 + i);
@@ -506,8 +552,8 @@ static void without_shared_memory_requests_go_through_the_socket(void **state)
 {
     struct scene scene;
     uint8_t ask[ATTACH_ASK_SIZE], bytes[64];
-    const uint8_t request[] = {ECHO_ID >> 8, ECHO_ID & 0xff, 5, 6};
-    uint16_t status;
+    struct attach_head head = {.service = ECHO_ID, .ticket = 9};
+    struct attach_answer welcome;
     ssize_t size;
     scene_open(&scene, "torus:2x2", echo_services);
     scene.hosts[0] = scene_host(&scene, 0xf);
@@ -515,12 +561,14 @@ static void without_shared_memory_requests_go_through_the_socket(void **state)
     attach_ask_write(&(struct attach_ask){512, 1 << 19}, ask);
     assert_int_equal(send(fd, ask, sizeof ask, 0), sizeof ask); /* without a descriptor */
     scene_until(&scene, (size = recv(fd, bytes, sizeof bytes, 0)) >= 0);
-    assert_int_equal(attach_answer_read(&status, bytes, (size_t)size), 0);
-    assert_int_equal(status, EOPNOTSUPP);
-    assert_int_equal(send(fd, request, sizeof request, 0), sizeof request);
-    scene_until(&scene, (size = recv(fd, bytes, sizeof bytes, 0)) >= 0);
-    assert_int_equal(size, 2);
-    assert_memory_equal(bytes, request + 2, 2);
+    assert_int_equal(attach_answer_read(&welcome, bytes, (size_t)size), 0);
+    assert_int_equal(welcome.status, 0);
+    assert_int_equal(welcome.memory, EOPNOTSUPP);
+    assert_int_equal(welcome.server, 1);
+    assert_true(client_ask(fd, &head, "ab", 2) > 0);
+    assert_int_equal(client_answer(&scene, fd, &head, bytes, sizeof bytes), 2);
+    assert_int_equal(head.ticket, 9);
+    assert_memory_equal(bytes, "ab", 2);
     close(fd);
     scene_close(&scene);
 }
@@ -536,7 +584,8 @@ static struct weft_packet *flood_poll(struct weft_self *self, unsigned port, uin
     return packet;
 }
 
-static void flood_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void flood_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                          const void *bytes, uint32_t size)
 {
     weft_wake(self, UINT32_MAX);
 }
@@ -604,7 +653,8 @@ static void a_shaped_link_is_shared_by_weights(void **state)
 TEST_MAIN(TEST(servers_of_one_process_reach_each_other), TEST(hosts_connect_again_over_shm),
           TEST(hosts_connect_again_over_udp), TEST(a_host_removes_only_its_own_sockets),
           TEST(killed_servers_return_over_shm), TEST(killed_servers_return_over_udp),
-          TEST(programs_send_requests_and_disconnect), TEST(too_many_programs_are_refused),
+          TEST(programs_send_requests_and_disconnect),
+          TEST(a_missing_service_is_refused_by_an_answer),
           TEST(programs_send_requests_through_memory),
           TEST(a_sleeping_host_is_woken_through_memory), TEST(a_sleeping_host_is_woken_to_stop),
           TEST(a_killed_program_is_noticed), TEST(malformed_data_disconnects_only_its_program),

@@ -26,6 +26,7 @@
 #include "ripc/names/names_impl.h"
 #include "transport/fork/descriptor.h"
 #include "transport/routed/attachment.h"
+#include "wire/attach.h"
 #include "wire/directory.h"
 
 #define BUSY_NSEC   (20 * 1000 * 1000LL)
@@ -36,7 +37,7 @@
 #define ASK_WAIT_NSEC_MAX (800 * 1000 * 1000LL)
 #define ASK_CALM_NSEC     (2 * NSEC_PER_SEC) /* without questions; then the first applies again */
 
-enum { MESSAGES_MAX = 32 /* per wake-up */, SERVICE_SIZE = 2, TOLD_MAX = 1024 };
+enum { MESSAGES_MAX = 32 /* per wake-up */, TOLD_MAX = 1024 };
 
 static_assert(CLAIM_RECORD_SIZE <= DIRECTORY_RECORD_MAX, "a claim fits");
 
@@ -96,10 +97,9 @@ static struct directory_client *directory_of(struct name_service *service)
 
 static int message_send(struct directory_client *directory, const struct directory_message *message)
 {
-    uint8_t bytes[SERVICE_SIZE + DIRECTORY_MESSAGE_MAX];
-    bytes[0] = DIRECTORY_SERVICE >> 8;
-    bytes[1] = DIRECTORY_SERVICE & 0xff;
-    size_t size = SERVICE_SIZE + directory_write(message, bytes + SERVICE_SIZE);
+    uint8_t bytes[ATTACH_HEAD_SIZE + DIRECTORY_MESSAGE_MAX];
+    attach_head_write(&(struct attach_head){.service = DIRECTORY_SERVICE}, bytes);
+    size_t size = ATTACH_HEAD_SIZE + directory_write(message, bytes + ATTACH_HEAD_SIZE);
     if (directory->fd < 0)
         return -EPIPE;
     return send(directory->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
@@ -404,9 +404,12 @@ static void answer_handle(struct directory_client *directory)
 static void message_handle(struct directory_client *directory, const uint8_t *bytes, size_t size)
 {
     struct directory_message *message = &directory->message;
+    struct attach_head head;
     directory->retry_wait = 0;
     names_counts(directory->names)->datagrams++;
-    if (directory_read(message, bytes, size) || message->domain != directory->domain)
+    if (attach_head_read(&head, bytes, size) || head.service != DIRECTORY_SERVICE || head.status ||
+        directory_read(message, bytes + ATTACH_HEAD_SIZE, size - ATTACH_HEAD_SIZE) ||
+        message->domain != directory->domain)
         names_counts(directory->names)->garbage++;
     else if (message->operation == DIRECTORY_ANSWER)
         answer_handle(directory);
@@ -435,12 +438,21 @@ static void directory_lose(struct directory_client *directory)
     assert(result == 0); /* the timer is set, or is just firing */
 }
 
+/* The node's first message. After a refusal it hangs up, and we try again later. */
+static bool is_welcome(const uint8_t *bytes, size_t size)
+{
+    struct attach_answer welcome;
+    return attach_answer_read(&welcome, bytes, size) == 0;
+}
+
 static void directory_ready(void *owner, uint32_t events)
 {
     struct directory_client *directory = owner;
-    uint8_t bytes[DIRECTORY_MESSAGE_MAX];
+    uint8_t bytes[ATTACH_HEAD_SIZE + DIRECTORY_MESSAGE_MAX];
     for (unsigned i = 0; i < MESSAGES_MAX && directory->fd >= 0; i++) {
         ssize_t size = recv(directory->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (size > 0 && is_welcome(bytes, (size_t)size))
+            continue;
         if (size > 0)
             message_handle(directory, bytes, (size_t)size);
         else if (size < 0 && (errno == EAGAIN || errno == EINTR))
@@ -458,8 +470,9 @@ static int directory_connect(struct directory_client *directory, bool wait)
     if (result < 0)
         return result;
     directory->fd = result;
-    return poller_add(directory->poller, directory->fd, EPOLLIN, directory_ready, directory,
-                      &directory->watch);
+    result = poller_add(directory->poller, directory->fd, EPOLLIN, directory_ready, directory,
+                        &directory->watch);
+    return result ? result : node_greet(directory->fd);
 }
 
 static void directory_retry(void *owner)

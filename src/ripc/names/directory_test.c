@@ -3,15 +3,15 @@
 #include <sys/un.h>
 
 #include "ripc/names/names_world.h"
+#include "wire/attach.h"
 #include "wire/directory.h"
 #include "wire/relay.h"
-
-enum { SERVICE_SIZE = 2 };
 
 struct node {
     struct names_world world;
     char path[64];
     int listener, program; /* -1: none */
+    bool greeted;          /* the program's hello was read */
     struct directory_message message;
 };
 
@@ -58,20 +58,41 @@ static void node_close(struct node *node, struct names_side *side)
     world_close(&node->world);
 }
 
+static void node_says(const struct node *node, const struct directory_message *message)
+{
+    uint8_t bytes[ATTACH_HEAD_SIZE + DIRECTORY_MESSAGE_MAX];
+    attach_head_write(&(struct attach_head){.service = DIRECTORY_SERVICE}, bytes);
+    size_t size = ATTACH_HEAD_SIZE + directory_write(message, bytes + ATTACH_HEAD_SIZE);
+    assert_int_equal(send(node->program, bytes, size, MSG_NOSIGNAL), size);
+}
+
 /* One step of both sides; true if the program sent something, which is then in `message`. */
 static bool node_hears(struct node *node)
 {
-    uint8_t bytes[SERVICE_SIZE + DIRECTORY_MESSAGE_MAX];
+    uint8_t bytes[ATTACH_HEAD_SIZE + DIRECTORY_MESSAGE_MAX];
+    struct attach_ask ask;
+    struct attach_head head;
     poller_step(node->world.poller, clock_after(1000 * 1000));
-    if (node->program < 0)
+    if (node->program < 0) {
         node->program = accept4(node->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        node->greeted = false;
+    }
     ssize_t size = node->program < 0 ? -1 : recv(node->program, bytes, sizeof bytes, 0);
     if (size < 0)
         return false;
-    assert_true(size > SERVICE_SIZE);
-    assert_int_equal(bytes[1], DIRECTORY_SERVICE);
+    if (!node->greeted) {
+        assert_int_equal(attach_ask_read(&ask, bytes, (size_t)size), 0);
+        attach_answer_write(&(struct attach_answer){.version = ATTACH_VERSION}, bytes);
+        assert_int_equal(send(node->program, bytes, ATTACH_ANSWER_SIZE, MSG_NOSIGNAL),
+                         ATTACH_ANSWER_SIZE);
+        node->greeted = true;
+        return false;
+    }
+    assert_int_equal(attach_head_read(&head, bytes, (size_t)size), 0);
+    assert_int_equal(head.service, DIRECTORY_SERVICE);
     assert_int_equal(
-        directory_read(&node->message, bytes + SERVICE_SIZE, (size_t)size - SERVICE_SIZE), 0);
+        directory_read(&node->message, bytes + ATTACH_HEAD_SIZE, (size_t)size - ATTACH_HEAD_SIZE),
+        0);
     return true;
 }
 
@@ -108,13 +129,11 @@ static void node_await_claims(struct node *node, uint64_t one, uint64_t other, s
 
 static void node_agrees(struct node *node, struct names_side *side, uint64_t id)
 {
-    uint8_t bytes[DIRECTORY_MESSAGE_MAX];
     unsigned before = side_count(side, NOTE_ANNOUNCED, id);
     node->message.operation = DIRECTORY_CLAIMED;
     node->message.id = id;
     node->message.claims[0].member = id;
-    size_t size = directory_write(&node->message, bytes);
-    assert_int_equal(send(node->program, bytes, size, MSG_NOSIGNAL), size);
+    node_says(node, &node->message);
     assert_int_equal(side_await(side, NOTE_ANNOUNCED, id, before + 1)->status, 0);
 }
 
@@ -200,14 +219,12 @@ static void claims_are_repeated_when_our_address_returns_before_the_node(void **
 /* The node answers that it knows no claims of the id. */
 static void node_answers_empty(struct node *node, uint64_t id, int status)
 {
-    uint8_t bytes[DIRECTORY_MESSAGE_MAX];
     node->message.operation = DIRECTORY_ANSWER;
     node->message.id = id;
     node->message.status = status;
     node->message.round++;
     node->message.count = 0;
-    size_t size = directory_write(&node->message, bytes);
-    assert_int_equal(send(node->program, bytes, size, MSG_NOSIGNAL), size);
+    node_says(node, &node->message);
     world_run(&node->world, 10 * 1000 * 1000);
 }
 
@@ -257,7 +274,6 @@ static void node_tells(struct node *node, const struct directory_claim *claims, 
 {
     static struct directory_message answer;
     static uint32_t round;
-    uint8_t bytes[DIRECTORY_MESSAGE_MAX];
     round += part == 0;
     answer = (struct directory_message){.operation = DIRECTORY_ANSWER,
                                         .round = round,
@@ -267,8 +283,7 @@ static void node_tells(struct node *node, const struct directory_claim *claims, 
                                         .domain = node->message.domain,
                                         .id = 50};
     memcpy(answer.claims, claims, count * sizeof *claims);
-    size_t size = directory_write(&answer, bytes);
-    assert_int_equal(send(node->program, bytes, size, MSG_NOSIGNAL), size);
+    node_says(node, &answer);
     world_run(&node->world, 10 * 1000 * 1000);
 }
 

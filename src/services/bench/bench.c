@@ -24,7 +24,8 @@ struct bench {
     struct bench_request request; /* of the active run */
     enum bench_mode mode;
     uint64_t client;
-    uint64_t run; /* number of the last run; timers of an earlier one do nothing */
+    uint64_t ticket; /* of the request that started the run */
+    uint64_t run;    /* number of the last run; timers of an earlier one do nothing */
     int64_t started, ends;
     uint32_t loaded; /* BENCH_SATURATE: the loaded ports */
     struct pace pace;
@@ -201,7 +202,8 @@ static void bench_deliver(struct weft_self *self, struct weft_packet *packet)
 
 /* ---- runs ---- */
 
-static void answer(struct weft_self *self, uint64_t client, uint32_t token, int error)
+static void answer(struct weft_self *self, uint64_t client, uint64_t ticket, uint32_t token,
+                   int error)
 {
     const struct bench *bench = weft_memory(self);
     struct bench_answer state = {
@@ -224,7 +226,7 @@ static void answer(struct weft_self *self, uint64_t client, uint32_t token, int 
         state.ports[port].neighbour = weft_neighbour(self, port);
     }
     uint8_t bytes[BENCH_ANSWER_MAX];
-    weft_answer(self, client, bytes, (uint32_t)bench_answer_write(&state, bytes));
+    weft_answer(self, client, ticket, bytes, (uint32_t)bench_answer_write(&state, bytes));
 }
 
 /* Sends what is due, and sets a timer for the next packet. */
@@ -233,7 +235,7 @@ static void run_step(struct weft_self *self, struct bench *bench)
     int64_t now = weft_now(self);
     if (now >= bench->ends) {
         bench->mode = BENCH_IDLE;
-        answer(self, bench->client, bench->request.token, 0);
+        answer(self, bench->client, bench->ticket, bench->request.token, 0);
         return;
     }
     int64_t next = now + WAKE_NSEC;
@@ -255,7 +257,8 @@ static void bench_timer(struct weft_self *self, uint64_t cookie)
         run_step(self, bench);
 }
 
-static int run_start(struct weft_self *self, uint64_t client, const struct bench_request *request)
+static int run_start(struct weft_self *self, uint64_t client, uint64_t ticket,
+                     const struct bench_request *request)
 {
     struct bench *bench = weft_memory(self);
     if (bench->mode != BENCH_IDLE)
@@ -269,6 +272,7 @@ static int run_start(struct weft_self *self, uint64_t client, const struct bench
     bench->request = *request;
     bench->mode = request->mode;
     bench->client = client;
+    bench->ticket = ticket;
     bench->started = now;
     bench->ends = now + request->duration_nsec;
     bench->loaded = links_choose(self, request->links);
@@ -280,16 +284,17 @@ static int run_start(struct weft_self *self, uint64_t client, const struct bench
     return 0;
 }
 
-static void bench_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void bench_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                          const void *bytes, uint32_t size)
 {
     struct bench *bench = weft_memory(self);
     struct bench_request request;
     int error = bench_request_read(&request, bytes, size);
     if (!error && request.kind == BENCH_START)
-        error = run_start(self, client, &request);
+        error = run_start(self, client, ticket, &request);
     if (!error && request.kind == BENCH_STOP)
         bench->mode = BENCH_IDLE;
-    answer(self, client, request.token, error);
+    answer(self, client, ticket, request.token, error);
 }
 
 /* The program that measures the load has disconnected. */

@@ -124,8 +124,8 @@ static void request_answer(struct weft_self *self, const struct control_request 
     assert_unreachable();
 }
 
-static void control_request(struct weft_self *self, uint64_t client, const void *bytes,
-                            uint32_t size)
+static void control_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                            const void *bytes, uint32_t size)
 {
     struct control *control = weft_memory(self);
     struct control_request request;
@@ -140,7 +140,7 @@ static void control_request(struct weft_self *self, uint64_t client, const void 
         request_answer(self, &request, &out);
     assert(!out.failed);
     control->answered++;
-    weft_answer(self, client, control->bytes, (uint32_t)(sizeof control->bytes - out.left));
+    weft_answer(self, client, ticket, control->bytes, (uint32_t)(sizeof control->bytes - out.left));
 }
 
 static void control_stats(struct weft_self *self, struct weft_report *report)

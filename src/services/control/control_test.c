@@ -7,6 +7,7 @@
 #include "services/control/control_wire.h"
 
 #define SECOND 1000000000LL
+#define TICKET 17
 #define CLIENT 42
 
 static const struct weft_service *const services[] = {&service_control, NULL};
@@ -15,9 +16,12 @@ static uint8_t answer_bytes[CONTROL_ANSWER_MAX];
 static uint32_t answer_size, answer_count;
 static struct control_snapshot snapshot;
 
-static int keep_answer(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+static int keep_answer(struct env *env, const struct env_answer *to, const void *bytes,
+                       uint32_t size)
 {
-    assert_int_equal(client, CLIENT);
+    assert_int_equal(to->client, CLIENT);
+    assert_int_equal(to->ticket, TICKET);
+    assert_int_equal(to->service, CONTROL_SERVICE);
     assert_in_range(size, 1, sizeof answer_bytes);
     memcpy(answer_bytes, bytes, size);
     answer_size = size;
@@ -46,8 +50,10 @@ static int ask(struct world *world, node_id server, const struct control_request
     uint32_t before = answer_count;
     size_t size = control_request_write(request, bytes);
     world->nodes[server].env.now = world->now;
-    assert_int_equal(
-        node_local(world->nodes[server].node, CONTROL_SERVICE, CLIENT, bytes, (uint32_t)size), 0);
+    assert_int_equal(node_local(world->nodes[server].node,
+                                &(struct env_answer){CLIENT, TICKET, CONTROL_SERVICE}, bytes,
+                                (uint32_t)size),
+                     0);
     world->nodes[server].next = world->now;
     world_run(world, 1);
     assert_int_equal(answer_count, before + 1);
@@ -192,10 +198,14 @@ static void absent_objects_are_refused_and_malformed_requests_not_answered(void 
     assert_int_equal(ask(world, 0, &cut, &in), ENOENT);
     assert_int_equal(ask(world, 0, &way, &in), ENOENT);
     uint32_t before = answer_count;
-    assert_int_equal(node_local(world->nodes[0].node, CONTROL_SERVICE, CLIENT, "x", 1), 0);
+    assert_int_equal(node_local(world->nodes[0].node,
+                                &(struct env_answer){CLIENT, TICKET, CONTROL_SERVICE}, "x", 1),
+                     0);
     world_run(world, SECOND);
     assert_int_equal(answer_count, before);
-    assert_int_equal(node_local(world->nodes[0].node, 99, CLIENT, "x", 1), -ENOENT);
+    assert_int_equal(
+        node_local(world->nodes[0].node, &(struct env_answer){CLIENT, TICKET, 99}, "x", 1),
+        -ENOENT);
     world_close(world);
 }
 

@@ -174,7 +174,7 @@ static void client_tell(struct weft_self *self, const struct mine *mine, int sta
     directory->answer.status = status;
     message_add(&directory->answer, &mine->claim);
     uint32_t size = (uint32_t)directory_write(&directory->answer, directory->bytes);
-    weft_answer(self, mine->client, directory->bytes, size);
+    weft_answer(self, mine->client, 0, directory->bytes, size);
 }
 
 /* Sends to the servers that store the claim besides the root. */
@@ -496,7 +496,7 @@ static void answer_heard(struct weft_self *self, const void *bytes, uint32_t siz
             continue;
         if (known)
             want->due = weft_now(self) + AGAIN_NSEC;
-        weft_answer(self, want->client, bytes, size);
+        weft_answer(self, want->client, 0, bytes, size);
     }
 }
 
@@ -565,8 +565,10 @@ static enum weft_verdict directory_intercept(struct weft_self *self, struct weft
     return WEFT_TAKEN;
 }
 
-static void directory_request(struct weft_self *self, uint64_t client, const void *bytes,
-                              uint32_t size)
+/* Claims and questions have several answers, and some answers go to all programs that asked: they
+ * are events, which name what they are about. */
+static void directory_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                              const void *bytes, uint32_t size)
 {
     struct directory *directory = weft_memory(self);
     struct directory_message *message = &directory->message;

@@ -30,6 +30,7 @@ struct ping_run {
     bool armed;        /* a timer is set for `timer_at` */
     uint32_t identity; /* of its packets: its index here, and a number that no earlier run had */
     uint64_t client;   /* receives the answers; unused if there is a listener */
+    uint64_t ticket;   /* of the request, which all answers repeat */
     struct ping_listener listener;
     struct ping_request request;
     uint32_t oldest; /* all before it are settled */
@@ -68,7 +69,7 @@ static bool run_offer(struct weft_self *self, const struct ping_run *run,
 {
     uint8_t bytes[PING_ANSWER_MAX];
     size_t size = ping_answer_write(answer, bytes);
-    return weft_answer(self, run->client, bytes, (uint32_t)size) != -EAGAIN;
+    return weft_answer(self, run->client, run->ticket, bytes, (uint32_t)size) != -EAGAIN;
 }
 
 static void run_tell(struct weft_self *self, struct ping_run *run, struct ping_answer *answer)
@@ -347,41 +348,42 @@ static void local_stop(struct weft_self *self, int run)
         run_end(self, &ping->runs[run]);
 }
 
-static void refuse(struct weft_self *self, uint64_t client, uint32_t token, int error)
+static void refuse(struct weft_self *self, const struct ping_run *who, uint32_t token, int error)
 {
     struct ping_answer answer = {.kind = PING_REFUSED, .token = token, .error = (uint8_t)-error};
     uint8_t bytes[PING_ANSWER_MAX];
-    weft_answer(self, client, bytes, (uint32_t)ping_answer_write(&answer, bytes));
+    weft_answer(self, who->client, who->ticket, bytes, (uint32_t)ping_answer_write(&answer, bytes));
 }
 
-static void request_stop(struct weft_self *self, uint64_t client, uint32_t token)
+static void request_stop(struct weft_self *self, const struct ping_run *who, uint32_t token)
 {
     struct ping *ping = weft_memory(self);
     for (unsigned i = 0; i < RUNS; i++) {
         struct ping_run *run = &ping->runs[i];
-        if (run->active && !run->listener.told && run->client == client &&
+        if (run->active && !run->listener.told && run->client == who->client &&
             run->request.token == token) {
             run_end(self, run);
             return;
         }
     }
-    refuse(self, client, token, -ENOENT);
+    refuse(self, who, token, -ENOENT);
 }
 
-static void ping_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void ping_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                         const void *bytes, uint32_t size)
 {
     struct ping *ping = weft_memory(self);
     struct ping_request request;
+    const struct ping_run who = {.client = client, .ticket = ticket};
     int error = ping_request_read(&request, bytes, size);
     if (!error && request.kind == PING_STOP) {
-        request_stop(self, client, request.token);
+        request_stop(self, &who, request.token);
         return;
     }
-    struct ping_run who = {.client = client};
     if (!error)
         error = run_open(self, &request, &who);
     if (error < 0)
-        refuse(self, client, request.token, error);
+        refuse(self, &who, request.token, error);
     else
         run_step(self, &ping->runs[error]);
 }

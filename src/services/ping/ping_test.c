@@ -26,8 +26,8 @@ static void caller_told(void *context, const struct ping_answer *answer)
 }
 
 /* The request is one byte: the server. */
-static void caller_request(struct weft_self *self, uint64_t client, const void *bytes,
-                           uint32_t size)
+static void caller_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                           const void *bytes, uint32_t size)
 {
     struct weft_self *ping;
     const struct ping_local *local = weft_local(self, "ping", &ping);

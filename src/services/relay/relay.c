@@ -20,17 +20,24 @@
 #include "base/check.h"
 #include "wire/relay.h"
 
-enum { PROGRAMS_MAX = 64 };
+enum {
+    PROGRAMS_MAX = 1024,
+    BUCKETS = 1024, /* a power of two */
+    NONE = UINT16_MAX,
+};
 
 struct program {
     uint64_t client;
     uint64_t life;   /* 0: a free entry */
     uint64_t *peers; /* servers with which it has lines, a bit each */
+    uint16_t next;   /* in its bucket, or the next free one; NONE: the last */
 };
 
 struct relay {
     struct program programs[PROGRAMS_MAX];
-    uint32_t words; /* of a program's peers */
+    uint16_t buckets[BUCKETS]; /* the first program with that hash of its client's number */
+    uint16_t free;             /* the first free entry */
+    uint32_t words;            /* of a program's peers */
     uint64_t carried, came, strays, garbage, refused;
 };
 
@@ -42,25 +49,51 @@ static int relay_start(struct weft_self *self)
         weft_allocate(self, (uint32_t)(PROGRAMS_MAX * relay->words * sizeof(uint64_t)));
     if (!memory)
         return -ENOMEM;
-    for (unsigned i = 0; i < PROGRAMS_MAX; i++)
+    for (unsigned i = 0; i < PROGRAMS_MAX; i++) {
         relay->programs[i].peers = memory + (size_t)i * relay->words;
+        relay->programs[i].next = i + 1 < PROGRAMS_MAX ? (uint16_t)(i + 1) : NONE;
+    }
+    memset(relay->buckets, 0xff, sizeof relay->buckets);
     return 0;
 }
 
+static uint16_t *bucket_of(struct relay *relay, uint64_t client)
+{
+    return &relay->buckets[client * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+}
+static_assert(BUCKETS == 1 << (64 - 54), "the hash is an index");
+
 static struct program *program_of(struct relay *relay, uint64_t client)
 {
-    for (unsigned i = 0; i < PROGRAMS_MAX; i++)
-        if (relay->programs[i].life && relay->programs[i].client == client)
-            return &relay->programs[i];
+    for (uint16_t at = *bucket_of(relay, client); at != NONE; at = relay->programs[at].next)
+        if (relay->programs[at].client == client)
+            return &relay->programs[at];
     return NULL;
 }
 
-static struct program *program_free(struct relay *relay)
+/* NULL: no entry is free. */
+static struct program *program_add(struct relay *relay, uint64_t client)
 {
-    for (unsigned i = 0; i < PROGRAMS_MAX; i++)
-        if (!relay->programs[i].life)
-            return &relay->programs[i];
-    return NULL;
+    uint16_t at = relay->free, *bucket = bucket_of(relay, client);
+    if (at == NONE)
+        return NULL;
+    struct program *program = &relay->programs[at];
+    relay->free = program->next;
+    program->client = client;
+    program->next = *bucket;
+    *bucket = at;
+    return program;
+}
+
+static void program_remove(struct relay *relay, struct program *program)
+{
+    uint16_t index = (uint16_t)(program - relay->programs);
+    uint16_t *at = bucket_of(relay, program->client);
+    while (*at != index)
+        at = &relay->programs[*at].next;
+    *at = program->next;
+    program->next = relay->free;
+    relay->free = index;
 }
 
 static struct program *program_at(struct relay *relay, const struct relay_address *address)
@@ -96,7 +129,7 @@ static void program_tell(struct weft_self *self, const struct program *program,
     if (about)
         message.from = *about;
     relay_write(&message, bytes);
-    weft_answer(self, program->client, bytes, sizeof bytes);
+    weft_answer(self, program->client, 0, bytes, sizeof bytes);
 }
 
 static void programs_tell(struct weft_self *self, enum relay_operation operation,
@@ -148,7 +181,7 @@ static void data_hand_over(struct weft_self *self, const struct relay_message *m
     relay->came++;
     if (message->kind == RELAY_KIND_LINE)
         peer_note(relay, program, message->from.server);
-    weft_answer(self, program->client, bytes, size);
+    weft_answer(self, program->client, 0, bytes, size);
 }
 
 /* Carries a datagram of a program here. We set its source address ourselves. */
@@ -208,14 +241,13 @@ static void program_attach(struct weft_self *self, uint64_t client)
     struct relay *relay = weft_memory(self);
     struct program *program = program_of(relay, client);
     if (!program) {
-        program = program_free(relay);
+        program = program_add(relay, client);
         if (!program) {
             uint8_t bytes[RELAY_HEAD_SIZE]; /* an address with program 0: none is free */
             relay_write(&(struct relay_message){.operation = RELAY_ATTACHED}, bytes);
-            weft_answer(self, client, bytes, sizeof bytes);
+            weft_answer(self, client, 0, bytes, sizeof bytes);
             return;
         }
-        program->client = client;
         do
             program->life = weft_random(self);
         while (!program->life);
@@ -223,7 +255,9 @@ static void program_attach(struct weft_self *self, uint64_t client)
     program_tell(self, program, RELAY_ATTACHED, NULL);
 }
 
-static void relay_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+/* All messages to programs are events. */
+static void relay_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                          const void *bytes, uint32_t size)
 {
     struct relay *relay = weft_memory(self);
     struct program *program = program_of(relay, client);
@@ -245,6 +279,7 @@ static void relay_gone(struct weft_self *self, uint64_t client)
     if (!program)
         return;
     struct relay_address absent = address_of(self, program);
+    program_remove(relay, program);
     program->life = 0;
     for (uint32_t server = 0; server < weft_server_count(self); server++) {
         if (!bitset_has(program->peers, server))

@@ -157,16 +157,16 @@ static void programs_learn_of_lost_and_returning_servers(void **state)
 static void the_table_is_bounded_and_malformed_requests_are_counted(void **state)
 {
     struct world *world = world_open_settled(SPEC, services, 0);
-    for (uint64_t client = 1; client <= 64; client++)
+    for (uint64_t client = 1; client <= 1024; client++)
         assert_int_equal(attach(world, 0, client - 1).program, client);
-    say(world, 0, 65, &(struct relay_message){.operation = RELAY_ATTACH});
+    say(world, 0, 5000, &(struct relay_message){.operation = RELAY_ATTACH});
     assert_int_equal(answer_read(world, 0).to.program, 0);
     hang_up(world, 0, 6);
-    assert_int_equal(attach(world, 0, 66).program, 7);
+    assert_int_equal(attach(world, 0, 6000).program, 7);
     world_ask(world, 0, RELAY_SERVICE, 1, "nonsense", 8);
-    send(world, 0, 999, &(struct relay_address){.server = 1}, RELAY_KIND_LINE, "x", 1);
+    send(world, 0, 9999, &(struct relay_address){.server = 1}, RELAY_KIND_LINE, "x", 1);
     assert_int_equal(world_number(world, 0, "ripc", "garbage"), 2);
-    assert_int_equal(world_number(world, 0, "ripc", "programs"), 64);
+    assert_int_equal(world_number(world, 0, "ripc", "programs"), 1024);
     world_close(world);
 }
 

@@ -222,7 +222,8 @@ static enum weft_verdict load_intercept(struct weft_self *self, struct weft_pack
     return WEFT_TAKEN;
 }
 
-static void load_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void load_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                         const void *bytes, uint32_t size)
 {
     struct load *load = weft_memory(self);
     struct chaos_load_order order;
@@ -298,7 +299,8 @@ static void press_deliver(struct weft_self *self, struct weft_packet *packet)
     weft_done(packet);
 }
 
-static void press_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void press_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                          const void *bytes, uint32_t size)
 {
     struct press *press = weft_memory(self);
     struct chaos_press_order order;

@@ -85,7 +85,8 @@ static void beat_timer(struct weft_self *self, uint64_t cookie)
     (void)weft_timer(self, weft_now(self) + beat->interval, 0);
 }
 
-static void beat_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+static void beat_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                         const void *bytes, uint32_t size)
 {
     struct beat *beat = weft_memory(self);
     const struct chaos_load_order *order = bytes;

@@ -22,8 +22,9 @@
 #include "sim/engine/pages.h"
 #include "sim/world/world_watch.h"
 
-#define CLOCK_RIGHT 1000000u
-#define NOT_ASKED   INT64_MIN /* value of `wanted`: the channel is not set */
+#define CLOCK_RIGHT    1000000u
+#define NOT_ASKED      INT64_MIN /* value of `wanted`: the channel is not set */
+#define REQUEST_TICKET 1         /* of all requests: the client's number tells them apart */
 /* A node that is called this often at one moment would never stop. */
 #define STEPS_PER_MOMENT_MAX 1000000u
 
@@ -297,12 +298,12 @@ static void env_transmit(struct env *env, unsigned port, struct packet **packets
         arm(world, index);
 }
 
-static int env_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+static int env_local(struct env *env, const struct env_answer *to, const void *bytes, uint32_t size)
 {
     struct world_node *at = node_of_env(env);
     const struct world_settings *settings = &at->world->settings;
     if (settings->answer)
-        settings->answer(settings->context, at->self, client, bytes, size);
+        settings->answer(settings->context, at->self, to->client, bytes, size);
     return 0;
 }
 
@@ -499,7 +500,8 @@ int world_request(struct world *world, node_id id, uint16_t service, uint64_t cl
     if (!is_awake(at))
         return -ECONNREFUSED;
     at->env.now = clock_read(at);
-    int result = node_local(at->node, service, client, bytes, size);
+    const struct env_answer from = {client, REQUEST_TICKET, service};
+    int result = node_local(at->node, &from, bytes, size);
     step(at);
     return result;
 }

@@ -52,10 +52,10 @@ static void chatter_deliver(struct weft_self *self, struct weft_packet *packet)
 }
 
 /* Answers with the bytes of the request. */
-static void chatter_request(struct weft_self *self, uint64_t client, const void *bytes,
-                            uint32_t size)
+static void chatter_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                            const void *bytes, uint32_t size)
 {
-    weft_answer(self, client, bytes, size);
+    weft_answer(self, client, ticket, bytes, size);
 }
 
 static void chatter_stats(struct weft_self *self, struct weft_report *report)
@@ -87,6 +87,7 @@ struct keeper {
     struct weft_call opening, call;
     struct weft_file *file; /* NULL: no disk */
     uint64_t client;
+    uint64_t ticket;
     char word[8];
 };
 
@@ -108,17 +109,18 @@ static void keeper_done(struct weft_self *self, struct weft_call *call)
 {
     struct keeper *keeper = weft_memory(self);
     const char *answer = call->result < 0 ? "refused" : keeper->word;
-    weft_answer(self, keeper->client, answer, (uint32_t)strlen(answer));
+    weft_answer(self, keeper->client, keeper->ticket, answer, (uint32_t)strlen(answer));
 }
 
-static void keeper_request(struct weft_self *self, uint64_t client, const void *bytes,
-                           uint32_t size)
+static void keeper_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                           const void *bytes, uint32_t size)
 {
     struct keeper *keeper = weft_memory(self);
     struct weft_call *call = &keeper->call;
     char what = *(const char *)bytes;
     int result = -ENODEV;
     keeper->client = client;
+    keeper->ticket = ticket;
     call->done = keeper_done;
     memcpy(keeper->word, what == 'w' ? "durable" : "", 8 * (what == 'w'));
     if (keeper->file)
@@ -126,7 +128,7 @@ static void keeper_request(struct weft_self *self, uint64_t client, const void *
                  : what == 'r' ? weft_disk_read(self, keeper->file, call, keeper->word, 8, 0)
                                : weft_disk_sync(self, keeper->file, call);
     if (result < 0)
-        weft_answer(self, client, "no disk", 7);
+        weft_answer(self, client, ticket, "no disk", 7);
 }
 
 static const struct weft_service keeper_service = {

@@ -1,11 +1,13 @@
 /* channel: the memory consists of two bells, the program's and the node's, then the ring from the
- * program to the node, then the ring back. A message's kind travels in the frame's head.
+ * program to the node, then the ring back. The head of a message travels in the frame's head: the
+ * service's number is its kind, the ticket its user number, the status its first two user bytes.
  *
- * No sender waits for room: a message that finds none is refused, and the caller decides whether to
- * send it again. Therefore released frames ring no bell. */
+ * A message that finds no room is refused. A sender that wants to be told when there is room again
+ * says so in a word after its bell; the receiver then rings when it publishes released frames. */
 #include "transport/ring/channel.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,7 +27,7 @@ enum {
     BYTES_MAX = 1024 * 1024 /* ... from one program */
 };
 static_assert(CHANNEL_MESSAGE_MAX == FRAME_BODY_MAX, "a message is a frame");
-static_assert(BELL_SPACE >= DOORBELL_PLACED_SIZE, "a bell has room");
+static_assert(BELL_SPACE >= DOORBELL_PLACED_SIZE + sizeof(uint32_t), "a bell and a word fit");
 
 struct channel {
     struct memfile file;
@@ -36,6 +38,10 @@ struct channel {
     struct ringer ringer;
     struct ring_sender out;
     struct ring_receiver in;
+    /* After our bell and after the peer's. The sender that waits for room stores 1, relaxed, before
+     * its fence; the receiver loads it, relaxed, after it published released frames. The fence of
+     * the sleeper orders both, as it orders the bell (wake/doorbell.h). */
+    _Atomic uint32_t *wants, *peer_wants;
 };
 
 static size_t channel_size(const struct ring_shape *shape)
@@ -49,7 +55,11 @@ static int channel_begin(struct channel *channel)
     uint8_t *base = channel->file.base, *rings = base + 2 * BELL_SPACE;
     size_t there = ring_size(&channel->shape) * channel->is_node;
     size_t back = ring_size(&channel->shape) * !channel->is_node;
-    doorbell_open_on(&channel->bell, base + BELL_SPACE * channel->is_node);
+    uint8_t *own = base + BELL_SPACE * channel->is_node;
+    uint8_t *peers = base + BELL_SPACE * !channel->is_node;
+    doorbell_open_on(&channel->bell, own);
+    channel->wants = (_Atomic uint32_t *)(own + DOORBELL_PLACED_SIZE);
+    channel->peer_wants = (_Atomic uint32_t *)(peers + DOORBELL_PLACED_SIZE);
     int result = ring_sender_init(&channel->out, rings + there, &channel->shape);
     return result ? result : ring_receiver_init(&channel->in, rings + back, &channel->shape);
 }
@@ -174,27 +184,48 @@ ssize_t channel_recv(int socket, void *bytes, size_t size, int *file)
 
 /* ---- messages ---- */
 
-int channel_say(struct channel *channel, uint16_t kind, const struct iovec *pieces, unsigned count)
+int channel_say(struct channel *channel, const struct attach_head *head, const struct iovec *pieces,
+                unsigned count)
 {
-    const struct frame_head head = {.kind = kind};
-    int result = ring_push(&channel->out, &head, pieces, count);
+    const struct frame_head frame = {
+        .user = head->ticket,
+        .kind = head->service,
+        .user_bytes = {(uint8_t)(head->status >> 8), (uint8_t)head->status}};
+    int result = ring_push(&channel->out, &frame, pieces, count);
     if (!result)
         ringer_ring(&channel->ringer);
     return result;
 }
 
+bool channel_has_room(struct channel *channel)
+{
+    return channel->out.broken || ring_room(&channel->out, CHANNEL_MESSAGE_MAX);
+}
+
+void channel_want_room(struct channel *channel, bool wanted)
+{
+    atomic_store_explicit(channel->wants, wanted, memory_order_relaxed);
+}
+
 int channel_take(struct channel *channel, struct channel_message *out, void *bytes)
 {
     struct frame frame;
-    bool credit; /* no sender waits for it */
+    bool credit;
     int count = ring_pull(&channel->in, &frame, 1, &credit);
-    if (count <= 0)
-        return count;
-    out->kind = frame.head.kind;
-    out->size = frame.size;
-    memcpy(bytes, frame.body, frame.size);
-    (void)ring_release(&channel->in, &frame);
-    return 1;
+    if (count > 0) {
+        out->head = (struct attach_head){
+            .service = frame.head.kind,
+            .status = (uint16_t)(frame.head.user_bytes[0] << 8 | frame.head.user_bytes[1]),
+            .ticket = frame.head.user,
+        };
+        out->size = frame.size;
+        memcpy(bytes, frame.body, frame.size);
+        credit |= ring_release(&channel->in, &frame);
+    }
+    if (credit && (channel->ringer.must_fence ||
+                   atomic_load_explicit(channel->peer_wants, memory_order_relaxed)))
+        ringer_ring(&channel->ringer);
+    return count;
 }
 
 bool channel_waiting(const struct channel *channel)

@@ -26,8 +26,9 @@ struct channel;
 /* Opens the program's end and allocates the memory. The socket is borrowed, and must outlive the
  * channel. */
 MUST_CHECK int channel_open(struct channel **channel, int socket);
-/* Offers the channel to the node at the other end of the socket; the answer arrives on the socket
- * (wire/attach.h). After a positive answer call channel_agree, and send no message before that. */
+/* Sends the hello (wire/attach.h) to the node at the other end of the socket, with the memory; the
+ * welcome arrives on the socket. After a positive one call channel_agree, and send no message
+ * through the channel before that. */
 MUST_CHECK int channel_offer(const struct channel *channel);
 void channel_agree(struct channel *channel);
 
@@ -42,11 +43,17 @@ void channel_close(struct channel *channel); /* NULL is allowed */
 ssize_t channel_recv(int socket, void *bytes, size_t size, int *file);
 
 /* Sends one message. Returns 0, -EAGAIN (no room now), -EMSGSIZE or -EPROTO. */
-MUST_CHECK int channel_say(struct channel *channel, uint16_t kind, const struct iovec *pieces,
-                           unsigned count);
+MUST_CHECK int channel_say(struct channel *channel, const struct attach_head *head,
+                           const struct iovec *pieces, unsigned count);
+/* Would a message of the largest size be accepted? True as well if the peer wrote invalid data,
+ * which the next call reports. */
+bool channel_has_room(struct channel *channel);
+/* While it is wanted, the peer rings our bell when it has released enough messages for
+ * channel_has_room to become true. Want, arm, fence, look for room, then wait for the socket. */
+void channel_want_room(struct channel *channel, bool wanted);
 
 struct channel_message {
-    uint16_t kind;
+    struct attach_head head;
     uint32_t size;
 };
 

@@ -48,7 +48,9 @@ static int say(struct channel *channel, uint16_t kind, uint32_t size)
     static uint8_t said[CHANNEL_MESSAGE_MAX + 1];
     const struct iovec piece = {said, size};
     memset(said, kind, size);
-    return channel_say(channel, kind, &piece, 1);
+    return channel_say(channel,
+                       &(struct attach_head){kind, (uint16_t)(kind + 1), (uint64_t)kind << 40},
+                       &piece, 1);
 }
 
 static void messages_arrive_in_order_in_both_directions(void **state)
@@ -64,7 +66,9 @@ static void messages_arrive_in_order_in_both_directions(void **state)
         assert_int_equal(say(from, i, size), 0);
         assert_true(channel_waiting(to));
         assert_int_equal(channel_take(to, &message, bytes), 1);
-        assert_int_equal(message.kind, i);
+        assert_int_equal(message.head.service, i);
+        assert_int_equal(message.head.status, (uint16_t)(i + 1));
+        assert_true(message.head.ticket == (uint64_t)i << 40);
         assert_int_equal(message.size, size);
         for (uint32_t at = 0; at < size; at++)
             assert_int_equal(bytes[at], i & 0xff);
@@ -125,6 +129,38 @@ static void only_sleepers_are_rung(void **state)
     pair_close(&pair);
 }
 
+/* A sender that waits for room is rung when there is some, and only then. */
+static void a_sender_that_waits_for_room_is_rung(void **state)
+{
+    struct pair pair;
+    struct channel_message message;
+    pair_open(&pair);
+    for (unsigned side = 0; side < 2; side++) {
+        struct channel *from = side ? pair.node : pair.program;
+        struct channel *to = side ? pair.program : pair.node;
+        int socket = pair.sockets[side];
+        for (unsigned wanted = 0; wanted < 2; wanted++) {
+            bool rung = false;
+            while (!say(from, 5, CHANNEL_MESSAGE_MAX))
+                ;
+            assert_false(channel_has_room(from));
+            channel_want_room(from, wanted);
+            channel_arm(from);
+            channel_fence(from);
+            while (channel_take(to, &message, bytes) == 1) {
+                rung |= is_rung(socket);
+                if (rung)
+                    assert_true(channel_has_room(from));
+            }
+            assert_true(channel_has_room(from));
+            assert_int_equal(rung || is_rung(socket), wanted);
+            channel_want_room(from, false);
+            channel_disarm(from);
+        }
+    }
+    pair_close(&pair);
+}
+
 static int refusal(int file, uint32_t slots, uint32_t size)
 {
     struct channel *channel;
@@ -182,5 +218,5 @@ static void invalid_data_breaks_only_the_channel(void **state)
 }
 
 TEST_MAIN(TEST(messages_arrive_in_order_in_both_directions), TEST(a_full_channel_refuses),
-          TEST(only_sleepers_are_rung), TEST(bad_memory_is_refused),
-          TEST(invalid_data_breaks_only_the_channel))
+          TEST(only_sleepers_are_rung), TEST(a_sender_that_waits_for_room_is_rung),
+          TEST(bad_memory_is_refused), TEST(invalid_data_breaks_only_the_channel))

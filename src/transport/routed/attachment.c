@@ -1,18 +1,19 @@
 /* attachment: see attachment.h. Messages to and from the node have the format of wire/relay.h. They
  * travel through shared memory (transport/ring/channel.h) or, where program and node cannot share
- * any, through the socket. In the socket, a message to the node begins with the service's number.
+ * any, through the socket, with the heads of wire/attach.h. They have no tickets: none of them is
+ * the answer to one request.
  *
  * With a channel the socket only carries rings of the bell. Invariant while `watched`: the bell is
  * armed and the channel was empty after that, or a ring waits in the socket, or `again` is due.
  *
  * How an attachment connects, disconnects, and reconnects:
  *
- *   GONE --connect, offer memory--> OFFERING --accepted---> ask --> ASKING --address--> UP
- *    ^                                 |                     ^                           |
- *    |                                 +--refused: connect---+                           |
- *    +----- refused, silent, hung up: try again after a delay, which doubles ------------+
+ *   GONE --connect, hello with memory--> OFFERING --welcome--> ask --> ASKING --address--> UP
+ *    ^                                     | ^                                              |
+ *    |          hung up, silent: a hello ..+ +.. without memory                             |
+ *    +----- refused, silent, hung up: try again after a delay, which doubles ---------------+
  *
- * A program offers its node shared memory; if the node does not accept it, the socket carries
+ * A program offers its node shared memory; if the welcome does not accept it, the socket carries
  * everything. attachment_open waits until the state is UP. From then on the poller does all of
  * this, and while the node is gone the program runs on without a connection to other programs.
  * `lost` is set in all states but UP. */
@@ -31,11 +32,12 @@
 
 /* ---- receiving ---- */
 
-static void message_handle(struct attachment *attachment, const uint8_t *bytes, size_t size)
+static void message_handle(struct attachment *attachment, const struct attach_head *head,
+                           const uint8_t *bytes, size_t size)
 {
     struct relay_message message;
     attachment->counts.received++;
-    if (relay_read(&message, bytes, size)) {
+    if (!attachment_is_relay(head) || relay_read(&message, bytes, size)) {
         attachment->counts.garbage++;
         return;
     }
@@ -69,7 +71,7 @@ static int memory_take(struct attachment *attachment, unsigned most)
         int result = channel_take(attachment->channel, &message, attachment->buffers);
         if (result <= 0)
             return result ? result : (int)i;
-        message_handle(attachment, attachment->buffers, message.size);
+        message_handle(attachment, &message.head, attachment->buffers, message.size);
     }
     return (int)most;
 }
@@ -119,7 +121,7 @@ static int socket_receive(struct attachment *attachment)
     struct mmsghdr messages[ATTACHMENT_BATCH];
     struct iovec pieces[ATTACHMENT_BATCH];
     for (unsigned i = 0; i < ATTACHMENT_BATCH; i++) {
-        pieces[i] = (struct iovec){attachment->buffers + i * RELAY_SIZE_MAX, RELAY_SIZE_MAX};
+        pieces[i] = (struct iovec){attachment->buffers + i * ATTACHMENT_PACKET, ATTACHMENT_PACKET};
         messages[i] = (struct mmsghdr){.msg_hdr = {.msg_iov = &pieces[i], .msg_iovlen = 1}};
     }
     int count = recvmmsg(attachment->fd, messages, ATTACHMENT_BATCH, MSG_DONTWAIT, NULL);
@@ -135,10 +137,13 @@ static int socket_receive(struct attachment *attachment)
         }
         if (attachment->channel && messages[i].msg_len == 1)
             continue;
-        if (messages[i].msg_hdr.msg_flags & MSG_TRUNC)
+        struct attach_head head;
+        if (messages[i].msg_hdr.msg_flags & MSG_TRUNC ||
+            attach_head_read(&head, pieces[i].iov_base, messages[i].msg_len))
             attachment->counts.garbage++;
         else
-            message_handle(attachment, pieces[i].iov_base, messages[i].msg_len);
+            message_handle(attachment, &head, (uint8_t *)pieces[i].iov_base + ATTACH_HEAD_SIZE,
+                           messages[i].msg_len - ATTACH_HEAD_SIZE);
     }
     return count;
 }
@@ -270,13 +275,15 @@ int attachment_open(struct attachment **out, struct poller *poller, const char *
     attachment->ready = attachment_ready;
     list_init(&attachment->lines);
     attachment->path = strdup(path);
-    attachment->buffers = array_new(ATTACHMENT_BATCH, RELAY_SIZE_MAX);
+    attachment->buffers = array_new(ATTACHMENT_BATCH, ATTACHMENT_PACKET);
     bool room = attachment->path && attachment->buffers;
     int result = room ? attachment_begin(attachment) : -ENOMEM;
     if (result != 1) {
         attachment_close(attachment);
         return why_fail(why, result, "cannot attach to the node at %s: %s", path,
-                        result == -EUSERS ? "too many programs" : strerror(-result));
+                        result == -EUSERS            ? "too many programs"
+                        : result == -EPROTONOSUPPORT ? "it runs another version of weft"
+                                                     : strerror(-result));
     }
     attachment->waits = false;
     attachment_rise(attachment);

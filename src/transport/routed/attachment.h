@@ -24,9 +24,13 @@
 #define ATTACHMENT_PIECES_MAX 4
 
 /* Connects to the node that listens on that socket, to send requests to its services
- * (os/host/desk.h). Returns a descriptor of sequenced packets, or a negative errno. -EAGAIN: too
- * many programs connect at the moment; does not occur if `wait` is set. */
+ * (wire/attach.h). The caller sends the hello. Returns a descriptor of sequenced packets, or a
+ * negative errno. -EAGAIN: too many programs connect at the moment; does not occur if `wait` is
+ * set. */
 MUST_CHECK int node_connect(const char *path, bool wait);
+
+/* Sends a hello that offers no memory. */
+MUST_CHECK int node_greet(int fd);
 
 /* When to connect again to a node that is gone. `*wait` is the delay, 0 at first; it grows. */
 nsec node_again(nsec *wait);

@@ -18,7 +18,7 @@
 #define RETRY_NSEC     (50 * 1000 * 1000LL) /* first delay before connecting again ... */
 #define RETRY_NSEC_MAX (1 * NSEC_PER_SEC)   /* ... and the longest delay */
 
-enum { BUFFER_BYTES = 1024 * 1024 /* requested */, SERVICE_SIZE = 2 };
+enum { BUFFER_BYTES = 1024 * 1024 /* requested */ };
 
 /* A path may be too long for a socket address: then its folder is opened, and the address refers to
  * the folder's descriptor. */
@@ -74,14 +74,23 @@ nsec node_again(nsec *wait)
 
 static int address_ask(struct attachment *attachment)
 {
-    uint8_t request[SERVICE_SIZE + RELAY_HEAD_SIZE] = {RELAY_SERVICE >> 8, RELAY_SERVICE & 0xff};
-    const struct iovec piece = {request + SERVICE_SIZE, RELAY_HEAD_SIZE};
-    relay_write(&(struct relay_message){.operation = RELAY_ATTACH}, request + SERVICE_SIZE);
+    uint8_t packet[ATTACH_HEAD_SIZE + RELAY_HEAD_SIZE], *request = packet + ATTACH_HEAD_SIZE;
+    const struct attach_head head = {.service = RELAY_SERVICE};
+    const struct iovec piece = {request, RELAY_HEAD_SIZE};
+    attach_head_write(&head, packet);
+    relay_write(&(struct relay_message){.operation = RELAY_ATTACH}, request);
     attachment->stage = ATTACHMENT_ASKING;
     if (!attachment->channel)
-        return send(attachment->fd, request, sizeof request, MSG_NOSIGNAL) < 0 ? -errno : 0;
+        return send(attachment->fd, packet, sizeof packet, MSG_NOSIGNAL) < 0 ? -errno : 0;
     attachment_arm(attachment); /* first, so that the answer rings */
-    return channel_say(attachment->channel, RELAY_SERVICE, &piece, 1);
+    return channel_say(attachment->channel, &head, &piece, 1);
+}
+
+int node_greet(int fd)
+{
+    uint8_t hello[ATTACH_ASK_SIZE];
+    attach_ask_write(&(struct attach_ask){0}, hello);
+    return send(fd, hello, sizeof hello, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
 int attachment_call(struct attachment *attachment, bool memory)
@@ -96,11 +105,15 @@ int attachment_call(struct attachment *attachment, bool memory)
                         &attachment->watch);
     if (result)
         return result;
-    if (!memory || channel_open(&attachment->offered, attachment->fd) ||
-        channel_offer(attachment->offered))
-        return address_ask(attachment);
     attachment->stage = ATTACHMENT_OFFERING;
-    return 0;
+    if (memory && !channel_open(&attachment->offered, attachment->fd) &&
+        !channel_offer(attachment->offered))
+        return 0;
+    channel_close(attachment->offered);
+    attachment->offered = NULL;
+    result = node_greet(attachment->fd);
+    /* A node that refused us has hung up; its welcome, which says why, can still be read. */
+    return result == -EPIPE || result == -ECONNRESET ? 0 : result;
 }
 
 void attachment_hang_up(struct attachment *attachment)
@@ -116,20 +129,20 @@ void attachment_hang_up(struct attachment *attachment)
     attachment->stage = ATTACHMENT_GONE;
 }
 
-/* The node refused the memory, hung up, or did not answer: connects again without memory. */
+/* The node hung up, or did not answer: perhaps because of the memory. Connects again without. */
 static int memory_refused(struct attachment *attachment)
 {
     attachment_hang_up(attachment);
     return attachment_call(attachment, false);
 }
 
-/* Receives the next message from the socket: returns its size, -EAGAIN if there is none, or an
+/* Receives the next packet from the socket: returns its size, -EAGAIN if there is none, or an
  * error. */
-static ssize_t socket_next(struct attachment *attachment, uint8_t bytes[CHANNEL_MESSAGE_MAX])
+static ssize_t socket_next(struct attachment *attachment, uint8_t bytes[ATTACHMENT_PACKET])
 {
     ssize_t size;
     do
-        size = recv(attachment->fd, bytes, CHANNEL_MESSAGE_MAX, MSG_DONTWAIT);
+        size = recv(attachment->fd, bytes, ATTACHMENT_PACKET, MSG_DONTWAIT);
     while (size == 1); /* a ring of the bell */
     if (size < 0)
         return -errno;
@@ -138,40 +151,58 @@ static ssize_t socket_next(struct attachment *attachment, uint8_t bytes[CHANNEL_
 
 static int offer_step(struct attachment *attachment)
 {
-    uint8_t answer[CHANNEL_MESSAGE_MAX];
-    uint16_t status;
-    ssize_t size = socket_next(attachment, answer);
+    uint8_t bytes[ATTACHMENT_PACKET];
+    struct attach_answer welcome;
+    ssize_t size = socket_next(attachment, bytes);
+    if (size == -ECONNRESET) /* reported once; then what the node said before can be read */
+        size = socket_next(attachment, bytes);
     if (size == -EAGAIN)
         return 0;
-    if (size < 0 || attach_answer_read(&status, answer, (size_t)size) || status)
-        return memory_refused(attachment);
-    channel_agree(attachment->offered);
-    attachment->channel = attachment->offered;
+    if (size >= 0 && attach_answer_read(&welcome, bytes, (size_t)size))
+        size = -EPROTO;
+    if (size < 0)
+        return attachment->offered ? memory_refused(attachment) : (int)size;
+    if (welcome.status)
+        return -welcome.status;
+    if (attachment->offered && !welcome.memory) {
+        channel_agree(attachment->offered);
+        attachment->channel = attachment->offered;
+        attachment->offered = NULL;
+    }
+    channel_close(attachment->offered);
     attachment->offered = NULL;
     return address_ask(attachment);
 }
 
-/* Receives from the channel or the socket; results as of socket_next. */
-static ssize_t message_next(struct attachment *attachment, uint8_t bytes[CHANNEL_MESSAGE_MAX])
+/* Receives a message of the relay from the channel or the socket; results as of socket_next, and
+ * the message begins after the space for a head. */
+static ssize_t message_next(struct attachment *attachment, uint8_t bytes[ATTACHMENT_PACKET])
 {
     struct channel_message message;
     ssize_t size = socket_next(attachment, bytes);
+    if (size >= 0) {
+        bool valid = !attach_head_read(&message.head, bytes, (size_t)size) &&
+                     attachment_is_relay(&message.head);
+        return valid ? size - ATTACH_HEAD_SIZE : -EPROTO;
+    }
     if (size != -EAGAIN || !attachment->channel)
         return size;
     attachment_arm(attachment); /* after taking the rings, before looking */
-    int result = channel_take(attachment->channel, &message, bytes);
-    return result <= 0 ? (result ? result : -EAGAIN) : (ssize_t)message.size;
+    int result = channel_take(attachment->channel, &message, bytes + ATTACH_HEAD_SIZE);
+    if (result <= 0)
+        return result ? result : -EAGAIN;
+    return attachment_is_relay(&message.head) ? (ssize_t)message.size : -EPROTO;
 }
 
 static int ask_step(struct attachment *attachment)
 {
-    uint8_t answer[CHANNEL_MESSAGE_MAX];
+    uint8_t answer[ATTACH_HEAD_SIZE + CHANNEL_MESSAGE_MAX];
     struct relay_message message;
     for (;;) {
         ssize_t size = message_next(attachment, answer);
         if (size < 0)
             return size == -EAGAIN ? 0 : (int)size;
-        if (relay_read(&message, answer, (size_t)size))
+        if (relay_read(&message, answer + ATTACH_HEAD_SIZE, (size_t)size))
             return -EPROTO;
         if (message.operation != RELAY_ATTACHED)
             continue; /* news about another server */
@@ -188,5 +219,5 @@ int attachment_call_step(struct attachment *attachment)
 /* Timeout without an answer. */
 int attachment_call_late(struct attachment *attachment)
 {
-    return attachment->stage == ATTACHMENT_OFFERING ? memory_refused(attachment) : -ETIMEDOUT;
+    return attachment->offered ? memory_refused(attachment) : -ETIMEDOUT;
 }

@@ -11,8 +11,9 @@
 
 #define ATTACHMENT_BATCH  16
 #define ATTACHMENT_ABSENT 64
+#define ATTACHMENT_PACKET (ATTACH_HEAD_SIZE + RELAY_SIZE_MAX) /* the largest in the socket */
 
-static_assert(ATTACHMENT_BATCH * RELAY_SIZE_MAX >= CHANNEL_MESSAGE_MAX, "one fits the buffers");
+static_assert(ATTACHMENT_BATCH * ATTACHMENT_PACKET >= CHANNEL_MESSAGE_MAX, "one fits the buffers");
 
 /* See attachment.c. */
 enum attachment_stage { ATTACHMENT_GONE, ATTACHMENT_OFFERING, ATTACHMENT_ASKING, ATTACHMENT_UP };
@@ -58,6 +59,12 @@ bool attachment_say(struct attachment *attachment, const struct relay_address *t
  * call. */
 void attachment_arm(struct attachment *attachment);
 void attachment_poll_soon(struct attachment *attachment); /* look at the channel from the poller */
+
+/* Is this the head of a message of the relay? */
+static inline bool attachment_is_relay(const struct attach_head *head)
+{
+    return head->service == RELAY_SERVICE && !head->status;
+}
 
 /* attachment_call.c: each returns 0 in progress, 1 done, or an error. */
 MUST_CHECK int attachment_call(struct attachment *attachment, bool memory);

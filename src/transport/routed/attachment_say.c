@@ -7,8 +7,9 @@
 
 static bool socket_say(struct attachment *attachment, struct iovec *pieces, unsigned count)
 {
-    static const uint8_t service[] = {RELAY_SERVICE >> 8, RELAY_SERVICE & 0xff};
-    pieces[0] = (struct iovec){(void *)(uintptr_t)service, sizeof service};
+    uint8_t head[ATTACH_HEAD_SIZE];
+    attach_head_write(&(struct attach_head){.service = RELAY_SERVICE}, head);
+    pieces[0] = (struct iovec){head, sizeof head};
     struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
     return sendmsg(attachment->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
@@ -27,7 +28,8 @@ void attachment_arm(struct attachment *attachment)
 
 static bool memory_say(struct attachment *attachment, const struct iovec *pieces, unsigned count)
 {
-    int result = channel_say(attachment->channel, RELAY_SERVICE, pieces, count);
+    const struct attach_head head = {.service = RELAY_SERVICE};
+    int result = channel_say(attachment->channel, &head, pieces, count);
     if (result == -EPROTO) { /* the poller ends the attachment: our caller does not expect that */
         attachment->broken = true;
         attachment_poll_soon(attachment);
@@ -39,7 +41,7 @@ bool attachment_say(struct attachment *attachment, const struct relay_address *t
                     const struct iovec *pieces, unsigned count)
 {
     uint8_t head[RELAY_HEAD_SIZE];
-    struct iovec all[2 + ATTACHMENT_PIECES_MAX]; /* the first is the service's number */
+    struct iovec all[2 + ATTACHMENT_PIECES_MAX]; /* the first is the head */
     assert(count <= ATTACHMENT_PIECES_MAX);
     if (attachment->lost)
         return false;

@@ -12,7 +12,8 @@ static struct attached_program program;
 static struct why why;
 
 #define OPENS_WITH_MEMORY NODE_ACCEPTS, NODE_TAKES, NODE_ASKED, NODE_GRANTS
-#define OPENS_BY_SOCKET   NODE_ACCEPTS, NODE_ASKED, NODE_GRANTS
+#define OPENS_BY_SOCKET   NODE_ACCEPTS, NODE_REFUSES, NODE_ASKED, NODE_GRANTS
+#define OPENS_AT_LAST     NODE_ACCEPTS, NODE_GREETS, NODE_ASKED, NODE_GRANTS
 
 static bool has_memory(void)
 {
@@ -32,7 +33,7 @@ static void open_with_memory(void)
 static void open_by_socket(void)
 {
     node_listen(&node);
-    NODE_PLAY(&node, NODE_ACCEPTS, NODE_REFUSES, OPENS_BY_SOCKET);
+    NODE_PLAY(&node, OPENS_BY_SOCKET);
     assert_int_equal(program_open(&program, &node, &why), 0);
     assert_false(has_memory());
 }
@@ -93,13 +94,13 @@ static void without_memory_the_socket_carries_everything(void **state)
 static void a_node_without_shared_memory_is_attached_by_socket(void **state)
 {
     node_listen(&node);
-    NODE_PLAY(&node, NODE_ACCEPTS, NODE_BABBLES, OPENS_BY_SOCKET);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_BABBLES, OPENS_AT_LAST);
     assert_int_equal(program_open(&program, &node, &why), 0);
     assert_false(has_memory());
     assert_in_touch();
     both_close();
     node_listen(&node);
-    NODE_PLAY(&node, NODE_ACCEPTS, NODE_IS_CALLED, NODE_HANGS_UP, OPENS_BY_SOCKET);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_IS_CALLED, NODE_HANGS_UP, OPENS_AT_LAST);
     assert_int_equal(program_open(&program, &node, &why), 0);
     assert_false(has_memory());
     assert_in_touch();
@@ -117,7 +118,7 @@ static void rings_and_other_messages_before_the_address_are_skipped(void **state
     assert_in_touch();
     both_close();
     node_listen(&node);
-    NODE_PLAY(&node, NODE_ACCEPTS, NODE_REFUSES, NODE_ACCEPTS, NODE_ASKED, NODE_CHATS, NODE_GRANTS);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_REFUSES, NODE_ASKED, NODE_CHATS, NODE_GRANTS);
     assert_int_equal(program_open(&program, &node, &why), 0);
     assert_in_touch();
     both_close();
@@ -146,8 +147,14 @@ static void a_refused_attachment_reports_the_reason(void **state)
     NODE_PLAY(&node, NODE_ACCEPTS, NODE_TAKES, NODE_ASKED, NODE_HANGS_UP);
     assert_refused(-ECONNREFUSED, strerror(ECONNREFUSED));
     node_listen(&node);
-    NODE_PLAY(&node, NODE_ACCEPTS, NODE_REFUSES, NODE_ACCEPTS, NODE_ASKED, NODE_HANGS_UP);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_REFUSES, NODE_ASKED, NODE_HANGS_UP);
     assert_refused(-ECONNREFUSED, strerror(ECONNREFUSED));
+    node_listen(&node);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_IS_CALLED, NODE_IS_CROWDED);
+    assert_refused(-EUSERS, "too many programs");
+    node_listen(&node);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_IS_OLD);
+    assert_refused(-EPROTONOSUPPORT, "another version of weft");
 }
 
 /* A daemon may run without standard input, so 0 may be any descriptor. */
@@ -171,7 +178,7 @@ static void input_reopen(int input)
 static void descriptor_0_can_connect_to_a_node(void **state)
 {
     node_listen(&node);
-    NODE_PLAY(&node, NODE_ACCEPTS, NODE_REFUSES, OPENS_BY_SOCKET);
+    NODE_PLAY(&node, OPENS_BY_SOCKET);
     program = (struct attached_program){.line = -1};
     assert_int_equal(poller_open(&program.poller, &program.lock), 0);
     int input = input_close();
@@ -220,7 +227,7 @@ static void a_long_socket_path_works(void **state)
 
 static void invalid_messages_from_the_node_are_counted(void **state)
 {
-    static const uint8_t nonsense[RELAY_SIZE_MAX + 1];
+    static const uint8_t nonsense[ATTACHMENT_PACKET + 1];
     struct attachment_counts counts;
     open_by_socket();
     node_say_bytes(&node, nonsense, 1); /* without memory it is no ring */
@@ -233,7 +240,7 @@ static void invalid_messages_from_the_node_are_counted(void **state)
     PROGRAM_AWAIT(&program, program.frames == 1);
     attachment_count(program.attachment, &counts);
     assert_int_equal(counts.garbage, 5);
-    assert_int_equal(counts.received, 6); /* the truncated one does not count as a message */
+    assert_int_equal(counts.received, 5); /* one without a head, or truncated, is no message */
     attachment_on_frame(program.attachment, NULL, NULL);
     node_say_frame(&node, 5); /* no owner takes it */
     assert_int_equal(program_step(&program), 1);
@@ -354,7 +361,7 @@ static void a_program_reconnects_to_a_node_that_hung_up(void **state)
     node_hang_up(&node);
     assert_int_equal(program_step(&program), 1);
     assert_gone(2);
-    call_back((enum node_act[]){NODE_ACCEPTS, NODE_REFUSES, OPENS_BY_SOCKET, NODE_END});
+    call_back((enum node_act[]){OPENS_BY_SOCKET, NODE_END});
     assert_false(has_memory());
     assert_in_touch();
     node_hang_up(&node);
@@ -393,7 +400,8 @@ static void a_silent_node_times_out(void **state)
     assert_true(answer > 0 && answer <= 5 * NSEC_PER_SEC);
     assert_int_equal(poller_set(program.poller, &program.attachment->retry, 0), 0);
     /* The node does not answer the offer of memory: the program tries without. */
-    PROGRAM_AWAIT(&program, program.attachment->stage == ATTACHMENT_ASKING);
+    PROGRAM_AWAIT(&program, !program.attachment->offered);
+    assert_int_equal(program.attachment->stage, ATTACHMENT_OFFERING);
     assert_int_equal(poller_set(program.poller, &program.attachment->retry, 0), 0);
     PROGRAM_AWAIT(&program, program.back == 1);
     thread_join(&node.thread);

@@ -28,20 +28,23 @@
 #define NODE_PROGRAM       7
 
 enum node_act {
-    NODE_END,       /* end of the list */
-    NODE_ACCEPTS,   /* a program connects */
-    NODE_TAKES,     /* accepts the memory that the program offers */
-    NODE_REFUSES,   /* refuses that memory */
-    NODE_BABBLES,   /* sends invalid data instead of an answer about memory */
-    NODE_ASKED,     /* the program asks for an address ... */
-    NODE_CHATS,     /* ... and first receives something else */
-    NODE_RINGS,     /* ... and the bell is rung without a message */
-    NODE_GRANTS,    /* ... and gets one */
-    NODE_IS_FULL,   /* ... and does not get one */
-    NODE_MUMBLES,   /* ... and gets something that is no valid message */
-    NODE_IS_CALLED, /* the program sends something, which is not read */
-    NODE_HANGS_UP,  /* closes without a message */
-    NODE_IS_SILENT, /* sends nothing until the program hangs up */
+    NODE_END,        /* end of the list */
+    NODE_ACCEPTS,    /* a program connects */
+    NODE_TAKES,      /* accepts the memory that the program offers */
+    NODE_REFUSES,    /* refuses that memory, but not the program */
+    NODE_BABBLES,    /* sends invalid data instead of a welcome, and hangs up */
+    NODE_GREETS,     /* welcomes a program that offers no memory */
+    NODE_IS_CROWDED, /* refuses the program, and hangs up */
+    NODE_IS_OLD,     /* answers as a node of version 1 does */
+    NODE_ASKED,      /* the program asks for an address ... */
+    NODE_CHATS,      /* ... and first receives something else */
+    NODE_RINGS,      /* ... and the bell is rung without a message */
+    NODE_GRANTS,     /* ... and gets one */
+    NODE_IS_FULL,    /* ... and does not get one */
+    NODE_MUMBLES,    /* ... and gets something that is no valid message */
+    NODE_IS_CALLED,  /* the program sends something, which is not read */
+    NODE_HANGS_UP,   /* closes without a message */
+    NODE_IS_SILENT,  /* sends nothing until the program hangs up */
 };
 
 struct scripted_node {
@@ -124,6 +127,14 @@ static inline size_t node_packet(struct scripted_node *node, uint8_t *bytes, siz
     return size > 0 ? (size_t)size : 0;
 }
 
+static inline void node_welcome(struct scripted_node *node, const struct attach_answer *answer,
+                                size_t size)
+{
+    uint8_t bytes[ATTACH_ANSWER_SIZE + 1] = {0};
+    attach_answer_write(answer, bytes);
+    assert(send(node->fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
+}
+
 static inline void node_take_memory(struct scripted_node *node)
 {
     uint8_t bytes[64];
@@ -137,34 +148,36 @@ static inline void node_take_memory(struct scripted_node *node)
     assert(node->memory != MAP_FAILED);
     result = channel_map(&node->channel, file, &ask, node->fd);
     assert(result == 0);
-    attach_answer_write(0, bytes);
-    assert(send(node->fd, bytes, ATTACH_ANSWER_SIZE, MSG_NOSIGNAL) == ATTACH_ANSWER_SIZE);
+    node_welcome(node, &(struct attach_answer){.version = ATTACH_VERSION}, ATTACH_ANSWER_SIZE);
 }
 
-static inline void node_refuse_memory(struct scripted_node *node, bool babble)
+/* Reads the hello, with memory or without, and does not use the memory. */
+static inline void node_greet_without(struct scripted_node *node, bool memory,
+                                      const struct attach_answer *answer, size_t size)
 {
     uint8_t bytes[64];
+    struct attach_ask ask;
     int file;
-    size_t size = node_packet(node, bytes, sizeof bytes, &file);
-    assert(size == ATTACH_ASK_SIZE && file >= 0);
-    close(file);
-    attach_answer_write(babble ? 0 : EPERM, bytes);
-    size = ATTACH_ANSWER_SIZE + babble; /* one byte too many is invalid */
-    assert(send(node->fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
+    int result = attach_ask_read(&ask, bytes, node_packet(node, bytes, sizeof bytes, &file));
+    assert(result == 0 && memory == (file >= 0) && memory == (ask.slots > 0));
+    if (file >= 0)
+        close(file);
+    node_welcome(node, answer, size);
 }
 
 /* Receives the program's next message, by channel or socket. The body is valid until the next
  * call. */
 static inline struct relay_message node_hear(struct scripted_node *node)
 {
-    static uint8_t bytes[CHANNEL_MESSAGE_MAX];
+    static uint8_t bytes[ATTACH_HEAD_SIZE + CHANNEL_MESSAGE_MAX];
     struct relay_message message;
     struct channel_message head;
     int file, result;
     if (!node->channel) {
         size_t size = node_packet(node, bytes, sizeof bytes, &file);
-        assert(size > 2 && (bytes[0] << 8 | bytes[1]) == RELAY_SERVICE && file < 0);
-        result = relay_read(&message, bytes + 2, size - 2);
+        result = attach_head_read(&head.head, bytes, size);
+        assert(result == 0 && attachment_is_relay(&head.head) && !head.head.ticket && file < 0);
+        result = relay_read(&message, bytes + ATTACH_HEAD_SIZE, size - ATTACH_HEAD_SIZE);
         assert(result == 0);
         return message;
     }
@@ -175,13 +188,13 @@ static inline struct relay_message node_hear(struct scripted_node *node)
         assert(clock_now() < end);
         clock_nap(100 * 1000);
     }
-    assert(result == 1 && head.kind == RELAY_SERVICE);
+    assert(result == 1 && attachment_is_relay(&head.head) && !head.head.ticket);
     result = relay_read(&message, bytes, head.size);
     assert(result == 0);
     return message;
 }
 
-/* Sends any bytes, by channel or socket. */
+/* Sends any bytes, by channel as a message of the relay, or by socket as they are. */
 static inline void node_say_bytes(struct scripted_node *node, const void *bytes, size_t size)
 {
     const struct iovec piece = {(void *)(uintptr_t)bytes, size};
@@ -189,23 +202,30 @@ static inline void node_say_bytes(struct scripted_node *node, const void *bytes,
         assert(send(node->fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
         return;
     }
-    int result = channel_say(node->channel, RELAY_SERVICE, &piece, 1);
+    int result =
+        channel_say(node->channel, &(struct attach_head){.service = RELAY_SERVICE}, &piece, 1);
     assert(result == 0);
 }
 
 static inline void node_say(struct scripted_node *node, const struct relay_message *message)
 {
-    uint8_t bytes[RELAY_SIZE_MAX];
+    uint8_t packet[ATTACHMENT_PACKET], *bytes = packet + ATTACH_HEAD_SIZE;
+    size_t size = RELAY_HEAD_SIZE + message->size;
+    attach_head_write(&(struct attach_head){.service = RELAY_SERVICE}, packet);
     relay_write(message, bytes);
     if (message->size)
         memcpy(bytes + RELAY_HEAD_SIZE, message->body, message->size);
-    node_say_bytes(node, bytes, RELAY_HEAD_SIZE + message->size);
+    if (node->channel)
+        node_say_bytes(node, bytes, size);
+    else
+        node_say_bytes(node, packet, ATTACH_HEAD_SIZE + size);
 }
 
 static inline void node_act(struct scripted_node *node, enum node_act act)
 {
     uint8_t bytes[8] = {0};
     struct relay_message word = {.operation = RELAY_ATTACHED};
+    struct attach_answer welcome = {.version = ATTACH_VERSION};
     switch (act) {
     case NODE_END:
         return;
@@ -219,9 +239,25 @@ static inline void node_act(struct scripted_node *node, enum node_act act)
         node_take_memory(node);
         return;
     case NODE_REFUSES:
+        welcome.memory = EPERM;
+        node_greet_without(node, true, &welcome, ATTACH_ANSWER_SIZE);
+        return;
     case NODE_BABBLES:
-        node_refuse_memory(node, act == NODE_BABBLES);
+        node_greet_without(node, true, &welcome, ATTACH_ANSWER_SIZE + 1);
         node_hang_up(node);
+        return;
+    case NODE_GREETS:
+        welcome.memory = ENODATA;
+        node_greet_without(node, false, &welcome, ATTACH_ANSWER_SIZE);
+        return;
+    case NODE_IS_CROWDED:
+        welcome.status = EUSERS; /* it does not even read the hello */
+        node_welcome(node, &welcome, ATTACH_ANSWER_SIZE);
+        node_hang_up(node);
+        return;
+    case NODE_IS_OLD:
+        welcome.status = EOPNOTSUPP; /* version 1 answers with the first four bytes */
+        node_greet_without(node, true, &welcome, 4);
         return;
     case NODE_ASKED:
         word = node_hear(node);

@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "base/test.h"
 #include "transport/wake/thread.h"
+#include "wire/attach.h"
 #include "wire/directory.h"
 #include "wire/relay.h"
 
@@ -41,11 +42,12 @@ static inline struct relay_address relay_address(const struct relay *relay, unsi
 
 static inline void relay_say(struct relay *relay, unsigned to, const struct relay_message *message)
 {
-    uint8_t bytes[RELAY_SIZE_MAX];
+    uint8_t packet[ATTACH_HEAD_SIZE + RELAY_SIZE_MAX], *bytes = packet + ATTACH_HEAD_SIZE;
+    attach_head_write(&(struct attach_head){.service = RELAY_SERVICE}, packet);
     relay_write(message, bytes);
     if (message->size)
         memcpy(bytes + RELAY_HEAD_SIZE, message->body, message->size);
-    (void)!send(relay->programs[to], bytes, RELAY_HEAD_SIZE + message->size,
+    (void)!send(relay->programs[to], packet, ATTACH_HEAD_SIZE + RELAY_HEAD_SIZE + message->size,
                 MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -78,25 +80,39 @@ static inline void relay_carry(struct relay *relay, unsigned from, struct relay_
 static inline void relay_name(struct relay *relay, unsigned from, const uint8_t *bytes, size_t size)
 {
     static struct directory_message message; /* used only by the thread */
-    uint8_t answer[DIRECTORY_MESSAGE_MAX];
+    uint8_t answer[ATTACH_HEAD_SIZE + DIRECTORY_MESSAGE_MAX];
     if (directory_read(&message, bytes, size) ||
         (message.operation == DIRECTORY_ASK && relay->mute))
         return;
     message.operation = message.operation == DIRECTORY_ASK ? DIRECTORY_ANSWER : DIRECTORY_CLAIMED;
-    size = directory_write(&message, answer);
+    attach_head_write(&(struct attach_head){.service = DIRECTORY_SERVICE}, answer);
+    size = ATTACH_HEAD_SIZE + directory_write(&message, answer + ATTACH_HEAD_SIZE);
     (void)!send(relay->programs[from], answer, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* The hello: the memory of the program, if it offered any, is not used. */
+static inline void relay_greet(struct relay *relay, unsigned from)
+{
+    uint8_t bytes[ATTACH_ANSWER_SIZE];
+    attach_answer_write(&(struct attach_answer){.version = ATTACH_VERSION, .memory = EOPNOTSUPP},
+                        bytes);
+    (void)!send(relay->programs[from], bytes, sizeof bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static inline void relay_hear(struct relay *relay, unsigned from)
 {
-    uint8_t bytes[2 + RELAY_SIZE_MAX];
+    uint8_t bytes[ATTACH_HEAD_SIZE + RELAY_SIZE_MAX], *body = bytes + ATTACH_HEAD_SIZE;
     struct relay_message message;
+    struct attach_head head;
     ssize_t size = recv(relay->programs[from], bytes, sizeof bytes, MSG_DONTWAIT);
     if (size < 0 && errno == EAGAIN)
         return;
-    if (size > 2 && (bytes[0] << 8 | bytes[1]) == DIRECTORY_SERVICE)
-        relay_name(relay, from, bytes + 2, (size_t)size - 2);
-    else if (size <= 2 || relay_read(&message, bytes + 2, (size_t)size - 2)) {
+    bool valid = size > 0 && !attach_head_read(&head, bytes, (size_t)size);
+    if (valid && head.service == ATTACH_SERVICE)
+        relay_greet(relay, from);
+    else if (valid && head.service == DIRECTORY_SERVICE)
+        relay_name(relay, from, body, (size_t)size - ATTACH_HEAD_SIZE);
+    else if (!valid || relay_read(&message, body, (size_t)size - ATTACH_HEAD_SIZE)) {
         relay_gone(relay, from);
     } else if (message.operation == RELAY_ATTACH) {
         relay->lives[from] = ++relay->life;
