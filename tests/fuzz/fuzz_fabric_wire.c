@@ -43,6 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(memcmp(again, data, sizeof again) == 0);
     if (message.kind == FABRIC_FRAME)
         frame_try(&message, data, size);
+    else if (message.kind == FABRIC_PROBE)
+        assert(size == FABRIC_HEADER_SIZE); /* a probe is only the header */
     else
         return_try(&message, data, size);
     return 0;
