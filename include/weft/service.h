@@ -65,8 +65,8 @@ struct weft_service_ops {
      * run. */
     int (*start)(struct weft_self *self);
     void (*stop)(struct weft_self *self);
-    /* A packet arrives for a key whose root is this server, for this server, or from a
-     * neighbour. */
+    /* A packet arrives for a key whose root is this server (see weft_is_root for what that
+     * promises), for this server, or from a neighbour. */
     void (*deliver)(struct weft_self *self, struct weft_packet *packet);
     /* A packet of this service passes through: this server is neither its source nor its
      * destination. */
@@ -133,7 +133,17 @@ WEFT_API struct weft_key weft_key_of(const void *name, uint32_t size); /* SHA-1 
  * and so on. Returns how many. */
 WEFT_API unsigned weft_servers(struct weft_self *self, const struct weft_key *key, weft_server *out,
                                unsigned most);
-/* Is this server the root now? */
+/* Is this server the root now? Only the root gets packets to the key by deliver().
+ *
+ * Two servers that are connected by links that are up at both ends are never both root. A server
+ * that was stopped for longer than the silence notices that before it calls any function of a
+ * service, and then is no root until the others know that it is back.
+ *
+ * Two servers can both be root if they cannot reach each other. This includes a short time in which
+ * only one of them knows that: frames are lost, a link is dead in one direction, clocks run at
+ * different rates. And a server can be stopped after the call of deliver() has begun. A service
+ * that must exclude these cases needs epochs or leases of its own; docs/architecture.md, "Which
+ * server answers for a key", has the details. */
 WEFT_API bool weft_is_root(struct weft_self *self, const struct weft_key *key);
 WEFT_API bool weft_reaches(const struct weft_self *self, weft_server server);
 /* Hops; UINT32_MAX if unreachable. */

@@ -167,6 +167,7 @@ static void operation_done(struct disk_operation *disk)
     operation->next = files->free;
     files->free = operation;
     call->result = result;
+    links_glance(self->node);
     call->done(self, call);
 }
 

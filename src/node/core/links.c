@@ -293,8 +293,6 @@ static void hellos_step(struct node *node)
     for (port_set left = node->planned; left; left &= left - 1) {
         unsigned port = (unsigned)__builtin_ctz(left);
         struct node_port *at = &node->ports[port];
-        if (at->peer.incarnation && now - at->heard_at >= node->config.silence_nsec)
-            port_down(node, port, PORT_DOWN);
         if (at->state == PORT_CUT || !at->carrier)
             continue;
         if (due || at->hello_now)
@@ -407,10 +405,9 @@ static env_nsec links_next(const struct node *node)
     return !node->settled && alone > node->env->now && alone < next ? alone : next;
 }
 
-void links_step(struct node *node)
+/* Routes, services and waiting packets follow the links. */
+static void links_apply(struct node *node)
 {
-    node->links_due = false;
-    hellos_step(node);
     near_step(node);
     state_step(node);
     settled_step(node);
@@ -419,11 +416,57 @@ void links_step(struct node *node)
         notices(node);
         dispatch_again(node);
     }
+}
+
+void links_step(struct node *node)
+{
+    node->links_due = false;
+    hellos_step(node);
+    links_apply(node);
     for (port_set left = node->planned; left; left &= left - 1)
         rows_send(node, (unsigned)__builtin_ctz(left));
     for (node_id server; (server = flood_owed(&node->flood)) != NODE_NONE;)
         seen_send(node, server);
     node->links_at = links_next(node);
+}
+
+/* ---- the look at the time ---- */
+
+/* Has the silence passed since the last hellos of this server? The neighbours measure the silence
+ * from the last hello that they received, and none of them received one that was sent later. So
+ * they have taken their links to this server down, or will unless a hello that is still on its way
+ * arrives. A server whose steps are on time sends hellos often enough. */
+static bool was_away(const struct node *node)
+{
+    const struct node_config *config = &node->config;
+    env_nsec silence = config->silence_nsec, hello = config->hello_nsec;
+    return node->planned &&
+           node->env->now - node->hello_at >= (silence > hello ? silence - hello : silence);
+}
+
+/* What waits in the input of a server that was away belongs to sessions that are over: hellos and
+ * rows are ignored, packets of services are dropped as strays. */
+void links_look(struct node *node)
+{
+    bool away = was_away(node), fell = false;
+    node->links_due = true;
+    for (port_set left = node->planned; left; left &= left - 1) {
+        unsigned port = (unsigned)__builtin_ctz(left);
+        struct node_port *at = &node->ports[port];
+        at->hello_now |= away;
+        if (!at->peer.incarnation ||
+            (!away && node->env->now - at->heard_at < node->config.silence_nsec))
+            continue;
+        port_down(node, port, PORT_DOWN);
+        fell = true;
+    }
+    if (away) {
+        node->settled = false;
+        node->opened_at = node->env->now;
+        node->again = true;
+    }
+    if (away || fell)
+        links_apply(node);
 }
 
 /* ---- calls from outside ---- */

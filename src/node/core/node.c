@@ -1,8 +1,12 @@
 /* node: opening, closing, and the step.
  *
- * A step receives packets, fires what is due, and lets services send, in that order, each in
- * bounded portions. dispatch.c decides where a packet goes, frames.c in which frame it leaves, and
- * links.c whether a port is usable. */
+ * A step looks at the time, receives packets, fires what is due, and lets services send, in that
+ * order, each in bounded portions. dispatch.c decides where a packet goes, frames.c in which frame
+ * it leaves, and links.c whether a port is usable.
+ *
+ * The look comes first, because the server may have been stopped: its neighbours may have taken
+ * their links to it down, and another server may answer for its keys. A packet that waited
+ * meanwhile, a timer or a local request must not find this server in the state from before. */
 
 #include "node/node.h"
 
@@ -276,6 +280,7 @@ env_nsec node_step(struct node *node)
     bool more = false;
     env_nsec now = node->env->now;
     node->counts.steps++;
+    links_glance(node);
     port_set inputs = node->inputs;
     node->inputs = 0;
     for (port_set left = inputs; left; left &= left - 1) {
@@ -290,7 +295,7 @@ env_nsec node_step(struct node *node)
         timers_fire(node);
     if (node->loop)
         dispatch_loop(node);
-    if (node->links_due || now >= node->links_at)
+    if (node->links_due)
         links_step(node);
     /* egress_ports is called again after each port: a packet that waits for several ports is gone
      * once one of them has taken it. */
@@ -369,6 +374,7 @@ int node_local(struct node *node, const struct env_answer *from, const void *byt
     unsigned slot = node_slot(node, from->service);
     if (slot >= node->service_count || !node->services[slot]->service->ops->request)
         return -ENOENT;
+    links_glance(node);
     struct weft_self *self = node->services[slot];
     self->service->ops->request(self, from->client, from->ticket, bytes, size);
     return 0;
@@ -377,6 +383,7 @@ int node_local(struct node *node, const struct env_answer *from, const void *byt
 void node_local_writable(struct node *node, uint16_t service, uint64_t client)
 {
     unsigned slot = node_slot(node, service);
+    links_glance(node);
     if (slot < node->service_count && node->services[slot]->service->ops->writable)
         node->services[slot]->service->ops->writable(node->services[slot], client);
 }
@@ -394,6 +401,7 @@ int node_service_number(const struct node *node, const char *name, size_t size)
 
 void node_local_gone(struct node *node, uint64_t client)
 {
+    links_glance(node);
     for (unsigned slot = 0; slot < node->service_count; slot++)
         if (node->services[slot]->service->ops->gone)
             node->services[slot]->service->ops->gone(node->services[slot], client);

@@ -80,14 +80,14 @@ struct node {
     unsigned started_count; /* of the services */
     bool stopping;          /* no call that takes time is accepted any more */
     bool has_state;
-    bool settled; /* it answers for keys */
-    env_nsec opened_at;
-    port_set inputs;   /* ports with packets to receive */
-    port_set blocked;  /* ports whose room() was 0 */
-    port_set open;     /* ports with an open frame */
-    bool alone;        /* no other packet follows the one that is being dispatched */
-    port_set planned;  /* ports with a cable */
-    port_set carriers; /* of those: ports whose other end is not gone and whose cable is not cut */
+    bool settled;       /* it answers for keys */
+    env_nsec opened_at; /* or when it returned after it was away */
+    port_set inputs;    /* ports with packets to receive */
+    port_set blocked;   /* ports whose room() was 0 */
+    port_set open;      /* ports with an open frame */
+    bool alone;         /* no other packet follows the one that is being dispatched */
+    port_set planned;   /* ports with a cable */
+    port_set carriers;  /* of those: ports whose other end is not gone and whose cable is not cut */
     struct node_port ports[PORT_MAX];
     struct open_frame open_frames[PORT_MAX];
     struct link_state state;
@@ -170,7 +170,17 @@ void dispatch_fini(struct node *node);
 /* links.c */
 extern const struct weft_service links_service; /* SLOT_LINKS */
 void links_open(struct node *node);
-void links_step(struct node *node); /* when links_due, or at links_at */
+/* At links_at: takes links down that were silent for too long. If this server was away for the
+ * silence, these are all its links, and it is no longer settled. Sends nothing: links_step is due
+ * then. */
+void links_look(struct node *node);
+/* Looks at the time. Every call of the driver that ends in a call of a service begins with this. */
+static inline void links_glance(struct node *node)
+{
+    if (node->env->now >= node->links_at)
+        links_look(node);
+}
+void links_step(struct node *node); /* when links_due */
 void links_fill(struct node *node, const uint64_t *incarnations);
 void links_carrier(struct node *node, unsigned port, bool on);
 void links_cut(struct node *node, unsigned port, bool cut);

@@ -89,11 +89,13 @@ static void pass_step(struct host *host, struct host_node *node)
 
 bool host_poll(struct host *host)
 {
-    host->now = clock_now();
     pass_links(host);
     client_sockets_poll(&host->client_sockets);
     if (host->files)
         host_disk_poll(host);
+    /* Read after the polls: a process that was stopped during them must notice that before it
+     * handles what arrived meanwhile. */
+    host->now = clock_now();
     if (host->starved_count)
         pass_starved(host);
     if (host->now >= host->due)
