@@ -56,7 +56,7 @@ struct disk_operation {
     char to[DISK_NAME_MAX + 1];   /* DISK_RENAME */
     int64_t result;               /* or a negative errno */
     void (*done)(struct disk_operation *operation);
-    void *world[16]; /* of the world, while the operation is under way */
+    void *world[18]; /* of the world, while the operation is under way */
 };
 
 /* To which request of which program an answer belongs. */

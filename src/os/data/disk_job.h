@@ -25,4 +25,17 @@ struct disk_job {
     int64_t result;       /* as preadv, pwritev and fdatasync return it, or a negative errno */
     void (*call)(struct disk_job *job); /* JOB_CALL: runs in a thread and sets the result */
     void (*done)(struct disk_job *job);
+    /* If not NULL: a job that is begun together with this one and runs after it, if this one has
+     * moved all its bytes; otherwise it ends with -ECANCELED. done() of both is called, in order:
+     * two steps without a return to the host between them. */
+    struct disk_job *then;
+    struct disk_job *before; /* private: the job that has this one as `then` */
 };
+
+static inline uint64_t disk_job_bytes(const struct disk_job *job)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < job->count; i++)
+        bytes += job->vector[i].iov_len;
+    return bytes;
+}

@@ -5,6 +5,9 @@
  * before it have ended: it counts them when it is called, and each that ends and was called before
  * subtracts one. All syncs that are ready share one job.
  *
+ * If all that a sync waits for is the batch that begins, the sync begins with it: it runs when the
+ * batch is written, without a return to the host.
+ *
  * Appends and syncs begin in file_flush, at the end of a pass of the host: so all appends of a pass
  * are in one job, also those that the service makes when earlier ones are done. */
 #include "os/data/file.h"
@@ -160,19 +163,39 @@ static void finish(struct file *file, struct disk_operation *operation, int64_t 
 
 static void sync_done(struct disk_job *job);
 
-static void syncs_begin(struct file *file)
+/* How many operations of the batch were called before the sync. */
+static uint32_t batch_before(const struct file *file, struct disk_operation *sync)
+{
+    uint32_t count = 0;
+    for (struct disk_operation *append = file->batch.first; append; append = state_of(append)->next)
+        count += state_of(append)->sequence < state_of(sync)->sequence;
+    return count;
+}
+
+/* Selects the syncs that may begin now: those that wait for nothing or, `linked`, only for the
+ * batch. False: there is none. */
+static bool syncs_select(struct file *file, bool linked)
 {
     struct queue_of left = {0};
     if (file->syncing || file->dropped)
-        return;
-    for (struct disk_operation *sync; (sync = queue_take(&file->syncs));)
-        queue_put(state_of(sync)->before ? &left : &file->synced, sync);
+        return false;
+    for (struct disk_operation *sync; (sync = queue_take(&file->syncs));) {
+        uint32_t before = state_of(sync)->before;
+        bool ready = !before || (linked && before == batch_before(file, sync));
+        queue_put(ready ? &file->synced : &left, sync);
+    }
     file->syncs = left;
     if (!file->synced.first)
-        return;
+        return false;
     file->syncing = true;
     file->sync_job = (struct disk_job){.kind = JOB_SYNC, .fd = file->fd, .done = sync_done};
-    job_begin(file, &file->sync_job);
+    return true;
+}
+
+static void syncs_begin(struct file *file)
+{
+    if (syncs_select(file, false))
+        job_begin(file, &file->sync_job);
 }
 
 static void sync_done(struct disk_job *job)
@@ -180,13 +203,19 @@ static void sync_done(struct disk_job *job)
     struct file *file = container_of(job, struct file, sync_job);
     file->jobs--;
     file->syncing = false;
-    if (job->result < 0 && !file->broken)
-        file->broken = (int)job->result;
     if (file->dropped)
         return;
     struct queue_of served = file->synced;
     file->synced = (struct queue_of){0};
     touch(file);
+    if (job->result == -ECANCELED) { /* its batch is not written yet: the syncs wait again */
+        for (struct disk_operation *sync; (sync = queue_take(&file->syncs));)
+            queue_put(&served, sync);
+        file->syncs = served;
+        return;
+    }
+    if (job->result < 0 && !file->broken)
+        file->broken = (int)job->result;
     for (struct disk_operation *sync; !file->dropped && (sync = queue_take(&served));)
         finish(file, sync, file->broken);
 }
@@ -198,6 +227,8 @@ static void write_ended(struct file *file, struct disk_operation *operation)
     file->unwritten--;
     touch(file);
     for (struct disk_operation *sync = file->syncs.first; sync; sync = state_of(sync)->next)
+        state_of(sync)->before -= state_of(sync)->sequence > sequence;
+    for (struct disk_operation *sync = file->synced.first; sync; sync = state_of(sync)->next)
         state_of(sync)->before -= state_of(sync)->sequence > sequence;
 }
 
@@ -280,6 +311,10 @@ static void appends_begin(struct file *file)
         .count = file->piece_count,
         .done = append_done,
     };
+    if (syncs_select(file, true)) {
+        file->append_job.then = &file->sync_job;
+        file->jobs++;
+    }
     job_begin(file, &file->append_job);
 }
 
@@ -331,6 +366,7 @@ static void append_done(struct disk_job *job)
         batch_finish(file, all ? 0 : job->result ? job->result : -EIO);
         return;
     }
+    job->then = NULL;
     job->vector = file->pieces + file->piece_first;
     job->count = file->piece_count - file->piece_first;
     job->offset = file->end + file->batch_moved;

@@ -44,6 +44,18 @@ static void quiet(struct disk_operation *operation)
 {
 }
 
+/* In an array of operations, in the order of calls: a sync ends after all before it that write. */
+static struct disk_operation *in_order;
+static const char is_done[] = "done";
+
+static void ordered(struct disk_operation *operation)
+{
+    for (struct disk_operation *before = in_order; before < operation; before++)
+        if (operation->kind == DISK_SYNC && before->kind != DISK_SYNC)
+            assert_true(before->folder == is_done);
+    operation->folder = is_done;
+}
+
 static void scene_open(struct scene *scene, uint64_t size)
 {
     *scene = (struct scene){.events = {on_begin, on_finish, &scene->touched, scene}};
@@ -55,8 +67,12 @@ static void scene_open(struct scene *scene, uint64_t size)
 static void scene_close(struct scene *scene)
 {
     file_drop(scene->file);
-    for (unsigned i = 0; i < scene->job_count; i++) /* they end; nothing is reported */
+    for (unsigned i = 0; i < scene->job_count; i++) { /* they end; nothing is reported */
+        struct disk_job *then = scene->jobs[i]->then;
         scene->jobs[i]->done(scene->jobs[i]);
+        if (then)
+            then->done(then);
+    }
     file_free(scene->file);
 }
 
@@ -84,8 +100,19 @@ static void end(struct scene *scene, unsigned index, int64_t result)
     assert_true(index < scene->job_count);
     memmove(scene->jobs + index, scene->jobs + index + 1,
             (--scene->job_count - index) * sizeof *scene->jobs);
+    struct disk_job *then = job->then;
+    bool all = result == (int64_t)disk_job_bytes(job);
     job->result = result;
+    if (then && all) { /* now the next job runs; the first is reported together with it */
+        scene->jobs[scene->job_count++] = then;
+        job->done(job);
+        return;
+    }
     job->done(job);
+    if (then) {
+        then->result = -ECANCELED;
+        then->done(then);
+    }
     file_flush(&scene->touched);
 }
 
@@ -222,6 +249,58 @@ static void a_sync_waits_for_what_was_called_before_it_and_nothing_else(void **s
     scene_close(&scene);
 }
 
+static void a_sync_begins_together_with_the_appends_that_it_waits_for(void **state)
+{
+    struct scene scene;
+    scene_open(&scene, 0);
+    struct disk_operation first = make(&scene, DISK_APPEND, 20, 0), second = first, third = first;
+    struct disk_operation sync = make(&scene, DISK_SYNC, 0, 0), later = sync;
+    begin(&scene, &first);
+    begin(&scene, &sync);
+    file_flush(&scene.touched);
+    assert_int_equal(scene.job_count, 1);
+    assert_int_equal(scene.jobs[0]->then->fd, 7);
+    end(&scene, 0, 20);
+    assert_string_equal(scene.log, "a0 ");
+    end(&scene, 0, 0);
+    assert_string_equal(scene.log, "a0 s0 ");
+    /* A short write stops the sync, which then runs after the rest. */
+    begin(&scene, &second);
+    begin(&scene, &later);
+    begin(&scene, &third); /* the sync does not cover it, but may begin after it */
+    file_flush(&scene.touched);
+    assert_non_null(scene.jobs[0]->then);
+    end(&scene, 0, 5);
+    assert_int_equal(scene.job_count, 1);
+    assert_null(scene.jobs[0]->then);
+    end(&scene, 0, 35);
+    assert_string_equal(scene.log, "a0 s0 a20 a40 ");
+    assert_int_equal(scene.jobs[0]->kind, JOB_SYNC);
+    end(&scene, 0, 0);
+    assert_string_equal(scene.log, "a0 s0 a20 a40 s0 ");
+    /* A write elsewhere keeps the sync from beginning early. */
+    struct disk_operation write = make(&scene, DISK_WRITE, 10, 0);
+    begin(&scene, &write);
+    begin(&scene, &first);
+    begin(&scene, &sync);
+    file_flush(&scene.touched);
+    assert_int_equal(scene.job_count, 2);
+    assert_null(scene.jobs[1]->then);
+    end(&scene, 1, 20);
+    end(&scene, 0, 10);
+    assert_int_equal(scene.jobs[0]->kind, JOB_SYNC);
+    end(&scene, 0, 0);
+    /* A failed write fails its append; the sync succeeds, for what was written before. */
+    begin(&scene, &first);
+    begin(&scene, &sync);
+    file_flush(&scene.touched);
+    end(&scene, 0, -ENOSPC);
+    assert_int_equal(first.result, -ENOSPC);
+    end(&scene, 0, 0);
+    assert_int_equal(sync.result, 0);
+    scene_close(&scene);
+}
+
 static void syncs_that_wait_are_made_together(void **state)
 {
     struct scene scene;
@@ -285,6 +364,7 @@ static void random_orders_keep_the_promises(void **state)
         struct scene scene;
         static struct disk_operation operations[200];
         unsigned called = 0;
+        in_order = operations;
         scene_open(&scene, 0);
         while (called < 200 || scene.job_count) {
             if (called < 200 && rng_below(&rng, 2)) {
@@ -294,6 +374,7 @@ static void random_orders_keep_the_promises(void **state)
                                           : kind == 1 ? DISK_SYNC
                                                       : DISK_WRITE,
                                           1 + (uint32_t)rng_below(&rng, 50), 0);
+                operations[called].done = ordered;
                 operations[called].result = INT64_MIN;
                 begin(&scene, &operations[called++]);
             } else if (scene.job_count) {
@@ -322,5 +403,6 @@ static void random_orders_keep_the_promises(void **state)
 TEST_MAIN(TEST(appends_of_one_pass_are_one_job), TEST(a_batch_is_limited),
           TEST(a_short_write_continues_where_it_ended), TEST(a_failed_append_leaves_no_gap),
           TEST(a_sync_waits_for_what_was_called_before_it_and_nothing_else),
+          TEST(a_sync_begins_together_with_the_appends_that_it_waits_for),
           TEST(syncs_that_wait_are_made_together), TEST(a_sync_fails_after_a_failed_sync),
           TEST(a_read_ends_at_the_end_of_the_file), TEST(random_orders_keep_the_promises))

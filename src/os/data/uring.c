@@ -15,7 +15,8 @@
 
 struct uring {
     struct io_uring ring;
-    unsigned added;                          /* to the ring; not yet submitted */
+    bool skips;     /* a job that another follows reports only its failure */
+    unsigned added; /* to the ring; not yet submitted */
     struct disk_job *waiting, **waiting_end; /* jobs for which the ring has no entry, in order */
 };
 
@@ -44,6 +45,7 @@ int uring_open(struct uring **out)
         free(uring);
         return result;
     }
+    uring->skips = uring->ring.features & IORING_FEAT_CQE_SKIP;
     uring->waiting_end = &uring->waiting;
     *out = uring;
     return 0;
@@ -57,19 +59,10 @@ void uring_close(struct uring *uring)
     free(uring);
 }
 
-static size_t vector_bytes(const struct disk_job *job)
-{
-    size_t bytes = 0;
-    for (unsigned i = 0; i < job->count; i++)
-        bytes += job->vector[i].iov_len;
-    return bytes;
-}
-
-static bool entry_fill(struct uring *uring, struct disk_job *job)
+static void entry_fill(struct uring *uring, struct disk_job *job)
 {
     struct io_uring_sqe *entry = io_uring_get_sqe(&uring->ring);
-    if (!entry)
-        return false;
+    unsigned flags = 0;
     switch (job->kind) {
     case JOB_READ:
         io_uring_prep_readv(entry, job->fd, job->vector, job->count, job->offset);
@@ -83,16 +76,32 @@ static bool entry_fill(struct uring *uring, struct disk_job *job)
     case JOB_CALL:
         assert_unreachable();
     }
-    if (job->kind != JOB_SYNC && vector_bytes(job) > COPY_MAX)
-        io_uring_sqe_set_flags(entry, IOSQE_ASYNC);
+    if (job->kind != JOB_SYNC && disk_job_bytes(job) > COPY_MAX)
+        flags |= IOSQE_ASYNC;
+    if (job->then)
+        flags |= IOSQE_IO_LINK | (uring->skips ? IOSQE_CQE_SKIP_SUCCESS : 0);
+    io_uring_sqe_set_flags(entry, flags);
     io_uring_sqe_set_data(entry, job);
     uring->added++;
+}
+
+/* Puts a job, and the one that follows it, into the ring. False: there is no room. */
+static bool job_put(struct uring *uring, struct disk_job *job)
+{
+    if (io_uring_sq_space_left(&uring->ring) < 1u + (job->then != NULL))
+        return false;
+    entry_fill(uring, job);
+    if (job->then) {
+        job->then->before = job;
+        entry_fill(uring, job->then);
+    }
     return true;
 }
 
 void uring_add(struct uring *uring, struct disk_job *job)
 {
-    if (!uring->waiting && entry_fill(uring, job))
+    job->before = NULL;
+    if (!uring->waiting && job_put(uring, job))
         return;
     job->next = NULL;
     *uring->waiting_end = job;
@@ -111,7 +120,7 @@ void uring_flush(struct uring *uring)
             uring->added -= (unsigned)result;
         for (struct disk_job *job; result > 0 && (job = uring->waiting);) {
             struct disk_job *next = job->next;
-            if (!entry_fill(uring, job))
+            if (!job_put(uring, job))
                 break;
             uring->waiting = next;
             if (!next)
@@ -135,7 +144,12 @@ unsigned uring_reap(struct uring *uring)
         return 0;
     io_uring_for_each_cqe(&uring->ring, head, entry)
     {
-        struct disk_job *job = io_uring_cqe_get_data(entry);
+        struct disk_job *job = io_uring_cqe_get_data(entry), *before = job->before;
+        if (uring->skips && before && entry->res != -ECANCELED) {
+            before->result = (int64_t)disk_job_bytes(before); /* it did not report a failure */
+            *end = before;
+            end = &before->next;
+        }
         job->result = entry->res;
         *end = job;
         end = &job->next;

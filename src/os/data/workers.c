@@ -108,8 +108,15 @@ static void *worker_run(void *argument)
         if (!workers->first)
             workers->end = &workers->first;
         pthread_mutex_unlock(&workers->lock);
+        struct disk_job *then = job->then;
         job_run(job);
-        job_end(workers, job);
+        if (then && job->result == (int64_t)disk_job_bytes(job))
+            job_run(then);
+        else if (then)
+            then->result = -ECANCELED;
+        job_end(workers, job); /* from here on it may be used for something else */
+        if (then)
+            job_end(workers, then);
         pthread_mutex_lock(&workers->lock);
     }
     pthread_mutex_unlock(&workers->lock);
@@ -124,8 +131,13 @@ void workers_add(struct workers *workers, struct disk_job *job)
            !thread_start(&workers->threads[workers->started], workers->name, worker_run, workers))
         workers->started++;
     if (!workers->started) {
+        struct disk_job *then = job->then;
         job->result = -EAGAIN;
         job_end(workers, job);
+        if (then) {
+            then->result = -ECANCELED;
+            job_end(workers, then);
+        }
         return;
     }
     job->next = NULL;
