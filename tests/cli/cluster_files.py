@@ -1,10 +1,11 @@
 """Services keep files: records that were acknowledged survive kill -9 and weft down; a data directory
 that cannot be used, or belongs to another cluster or server, is refused by name. Runs itself in a
-user namespace, where it may mount small file systems; the tests that mount are skipped without one."""
+namespace in which it may mount small file systems; the tests that mount are skipped without one."""
 
 import errno
 import os
 import pathlib
+import select
 import socket
 import struct
 import subprocess
@@ -17,6 +18,7 @@ from tap import main, weft
 
 MOUNTS = "WEFT_TEST_MOUNTS"
 JOURNAL, PROBE = 257, 301
+SYSTEM = {**os.environ, "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"}
 
 
 class Program:
@@ -36,10 +38,19 @@ class Program:
     def __exit__(self, *_):
         self.socket.close()
 
-    def ask(self, text):
-        """The answer; empty if the server has ended."""
+    def send(self, text):
         self.socket.send(struct.pack(">HHQ", self.service, 0, 1) + text.encode())
+
+    def answer(self):
+        """Empty if the server has ended."""
         return self.socket.recv(9000)[12:].decode()
+
+    def has_answer(self):
+        return bool(select.select([self.socket], [], [], 0)[0])
+
+    def ask(self, text):
+        self.send(text)
+        return self.answer()
 
 
 class Files(ClusterCase):
@@ -245,11 +256,58 @@ class Files(ClusterCase):
         self.refused("up", "torus:3", "--service", os.environ["PROBE"],
                      says=rf"{self.data}/server-\d: the data directory cannot be used: Read-only file system")
 
+    def freeze(self, option):
+        return subprocess.run(["fsfreeze", option, self.data], capture_output=True, env=SYSTEM).returncode
+
+    def hanging_disk(self):
+        """A file system that can be made to hang; needs root and a loop device."""
+        image = self.folder.parent / "image"
+        with open(image, "wb") as file:
+            file.truncate(32 << 20)
+        self.data.mkdir()
+        for words in (["mkfs.ext4", "-q", "-F", image], ["mount", "-o", "loop", image, self.data],
+                      ["fsfreeze", "-f", self.data]):
+            try:
+                done = subprocess.run(words, capture_output=True, env=SYSTEM)
+            except FileNotFoundError:
+                self.skipTest(f"there is no {words[0]}")
+            if done.returncode:
+                self.skipTest(f"{words[0]} is not permitted")
+            if words[0] == "mount":
+                self.addCleanup(subprocess.run, ["umount", self.data], capture_output=True, env=SYSTEM)
+                self.addCleanup(self.end)  # before the file system is unmounted
+                self.addCleanup(self.freeze, "-u")  # before all else
+        self.assertEqual(self.freeze("-u"), 0)
+
+    def hang(self):
+        self.up("torus:3", "--service", os.environ["PROBE"])
+        with Program(self.folder, 1, PROBE) as program:
+            self.assertEqual(program.ask("ox"), "0")
+            for text, result, waits in (("abytes", "0", True), ("s", "0", False), ("t2", "0", True), ("c", "0", False)):
+                self.assertEqual(self.freeze("-f"), 0)
+                program.send(text)
+                self.assertEqual(self.ping(1, "--from", 0, "--count", 50, "--interval", 2)["lost"], 0)
+                self.assertEqual(self.probe(2, "l"), ["0"])
+                self.assertEqual(self.status()["health"], "OK")
+                if waits:
+                    self.assertFalse(program.has_answer())
+                self.assertEqual(self.freeze("-u"), 0)
+                self.assertEqual(program.answer(), result)
+        self.down()
+
+    def test_a_disk_that_hangs_delays_its_own_calls_and_nothing_else(self):
+        self.hanging_disk()
+        self.hang()
+        os.environ["WEFT_DISK"] = "threads"
+        self.addCleanup(os.environ.pop, "WEFT_DISK")
+        self.assertEqual(subprocess.run(["rm", "-r", *self.data.glob("server-*")]).returncode, 0)
+        self.hang()
+
 
 if __name__ == "__main__":
     if MOUNTS not in os.environ and "WEFT_TEST_ASKED" not in os.environ:
-        probe = ["unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]
+        apart = ["unshare", "-m" if os.geteuid() == 0 else "-Urm"]
         env = {**os.environ, "WEFT_TEST_ASKED": "1"}
-        if subprocess.run(probe, capture_output=True).returncode == 0:
-            os.execvpe("unshare", ["unshare", "-Urm", sys.executable, *sys.argv], {**env, MOUNTS: "1"})
+        if subprocess.run([*apart, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0:
+            os.execvpe("unshare", [*apart, sys.executable, *sys.argv], {**env, MOUNTS: "1"})
     main()
