@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/rng.h"
+#include "sim/chaos/chaos_disk.h"
 #include "sim/chaos/chaos_load.h"
 #include "sim/world/world.h"
 
@@ -66,6 +67,7 @@ struct chaos {
     struct checkers checkers;
     struct fault_schedule schedule;
     struct fault_settings fault_settings;
+    struct disk_settings disk; /* of each server, in the storm */
     struct sim_link_state *links;
     struct server_state *servers;
     struct rng rng;
@@ -385,6 +387,7 @@ static void storm_run(struct chaos *chaos)
 
 static void calm_run(struct chaos *chaos)
 {
+    chaos_disk_heal(chaos->world, &chaos->disk);
     checkers_phase(&chaos->checkers, PHASE_CALM);
     psec begin = world_now(chaos->world), deadline = begin + CHAOS_CALM;
     struct why why = {""};
@@ -510,6 +513,8 @@ static enum err parts_open(struct chaos *chaos, struct why *why)
         .context = chaos,
     };
     enum err err = services_list(chaos, why);
+    chaos->disk = world.disk =
+        chaos_disk_draw(chaos->settings->seed, chaos->services, chaos->settings->kinds != 0);
     if (!err)
         err = checkers_open(&chaos->checkers, &view, chaos->guests ? chaos->guests->checkers : NULL,
                             why);

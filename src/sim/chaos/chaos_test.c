@@ -2,8 +2,9 @@
  * tests/sim_seeds.c. */
 #include "sim/chaos/chaos.h"
 
+#include <errno.h>
 #include <string.h>
-#include <weft/service.h>
+#include <weft/disk.h>
 
 #include "base/test.h"
 #include "node/test_plan.h"
@@ -207,6 +208,126 @@ static void a_guest_checker_does_not_change_the_run(void **state)
     test_plan_close(&test);
 }
 
+/* ---- a guest that uses the disk: it appends its count, and syncs ---- */
+
+#define KEEPER 301
+
+struct keeper {
+    struct weft_call opening, appending, syncing;
+    struct weft_file *file;
+    uint64_t count;
+    uint8_t record[1000];
+    int64_t interval;
+    bool ready;
+};
+
+/* What survives: of each server the records that were synced; and what was seen of the faults. */
+static uint64_t keeper_synced[9];
+static unsigned keeper_lost, keeper_failed, keeper_full;
+
+static void keeper_opened(struct weft_self *self, struct weft_call *call)
+{
+    struct keeper *keeper = weft_memory(self);
+    assert_true(call->result >= 0);
+    keeper->count = (uint64_t)call->result / sizeof keeper->record;
+    assert_true(keeper->count >= keeper_synced[weft_here(self)]);
+    keeper->ready = true;
+}
+
+static void keeper_appended(struct weft_self *self, struct weft_call *call)
+{
+    struct keeper *keeper = weft_memory(self);
+    assert_true(call->result >= 0 || call->result == -ENOSPC);
+    keeper_full += call->result < 0;
+    keeper->count += call->result >= 0;
+}
+
+static void keeper_did_sync(struct weft_self *self, struct weft_call *call)
+{
+    struct keeper *keeper = weft_memory(self);
+    keeper->ready = call->result == 0;
+    keeper_failed += call->result < 0;
+    if (keeper->ready)
+        keeper_synced[weft_here(self)] = keeper->count;
+}
+
+static int keeper_start(struct weft_self *self)
+{
+    struct keeper *keeper = weft_memory(self);
+    keeper->opening.done = keeper_opened;
+    keeper->appending.done = keeper_appended;
+    keeper->syncing.done = keeper_did_sync;
+    return weft_disk_open(self, &keeper->opening, "counts", WEFT_OPEN_CREATE, &keeper->file);
+}
+
+static void keeper_timer(struct weft_self *self, uint64_t cookie)
+{
+    struct keeper *keeper = weft_memory(self);
+    if (!keeper->interval)
+        return;
+    (void)weft_timer(self, weft_now(self) + keeper->interval, 0);
+    if (!keeper->ready)
+        return;
+    keeper->ready = false; /* until the sync is done */
+    assert_int_equal(weft_disk_append(self, keeper->file, &keeper->appending, keeper->record,
+                                      sizeof keeper->record),
+                     0);
+    assert_int_equal(weft_disk_sync(self, keeper->file, &keeper->syncing), 0);
+}
+
+static void keeper_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                           const void *bytes, uint32_t size)
+{
+    struct keeper *keeper = weft_memory(self);
+    const struct chaos_load_order *order = bytes;
+    bool was_silent = !keeper->interval;
+    keeper->interval = order->interval_nsec;
+    if (was_silent && keeper->interval)
+        (void)weft_timer(self, weft_now(self) + keeper->interval, 0);
+}
+
+static void keeper_stop(struct weft_self *self)
+{
+    struct keeper *keeper = weft_memory(self);
+    keeper_lost += keeper->count > keeper_synced[weft_here(self)];
+}
+
+static const struct weft_service_ops keeper_ops = {
+    .start = keeper_start, .stop = keeper_stop, .request = keeper_request, .timer = keeper_timer};
+static const struct weft_service keeper_service = {
+    .version = WEFT_SERVICE_VERSION,
+    .name = "keeper",
+    .id = KEEPER,
+    .size = sizeof(struct keeper),
+    .ops = &keeper_ops,
+    .files = 1,
+};
+
+static void a_guest_that_uses_the_disk_meets_its_faults(void **state)
+{
+    struct test_plan test;
+    struct chaos_result result, again;
+    const struct weft_service *const services[] = {&keeper_service, NULL};
+    const struct chaos_guests guests = {services, NULL};
+    test_plan_open(&test, "torus:3x3");
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct chaos_settings settings = {.plan = &test.plan, .seed = seed, .kinds = FAULT_ALL};
+        memset(keeper_synced, 0, sizeof keeper_synced);
+        assert_int_equal(chaos_run_with(&settings, &guests, &result, NULL), OK);
+        if (result.checker)
+            fail_msg("seed %d: %s: %s", (int)seed, result.checker, result.text);
+        if (seed > 3)
+            continue;
+        memset(keeper_synced, 0, sizeof keeper_synced);
+        assert_int_equal(chaos_run_with(&settings, &guests, &again, NULL), OK);
+        assert_true(again.hash == result.hash);
+    }
+    print_message("# %u crashes with unsynced data, %u failed syncs, %u appends to a full disk\n",
+                  keeper_lost, keeper_failed, keeper_full);
+    assert_true(keeper_lost > 0 && keeper_failed > 0 && keeper_full > 0);
+    test_plan_close(&test);
+}
+
 static void too_many_guests_are_refused(void **state)
 {
     struct test_plan test;
@@ -235,4 +356,5 @@ static void too_many_guests_are_refused(void **state)
 TEST_MAIN(TEST(a_lone_server_survives), TEST(two_servers_survive),
           TEST(a_network_that_is_not_connected_is_refused),
           TEST(a_guest_checker_finds_the_same_error_in_a_replay), TEST(a_guest_service_survives),
-          TEST(a_guest_checker_does_not_change_the_run), TEST(too_many_guests_are_refused))
+          TEST(a_guest_checker_does_not_change_the_run),
+          TEST(a_guest_that_uses_the_disk_meets_its_faults), TEST(too_many_guests_are_refused))

@@ -404,6 +404,8 @@ void disk_submit(struct disk *disk, psec now, struct disk_operation *operation)
         length += rng_below(&disk->rng, disk->settings.jitter + 1);
     if (disk->settings.rate && moves_bytes(operation->kind))
         length += (psec)operation->size * PSEC_PER_SECOND / disk->settings.rate;
+    if (happens(disk, disk->settings.hangs))
+        length += disk->settings.hang;
     disk->busy_until = (disk->busy_until > now ? disk->busy_until : now) + length;
     *queued = (struct queued){.operation = operation, .at = disk->busy_until};
     *disk->queue_end = queued;

@@ -5,7 +5,7 @@
  * read back at once, but survives a crash only if a sync followed: of each unsynced write a crash
  * keeps all, nothing, or the first sectors. Names are durable when their operation is done. Other
  * faults happen by chance: rot (a durable bit is found flipped), a sync that fails, and a full
- * disk; or on demand: the disk hangs.
+ * disk; the disk also hangs, by chance or on demand.
  *
  * Deterministic by seed. Owns its content; operations belong to the caller, who keeps them valid
  * until they are done. One thread. */
@@ -27,6 +27,8 @@ struct disk_settings {
     uint32_t torn;  /* chance that a crash cuts an unsynced write short ... */
     uint32_t lost;  /* ... or loses it as a whole; otherwise it is kept */
     uint32_t rot;   /* that a read finds a bit flipped, permanently */
+    uint32_t hangs; /* that the disk hangs at an operation ... */
+    psec hang;      /* ... for this long */
     uint32_t fails; /* that a sync fails: -EIO, and no earlier write becomes durable */
 };
 
