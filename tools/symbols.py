@@ -16,6 +16,7 @@ ALLOWED = re.compile(
     r"""^(
     malloc | calloc | realloc | reallocarray | free | aligned_alloc
   | madvise      # advice about our own memory
+  | mmap(64)? | munmap    # zeroed memory of our own: base/mapping.c, which maps no file
   | mem(cpy|move|set|cmp|chr|rchr|mem) | bcmp
   | str(len|nlen|cmp|ncmp|casecmp|ncasecmp|chr|rchr|str|spn|cspn|pbrk|dup|ndup|cpy|ncpy|cat)
   | strto(d|l|ul|ll|ull)

@@ -101,7 +101,7 @@ struct weft_service {
     uint16_t weight; /* share of a busy link; 0 means 1 */
     enum weft_queue queue;
     uint32_t queue_packets; /* how many packets may wait; 0 means 256; at most 480,000 */
-    uint32_t size;          /* bytes of memory for an instance */
+    uint64_t size;          /* bytes of memory for an instance */
     const void *local; /* functions that other services on this server may call; see weft_local */
     const struct weft_service_ops *ops;
     uint32_t
@@ -117,8 +117,10 @@ WEFT_API weft_server weft_here(const struct weft_self *self);
 WEFT_API uint32_t weft_server_count(const struct weft_self *self);
 WEFT_API int64_t weft_now(const struct weft_self *self); /* nanoseconds; not wall-clock time */
 WEFT_API uint64_t weft_random(struct weft_self *self);
-/* Allocates more memory, zeroed and freed with the node; only in start(). NULL: no memory. */
-WEFT_API void *weft_allocate(struct weft_self *self, uint32_t size);
+/* Allocates more memory, zeroed and freed with the node; only in start(). A large piece occupies
+ * memory only where the service writes, page by page. NULL: there is not so much memory; then the
+ * server does not start, and its log says why. */
+WEFT_API void *weft_allocate(struct weft_self *self, uint64_t size);
 /* Calls timer() once with the cookie at that moment or soon after. -ENOSPC: the service has 64
  * timers set. */
 WEFT_API int weft_timer(struct weft_self *self, int64_t at, uint64_t cookie);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/mapping.h"
 
 /* Small pieces share a block; a piece larger than a block gets its own. */
 enum { BLOCK_SIZE = 64 * 1024 };
@@ -12,6 +13,12 @@ enum { BLOCK_SIZE = 64 * 1024 };
 struct arena_block {
     struct arena_block *next;
     size_t size, used; /* including this head */
+};
+
+struct arena_mapping {
+    struct arena_mapping *next;
+    void *memory;
+    size_t size;
 };
 
 static_assert(sizeof(struct arena_block) <= ARENA_ALIGN, "the head fits before the first piece");
@@ -56,6 +63,27 @@ void *arena_take_array(struct arena *arena, size_t count, size_t size)
     return __builtin_mul_overflow(count, size, &whole) ? NULL : arena_take(arena, whole);
 }
 
+/* The list entry is in a block, because a head within the mapping would touch its first page. */
+void *arena_map(struct arena *arena, size_t size)
+{
+    struct arena_source *source = arena->source;
+    assert(!arena->sealed);
+    if (size < ARENA_MAP_MIN)
+        return arena_take(arena, size);
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    struct arena_mapping *mapping = arena_take(arena, sizeof *mapping);
+    if (!mapping)
+        return NULL;
+    void *memory = source && source->map ? source->map(source, size) : mapping_take(size);
+    if (!memory)
+        return NULL;
+    *mapping = (struct arena_mapping){.next = arena->mappings, .memory = memory, .size = size};
+    arena->mappings = mapping;
+    arena->mapped += size;
+    return memory;
+}
+
 void arena_seal(struct arena *arena)
 {
     arena->sealed = true;
@@ -63,6 +91,11 @@ void arena_seal(struct arena *arena)
 
 void arena_fini(struct arena *arena)
 {
+    for (struct arena_mapping *at = arena->mappings; at; at = at->next)
+        if (arena->source && arena->source->map)
+            arena->source->unmap(arena->source, at->memory, at->size);
+        else
+            mapping_give(at->memory, at->size);
     while (arena->blocks) {
         struct arena_block *block = arena->blocks;
         arena->blocks = block->next;

@@ -1,6 +1,7 @@
 #include "base/arena.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/test.h"
@@ -36,5 +37,68 @@ static void an_allocation_that_is_too_large_is_refused(void **state)
     arena_fini(&arena);
 }
 
+static void a_large_piece_is_a_zeroed_mapping_that_ends_with_the_arena(void **state)
+{
+    struct arena arena = {0};
+    size_t large = (size_t)4 << 30;
+    uint8_t *small = arena_map(&arena, 100), *sparse = arena_map(&arena, large);
+    assert_non_null(small);
+    assert_non_null(sparse);
+    assert_int_equal(arena.mapped, large); /* the small piece is in a block */
+    assert_in_range(arena.used, 100, 4096);
+    assert_int_equal(sparse[0] | sparse[large / 2] | sparse[large - 1], 0);
+    sparse[large - 1] = 1;
+    uint8_t *other = arena_map(&arena, ARENA_MAP_MIN);
+    assert_non_null(other);
+    assert_null(arena_map(&arena, SIZE_MAX / 2 + 1));
+    arena_fini(&arena);
+    assert_int_equal(arena.mapped, 0);
+}
+
+/* A source of mappings that refuses all after the given number. */
+struct scarce {
+    struct arena_source source;
+    unsigned before, mapped, unmapped;
+};
+
+static void *scarce_take(struct arena_source *source, size_t size)
+{
+    return aligned_alloc(ARENA_ALIGN, size);
+}
+
+static void scarce_give(struct arena_source *source, void *block, size_t size)
+{
+    free(block);
+}
+
+static void *scarce_map(struct arena_source *source, size_t size)
+{
+    struct scarce *scarce = (struct scarce *)source;
+    if (scarce->mapped == scarce->before)
+        return NULL;
+    scarce->mapped++;
+    return calloc(1, size);
+}
+
+static void scarce_unmap(struct arena_source *source, void *memory, size_t size)
+{
+    ((struct scarce *)source)->unmapped++;
+    assert_int_equal(size, ARENA_MAP_MIN);
+    free(memory);
+}
+
+static void a_source_supplies_mappings_and_gets_them_back(void **state)
+{
+    struct scarce scarce = {{scarce_take, scarce_give, scarce_map, scarce_unmap}, 2, 0, 0};
+    struct arena arena = {.source = &scarce.source};
+    assert_non_null(arena_map(&arena, ARENA_MAP_MIN));
+    assert_non_null(arena_map(&arena, ARENA_MAP_MIN));
+    assert_null(arena_map(&arena, ARENA_MAP_MIN));
+    arena_fini(&arena);
+    assert_int_equal(scarce.unmapped, 2);
+}
+
 TEST_MAIN(TEST(pieces_are_zeroed_aligned_and_disjoint),
-          TEST(an_allocation_that_is_too_large_is_refused))
+          TEST(an_allocation_that_is_too_large_is_refused),
+          TEST(a_large_piece_is_a_zeroed_mapping_that_ends_with_the_arena),
+          TEST(a_source_supplies_mappings_and_gets_them_back))

@@ -44,6 +44,7 @@ struct node_config {
     uint32_t faults;        /* enum node_fault; without effect in an ordinary build */
     struct node_watcher *watcher; /* NULL, or notified of all events: the simulator */
     struct arena_source *memory;  /* NULL, or the source of all its memory; borrowed */
+    uint64_t machine_memory;      /* bytes that services may take in all; 0: no limit */
 };
 
 /* Bugs that tests plant, each of which the simulator must find. Only test programs are built with
@@ -197,7 +198,8 @@ void node_stats(struct node *node,
                 void *context);
 void node_check(const struct node *node); /* asserts its invariants */
 
-/* The approximate size of a node's memory, without packets. */
+/* The approximate size of a node's memory, without packets and without large pieces of services,
+ * which occupy memory only where they were written. */
 size_t node_memory(const struct node *node);
 
 /* Starts as if the cluster had been up for long: all links of the plan are up and all servers have

@@ -32,6 +32,7 @@
 #include "os/cluster/cluster_file.h"
 #include "os/cluster/serial_file.h"
 #include "os/host/host.h"
+#include "os/machine_memory.h"
 #include "os/plugin.h"
 #include "os/realtime.h"
 #include "os/shared_memory.h"
@@ -453,6 +454,7 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .silence_nsec = daemon->cluster.silence_ms * 1000000LL,
         .services = daemon->services,
         .data = data,
+        .machine_memory = machine_memory(),
         .spin = crowded ? -1 : 0, /* spinning starves the peer that we wait for */
         .yield_is_partial = crowded && (daemon->cluster.realtime || groups_are_on()),
         .turn = daemon->cluster.realtime ? TURN_NSEC : 0, /* real-time slices are much longer */

@@ -102,12 +102,14 @@ static enum err service_add(struct node *node, const struct weft_service *servic
     if (err)
         return err;
     struct weft_self *self = arena_take(&node->arena, sizeof *self);
-    void *memory = arena_take(&node->arena, service->size ? service->size : 1);
     bool own = service->queue == WEFT_QUEUE_OWN;
     struct queue *queue = service_queue(node, service); /* forwarded packets wait there */
-    if (!self || !memory || !queue)
+    if (!self || !queue)
         return why_memory(why);
-    *self = (struct weft_self){.node = node, .service = service, .memory = memory};
+    *self = (struct weft_self){.node = node, .service = service};
+    self->memory = budget_take(self, service->size);
+    if (!self->memory)
+        return budget_fail(self, why);
     self->rng = rng_make(node->config.seed, (uint64_t)node->self << 16 | service->id);
     if (service->files && !files_add(self))
         return why_memory(why);
@@ -152,6 +154,8 @@ static enum err services_start(struct node *node, struct why *why)
     for (unsigned slot = 0; slot < node->service_count; slot++) {
         struct weft_self *self = node->services[slot];
         int result = self->service->ops->start ? self->service->ops->start(self) : 0;
+        if (self->memory_refused) /* whatever the service made of it */
+            return budget_fail(self, why);
         if (result < 0)
             return why_fail(why, ERR_SYSTEM, "service %s cannot start: %s", self->service->name,
                             strerrordesc_np(-result));

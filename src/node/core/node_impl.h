@@ -5,6 +5,7 @@
  *   frames.c    collects packets that leave over a port in one frame
  *   dispatch.c  decides about a packet: intercept, deliver, forward, wait, drop
  *   links.c     the ports: hellos, flooded rows, which links are up
+ *   budget.c    the memory of services
  *   snapshot.c  what other code may read of a node
  *   service.c   the functions of weft/service.h
  *   files.c     the functions of weft/disk.h
@@ -69,6 +70,8 @@ struct weft_self {
     struct service_files *files;      /* NULL: it does not use the disk */
     uint64_t disk_calls, disk_failed; /* that are done; and of those: with an error */
     uint64_t disk_bytes_read, disk_bytes_written;
+    uint64_t memory_taken;   /* bytes that it asked for and got */
+    uint64_t memory_refused; /* the last request that was refused; 0: none */
 };
 
 struct node {
@@ -77,8 +80,9 @@ struct node {
     struct env *env;
     node_id self;
     struct arena arena;
-    unsigned started_count; /* of the services */
-    bool stopping;          /* no call that takes time is accepted any more */
+    uint64_t services_memory; /* memory_taken of all services */
+    unsigned started_count;   /* of the services */
+    bool stopping;            /* no call that takes time is accepted any more */
     bool has_state;
     bool settled;       /* it answers for keys */
     env_nsec opened_at; /* or when it returned after it was away */
@@ -139,6 +143,12 @@ static inline int buffer_queue(struct node *node, struct packet *packet)
     struct packet *gone = egress_push(node->egress, packet->slot, packet);
     return gone ? buffer_overflow(node, packet, gone) : 0;
 }
+
+/* budget.c */
+/* Takes zeroed memory for a service, until the node closes; only while the node opens. NULL: there
+ * is not enough, and budget_fail writes the reason. */
+void *budget_take(struct weft_self *self, uint64_t size);
+MUST_CHECK enum err budget_fail(const struct weft_self *self, struct why *why);
 
 /* frames.c */
 /* Adds a packet that passes through to the open frame of a port for which no packet waits. False:

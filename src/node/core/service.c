@@ -36,11 +36,6 @@ struct node *node_of(struct weft_self *self)
 
 /* ---- where we are ---- */
 
-void *weft_memory(struct weft_self *self)
-{
-    return self->memory;
-}
-
 weft_server weft_here(const struct weft_self *self)
 {
     return self->node->self;
@@ -59,11 +54,6 @@ int64_t weft_now(const struct weft_self *self)
 uint64_t weft_random(struct weft_self *self)
 {
     return rng_next(&self->rng);
-}
-
-void *weft_allocate(struct weft_self *self, uint32_t size)
-{
-    return self->node->arena.sealed ? NULL : arena_take(&self->node->arena, size ? size : 1);
 }
 
 int weft_timer(struct weft_self *self, int64_t at, uint64_t cookie)

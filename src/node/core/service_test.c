@@ -198,7 +198,18 @@ static void meagre_give(struct arena_source *source, void *block, size_t size)
     free(block);
 }
 
-/* The memory of the second service is a block of its own. */
+static void *meagre_map(struct arena_source *source, size_t size)
+{
+    void *memory = meagre_take(source, size / ARENA_ALIGN * ARENA_ALIGN + ARENA_ALIGN);
+    return memory ? memset(memory, 0, size) : NULL;
+}
+
+#define MEAGRE(blocks)                                                                             \
+    {                                                                                              \
+        {meagre_take, meagre_give, meagre_map, meagre_give}, (blocks), 0, 0                        \
+    }
+
+/* The memory of the second service is a mapping of its own. */
 static void a_node_without_memory_fails_and_frees_what_it_took(void **state)
 {
     struct weft_service large = probe;
@@ -207,7 +218,7 @@ static void a_node_without_memory_fails_and_frees_what_it_took(void **state)
     struct why why;
     unsigned blocks = 0;
     for (enum err err = ERR_MEMORY; err; blocks++) {
-        struct meagre meagre = {{meagre_take, meagre_give}, blocks, 0, 0};
+        struct meagre meagre = MEAGRE(blocks);
         err = opened(list, &meagre.source, &why);
         assert_true(!err || err == ERR_MEMORY);
         assert_int_equal(meagre.taken, blocks);
@@ -223,11 +234,11 @@ static void memory_may_run_out_at_any_allocation_of_a_node(void **state)
     struct weft_service sized = probe;
     const struct weft_service *const list[] = {&own, &sized, NULL};
     struct why why;
-    struct meagre meagre = {{meagre_take, meagre_give}, UINT32_MAX, 0, 0};
+    struct meagre meagre = MEAGRE(UINT32_MAX);
     assert_int_equal(opened(list, &meagre.source, &why), OK);
     unsigned blocks = meagre.taken, worked = 0;
     for (sized.size = 64; sized.size < 64 * 1024; sized.size += 64) {
-        meagre = (struct meagre){{meagre_take, meagre_give}, blocks, 0, 0};
+        meagre = (struct meagre)MEAGRE(blocks);
         enum err err = opened(list, &meagre.source, &why);
         worked += err == OK;
         assert_true(err == OK || err == ERR_MEMORY);

@@ -123,6 +123,7 @@ void node_stats(struct node *node,
             weft_stat(&report, "disk_bytes_read", self->disk_bytes_read);
             weft_stat(&report, "disk_bytes_written", self->disk_bytes_written);
         }
+        weft_stat(&report, "memory", self->memory_taken);
         if (self->service->ops->stats)
             self->service->ops->stats(self, &report);
     }

@@ -59,7 +59,8 @@ struct host_config {
     bool separate;
     const struct weft_service *const *services; /* ends with NULL; borrowed */
     struct host_data data;
-    nsec spin, yield; /* before it sleeps; 0: the default, -1: not at all */
+    uint64_t machine_memory; /* bytes that the services of a server may take; 0: no limit */
+    nsec spin, yield;        /* before it sleeps; 0: the default, -1: not at all */
     /* There are more processes than processors, and a yield lets only some of them run: the
      * scheduler groups processes by session (autogroups), or our processes have priority over all
      * ordinary ones, which run only while we sleep. If yields are futile then, we sleep early.

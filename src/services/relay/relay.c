@@ -45,8 +45,7 @@ static int relay_start(struct weft_self *self)
 {
     struct relay *relay = weft_memory(self);
     relay->words = bitset_words(weft_server_count(self));
-    uint64_t *memory =
-        weft_allocate(self, (uint32_t)(PROGRAMS_MAX * relay->words * sizeof(uint64_t)));
+    uint64_t *memory = weft_allocate(self, PROGRAMS_MAX * relay->words * sizeof(uint64_t));
     if (!memory)
         return -ENOMEM;
     for (unsigned i = 0; i < PROGRAMS_MAX; i++) {
