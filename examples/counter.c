@@ -5,8 +5,7 @@
 #include <string.h>
 #include <weft/service.h>
 
-#define NUMBERS    256       /* one slot for each value of a key's last byte */
-#define FRESH_NSEC 100000000 /* how long a server answers from memory */
+#define NUMBERS 256 /* one slot for each value of a key's last byte */
 
 struct __attribute__((packed)) message {
     struct weft_key key;
@@ -22,6 +21,7 @@ struct number {
 };
 
 struct counter {
+    int64_t fresh;               /* nanoseconds for which a server answers from memory */
     struct number kept[NUMBERS]; /* counters of which this server is the root */
     struct number seen[NUMBERS]; /* values in answers that passed through here */
 };
@@ -68,7 +68,7 @@ static enum weft_verdict intercept(struct weft_self *self, struct weft_packet *p
     struct number *number = find(counter->seen, message, &same);
     if (message->kind == '=')
         *number = (struct number){message->key, message->value, weft_now(self)};
-    if (message->kind != '?' || !same || weft_now(self) - number->seen > FRESH_NSEC)
+    if (message->kind != '?' || !same || weft_now(self) - number->seen > counter->fresh)
         return WEFT_PASS;
     message->value = number->value;
     message->kind = '=';
@@ -92,10 +92,17 @@ static void request(struct weft_self *self, uint64_t client, uint64_t ticket, co
 static const struct weft_service_ops ops = {
     .deliver = deliver, .intercept = intercept, .request = request};
 
+static const struct weft_parameter parameters[] = {
+    {WEFT_PARAMETER(struct counter, fresh, DURATION), .value = "100ms", .maximum = "1min",
+     .help = "how long a server answers from memory"},
+    {0},
+};
+
 WEFT_API const struct weft_service weft_service = {
     .version = WEFT_SERVICE_VERSION,
     .name = "counter",
     .id = 256, /* ids up to 255 are reserved for weft */
     .size = sizeof(struct counter),
     .ops = &ops,
+    .parameters = parameters,
 };

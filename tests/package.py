@@ -74,6 +74,30 @@ int main(void)
 }
 """
 
+SERVICE = """
+#include <weft/service.h>
+
+struct store {
+    bool exact;
+    int64_t copies, wait;
+    uint64_t table;
+    const char *label;
+    uint32_t mode;
+};
+static const struct weft_parameter parameters[] = {
+    {WEFT_PARAMETER(struct store, exact, BOOL), "no", 0, 0, 0, "count exactly"},
+    {WEFT_PARAMETER(struct store, copies, INTEGER), "3", "1", "9", 0, "copies of each item"},
+    {WEFT_PARAMETER(struct store, wait, DURATION), "250ms", 0, 0, 0, "how long to wait"},
+    {WEFT_PARAMETER(struct store, table, SIZE), "64K", 0, 0, 0, "size of the table"},
+    {WEFT_PARAMETER(struct store, label, TEXT), "", 0, 0, 0, "a name for people"},
+    {WEFT_PARAMETER(struct store, mode, CHOICE), "safe", 0, 0, "fast|safe", "what to risk"},
+};
+
+int main(void)
+{
+    return parameters[1].offset == offsetof(struct store, copies) ? 0 : 1;
+}
+"""
 
 ECHO = """
 from weft import ripc
@@ -261,7 +285,7 @@ class Install(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("man"), "man is not installed")
     def test_man_finds_the_pages(self):
-        for page in ("weft", "weft-topo", "weft-names", "weft-ripc", "weft-topology", "weftd"):
+        for page in ("weft", "weft-topo", "weft-names", "weft-ripc", "weft-topology", "weft-service", "weft-config", "weftd"):
             done = self.user("man", "-w", page)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertTrue(done.stdout.startswith("/usr/local/"), done.stdout)
@@ -275,7 +299,7 @@ class Install(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("c++"), "no C++ compiler is installed")
     def test_cplusplus_reads_the_headers(self):
-        for text in (PROGRAM, TABLE):
+        for text in (PROGRAM, TABLE, SERVICE):
             for standard in ("c++11", "c++17", "c++20"):
                 with self.subTest(standard):
                     done = self.compile("c++", "-fsyntax-only", "-std=" + standard, "-Wpedantic",

@@ -21,6 +21,7 @@
  * docs/guide/service.md explains examples/counter.c, a whole service. */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -94,6 +95,68 @@ struct weft_service_ops {
     void (*writable)(struct weft_self *self, uint64_t client);
 };
 
+/* ---- parameters: what the operator of a cluster may set ----
+ *
+ * A service lists its parameters in a table. Each one is a field of the instance, and weft writes
+ * its value there before start(): the default, or what the operator set with `--set store.copies=3`
+ * or in a configuration file. A value that is not of the type or not within the bounds is refused
+ * before any server starts. Reading a parameter is reading a field, from the first call on.
+ *
+ *     struct store { int64_t copies; int64_t timeout; ... };
+ *     static const struct weft_parameter parameters[] = {
+ *         {WEFT_PARAMETER(struct store, copies, INTEGER), .value = "3", .minimum = "1",
+ *          .maximum = "9", .help = "servers that keep each item"},
+ *         {WEFT_PARAMETER(struct store, timeout, DURATION), .value = "250ms",
+ *          .help = "how long an answer may take"},
+ *         {0},
+ *     };
+ *
+ * All texts of the table are in the form that operators write. Every service also has the parameter
+ * `memory`, its budget: a size, 256M by default. The instance and all that the service allocates
+ * count. */
+
+#define WEFT_PARAMETERS_MAX 64  /* of a service */
+#define WEFT_TEXT_MAX       255 /* bytes of a value */
+
+enum weft_parameter_type {
+    WEFT_PARAMETER_BOOL = 1, /* bool: true or false; also yes, no, on, off */
+    WEFT_PARAMETER_INTEGER,  /* int64_t: a whole number */
+    WEFT_PARAMETER_SIZE,     /* uint64_t, bytes: 4096, 64K, 20M, 2G, 1T (powers of 1,024) */
+    WEFT_PARAMETER_DURATION, /* int64_t, nanoseconds: 500ns, 250us, 10ms, 3s, 5min, 2h */
+    WEFT_PARAMETER_TEXT,     /* const char *: printable UTF-8; valid while the service runs */
+    WEFT_PARAMETER_CHOICE,   /* uint32_t: the index of a word in `choices` */
+};
+
+struct weft_parameter {
+    const char *name; /* lower-case letters, digits and _; NULL ends a table */
+    enum weft_parameter_type type;
+    uint32_t offset;               /* of the field in the instance */
+    const char *value;             /* the default */
+    const char *minimum, *maximum; /* NULL: no bound. Of a text they bound its length in bytes */
+    const char *choices;           /* WEFT_PARAMETER_CHOICE: "fast|safe" */
+    const char *help;              /* one line for operators, no full stop */
+};
+
+/* The first three members of a table's entry: the field has the parameter's name, and the compiler
+ * checks its type. `type` is BOOL, INTEGER, SIZE, DURATION, TEXT or CHOICE. */
+#define WEFT_PARAMETER(structure, field, type)                                                     \
+#field, WEFT_PARAMETER_##type, WEFT_FIELD(structure, field, WEFT_FIELD_##type)
+#define WEFT_FIELD_BOOL     bool
+#define WEFT_FIELD_INTEGER  int64_t
+#define WEFT_FIELD_SIZE     uint64_t
+#define WEFT_FIELD_DURATION int64_t
+#define WEFT_FIELD_TEXT     const char *
+#define WEFT_FIELD_CHOICE   uint32_t
+/* The offset of a field; does not compile if the field is not of that type. */
+#ifdef __cplusplus
+#define WEFT_FIELD(structure, field, type)                                                         \
+    (uint32_t)(offsetof(structure, field) + 0 * sizeof(&((structure *)0)->field == (type *)0))
+#else
+#define WEFT_FIELD(structure, field, type)                                                         \
+    (uint32_t)(offsetof(structure, field) + 0 * sizeof(_Generic(&((structure *)0)->field, type *   \
+                                                                : (char)0)))
+#endif
+
 struct weft_service {
     uint32_t version; /* WEFT_SERVICE_VERSION */
     const char *name; /* as in `weft nodes --json`; letters, digits, - */
@@ -106,6 +169,7 @@ struct weft_service {
     const struct weft_service_ops *ops;
     uint32_t
         files; /* that may be open at once (weft/disk.h); 0: the service does not use the disk */
+    const struct weft_parameter *parameters; /* ends with an entry without a name; or NULL */
 };
 
 /* ---- where we are ---- */
@@ -118,9 +182,12 @@ WEFT_API uint32_t weft_server_count(const struct weft_self *self);
 WEFT_API int64_t weft_now(const struct weft_self *self); /* nanoseconds; not wall-clock time */
 WEFT_API uint64_t weft_random(struct weft_self *self);
 /* Allocates more memory, zeroed and freed with the node; only in start(). A large piece occupies
- * memory only where the service writes, page by page. NULL: there is not so much memory; then the
- * server does not start, and its log says why. */
+ * memory only where the service writes, page by page. NULL: this is beyond the service's budget
+ * (weft_memory_left), or there is not so much memory; then the server does not start, and its log
+ * says why. */
 WEFT_API void *weft_allocate(struct weft_self *self, uint64_t size);
+/* How many bytes of its budget the service can still allocate. */
+WEFT_API uint64_t weft_memory_left(const struct weft_self *self);
 /* Calls timer() once with the cookie at that moment or soon after. -ENOSPC: the service has 64
  * timers set. */
 WEFT_API int weft_timer(struct weft_self *self, int64_t at, uint64_t cookie);

@@ -31,6 +31,8 @@ extern const struct command command_route_load;
 extern const struct command command_route_path;
 extern const struct command command_route_rules;
 extern const struct command command_route_worst;
+extern const struct command command_service_list;
+extern const struct command command_service_show;
 extern const struct command command_sim_chaos;
 extern const struct command command_sim_churn;
 extern const struct command command_sim_run;

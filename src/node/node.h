@@ -29,6 +29,7 @@
 #define NODE_QUEUE_PACKETS_MAX (UINT32_MAX / PACKET_SIZE_MAX)
 
 struct node;
+struct configuration;
 
 struct node_config {
     const struct plan *plan; /* borrowed, shared */
@@ -44,7 +45,10 @@ struct node_config {
     uint32_t faults;        /* enum node_fault; without effect in an ordinary build */
     struct node_watcher *watcher; /* NULL, or notified of all events: the simulator */
     struct arena_source *memory;  /* NULL, or the source of all its memory; borrowed */
-    uint64_t machine_memory;      /* bytes that services may take in all; 0: no limit */
+    /* Values of parameters, checked against `services` when the node opens; NULL: the defaults.
+     * Borrowed. */
+    const struct configuration *configuration;
+    uint64_t machine_memory; /* bytes that services may take in all; 0: no limit */
 };
 
 /* Bugs that tests plant, each of which the simulator must find. Only test programs are built with
@@ -196,6 +200,11 @@ unsigned node_servers(struct node *node, const struct key *key, node_id *out, un
 void node_stats(struct node *node,
                 void (*told)(void *context, const char *service, const char *name, uint64_t value),
                 void *context);
+/* Calls back for each parameter of each service, with the value in effect. */
+void node_parameters(const struct node *node,
+                     void (*told)(void *context, const char *service,
+                                  const struct weft_parameter *parameter, const char *value),
+                     void *context);
 void node_check(const struct node *node); /* asserts its invariants */
 
 /* The approximate size of a node's memory, without packets and without large pieces of services,

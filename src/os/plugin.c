@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "node/configuration/parameter.h"
 
 #define SERVICE_ID_MIN 256 /* ids below are reserved for weft */
 
@@ -23,6 +24,9 @@ static enum err service_check(const struct weft_service *service, const char *pa
         return why_fail(why, ERR_INPUT,
                         "%s: service %s has the id %u; ids below %d are reserved for weft", path,
                         service->name, service->id, SERVICE_ID_MIN);
+    struct why reason = {0};
+    if (parameters_check(service, &reason))
+        return why_fail(why, ERR_INPUT, "%s: %s", path, reason.text);
     return OK;
 }
 

@@ -1,6 +1,7 @@
 /* weftd: runs nodes of a cluster on this machine, as described by its run directory.
  *
- *   weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU] [--data DIR]
+ *   weftd --dir D --node ID[,ID...] [--service FILE.so]... [--set S.NAME=VALUE]...
+ *         [--config FILE] [--pin CPU] [--data DIR]
  *   weftd --dir D --serial S ...
  *
  * With --serial it does not know which server of the plan it is: D/wiring.json says which cables
@@ -30,6 +31,7 @@
 #include "node/plan.h"
 #include "os/cable/cable.h"
 #include "os/cluster/cluster_file.h"
+#include "os/cluster/configuration_file.h"
 #include "os/cluster/serial_file.h"
 #include "os/host/host.h"
 #include "os/machine_memory.h"
@@ -45,16 +47,18 @@
 #define TURN_NSEC   (1000 * 1000LL) /* about the time slice of other processes */
 
 static const char usage[] =
-    "usage: weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU] [--data DIR]\n"
-    "       weftd --dir D --serial S [--service FILE.so]... [--pin CPU] [--data DIR]\n"
+    "usage: weftd --dir D --node ID[,ID...] [--service FILE.so]... [--set S.NAME=VALUE]...\n"
+    "             [--config FILE] [--pin CPU] [--data DIR]\n"
+    "       weftd --dir D --serial S ...\n"
     "\n"
     "Runs servers of the cluster in the run directory D, which `weft up` makes. Servers in one\n"
     "process are connected by links within the process. With --serial it runs the machine with\n"
     "that serial number in D/wiring.json; the machine finds out by its cables which server it\n"
     "is, and keeps that place permanently. --service loads a service from a shared object\n"
-    "(docs/guide/service.md); --pin binds the process to one processor; --data names the data\n"
-    "directory, in which services keep files, in place of the one in D/cluster.json. It stays in\n"
-    "the foreground; SIGTERM ends it.\n"
+    "(docs/guide/service.md). --set sets a parameter of a service, --config those that a file\n"
+    "lists (man weft-config), in addition to those in D/cluster.json; --set goes first. --pin\n"
+    "binds the process to one processor; --data names the data directory, in which services keep\n"
+    "files, in place of the one in D/cluster.json. It stays in the foreground; SIGTERM ends it.\n"
     "\n"
     "With WEFT_DISK=threads in its environment it does not use io_uring.\n";
 
@@ -77,6 +81,9 @@ struct daemon {
     uint32_t server_count, lock_count;
     struct plugins plugins;
     const struct weft_service *services[NODE_SERVICES_MAX + 1];
+    const char *config;            /* a configuration file, or NULL */
+    struct configuration sets;     /* of the command line */
+    struct configuration settings; /* all: of the cluster, of the file, of the command line */
     struct host *host;
 };
 
@@ -136,13 +143,20 @@ static bool number_read(const char *text, uint64_t most, uint64_t *value, const 
     return !errno && *value <= most;
 }
 
+static enum err set_read(struct daemon *daemon, const char *value, struct why *why)
+{
+    char origin[128];
+    snprintf(origin, sizeof origin, "--set %.100s", value);
+    return configuration_add(&daemon->sets, origin, value, why);
+}
+
 static enum err word_read(struct daemon *daemon, const char *word, const char *value,
                           struct why *why)
 {
     const char *end;
     uint64_t number;
-    static const char *const names[] = {"--data",   "--dir",     "--node", "--pin",
-                                        "--serial", "--service", NULL};
+    static const char *const names[] = {"--config", "--data",    "--dir", "--node", "--pin",
+                                        "--serial", "--service", "--set", NULL};
     struct nearest nearest = nearest_make(word, strlen(word));
     nearest_try_all(&nearest, names);
     if (!nearest.best || strcmp(nearest.best, word) != 0)
@@ -163,6 +177,10 @@ static enum err word_read(struct daemon *daemon, const char *word, const char *v
         daemon->machine.serial = (uint32_t)number;
     } else if (!strcmp(word, "--service"))
         return plugins_add(&daemon->plugins, value, why);
+    else if (!strcmp(word, "--config"))
+        daemon->config = value;
+    else if (!strcmp(word, "--set"))
+        return set_read(daemon, value, why);
     else if (!number_read(value, CPU_SETSIZE - 1, &number, &end) || *end)
         return why_fail(why, ERR_USAGE, "--pin %s: not the number of a processor", value);
     else
@@ -360,6 +378,17 @@ static bool groups_are_on(void)
     return on;
 }
 
+/* Collects the values of parameters; a later one replaces an earlier one. */
+static enum err daemon_settings(struct daemon *daemon, struct why *why)
+{
+    enum err err = configuration_append(&daemon->settings, &daemon->cluster.settings, why);
+    if (!err && daemon->config)
+        err = configuration_file_read(&daemon->settings, daemon->config, why);
+    if (!err)
+        err = configuration_append(&daemon->settings, &daemon->sets, why);
+    return err ? err : configuration_check(&daemon->settings, daemon->services, why);
+}
+
 static enum err daemon_services(struct daemon *daemon, struct why *why)
 {
     unsigned count = 0;
@@ -375,7 +404,7 @@ static enum err daemon_services(struct daemon *daemon, struct why *why)
         daemon->services[count++] = services_all[i];
     for (unsigned i = 0; i < daemon->plugins.count; i++)
         daemon->services[count++] = daemon->plugins.services[i];
-    return OK;
+    return daemon_settings(daemon, why);
 }
 
 /* If shared memory is missing, the most likely cause, replaces the host's reason, which names only
@@ -454,6 +483,7 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .silence_nsec = daemon->cluster.silence_ms * 1000000LL,
         .services = daemon->services,
         .data = data,
+        .configuration = &daemon->settings,
         .machine_memory = machine_memory(),
         .spin = crowded ? -1 : 0, /* spinning starves the peer that we wait for */
         .yield_is_partial = crowded && (daemon->cluster.realtime || groups_are_on()),
@@ -503,6 +533,8 @@ static void daemon_close(struct daemon *daemon)
 {
     host_close(daemon->host);
     plugins_fini(&daemon->plugins);
+    configuration_fini(&daemon->sets);
+    configuration_fini(&daemon->settings);
     if (daemon->has_plan)
         plan_fini(&daemon->plan);
     if (daemon->has_topology)

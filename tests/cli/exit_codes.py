@@ -42,6 +42,7 @@ class Row:
 # In a cluster torus:4 whose servers 2 and 3 are dead, with service 42 and table 7.
 ROWS = {
     "up": Row(None, Ask("torus:2"), [Ask(NONE), Ask("torus:2", "--service", NONE),
+                                     Ask("torus:2", "--set", "ping.memory=x"), Ask("torus:2", "--config", NONE),
                                      Ask("torus:2", "--dir", "other", WEFTD=NONE)],
               Ask("torus:2", "--dir", "other", WEFTD="weftd-sleeps")),
     "down": Row(None, None, [Ask("--dir", NONE)], None),
@@ -94,6 +95,8 @@ ROWS = {
                        Ask("torus:3x3", "--check", "tables", "--ways", "4"),
                        [Ask(NONE), Ask("torus:3", "--check", NONE), Ask("torus:3x3", "--out", "x.xyz"),
                         Ask("torus:3x3", "--check", "-", stdin="nonsense\n")], WAITS),
+    "service list": Row(Ask(), None, [Ask(NONE)], None),
+    "service show": Row(Ask("ping"), None, [Ask(NONE), Ask("./none.so")], None),
     "ripc serve": Row(Ask("1", "--seconds", "0"), Ask("42"), [Ask("1", "--secret-file", NONE)], Ask("1")),
     "ripc ping": Row(Ask("42", "--count", "1"), Ask("41"), [Ask("42", "--secret-file", NONE)],
                      Ask("42", "--interval", "50")),

@@ -7,7 +7,6 @@ import pathlib
 import resource
 import subprocess
 import sys
-import unittest
 
 sys.path.insert(0, sys.path[0] + "/..")
 from cluster_shell import PATIENCE, ClusterCase
@@ -53,7 +52,7 @@ class Memory(ClusterCase):
         plain = self.up("torus:3x3x3")
         used = max(resident(pid) for pid in plain["pids"])
         self.down()
-        found = self.up("torus:3x3x3", "--service", self.sparse(GIB, GIB))
+        found = self.up("torus:3x3x3", "--service", self.sparse(GIB, GIB), "--set", "sparse.memory=2G")
         self.assertEqual(found["servers"], 27)
         for pid in found["pids"]:
             self.assertLess(resident(pid), used + 16 * 1024 * 1024)  # four huge pages, and noise
@@ -62,7 +61,8 @@ class Memory(ClusterCase):
         self.down()
 
     def test_a_thousand_simulated_servers_share_the_memory_of_the_machine(self):
-        words = [os.environ["WEFT"], "sim", "run", "torus:10x10x10", "--seconds", "0.001", "--service"]
+        words = [os.environ["WEFT"], "sim", "run", "torus:10x10x10", "--seconds", "0.001", "--set", "sparse.memory=2G",
+                 "--service"]
         one, two = (self.simulated(words + [self.sparse(size, size)]) for size in (4096, GIB))
         self.assertEqual(one[0], two[0])  # the size of memory is no event
         self.assertLess(two[1], one[1] + 8 * GIB)  # 2,000 huge pages at most; taken: 2,000 GiB
@@ -76,17 +76,33 @@ class Memory(ClusterCase):
         done.returncode = 0
         return [line for line in out.splitlines() if "event hash" in line], usage.ru_maxrss << 10
 
+    def test_a_service_beyond_its_budget_is_refused(self):
+        ends = r"server \d ended \(exit code 2\); its log ends: weftd: service sparse: "
+        self.refused("up", "torus:2", "--service", self.sparse(4096, GIB),
+                     says=ends + r"asked for 1 GiB of memory on top of 4 KiB, but its budget is 256 MiB; raise it with "
+                                 r"--set sparse\.memory=1025M\n")
+        self.assertFalse(self.folder.exists())
+        self.refused("up", "torus:2", "--service", self.sparse(4096, GIB), "--set", "sparse.memory=1G",
+                     says=ends + r"asked for 1 GiB of memory on top of 4 KiB, but its budget is 1 GiB; ")
+        self.refused("up", "torus:2", "--service", self.sparse(GIB, 4096),
+                     says=ends + r"asked for 1 GiB of memory, but its budget is 256 MiB; raise it with "
+                                 r"--set sparse\.memory=1G\n")
+        self.up("torus:2", "--service", self.sparse(4096, GIB), "--set", "sparse.memory=1025M")
+        self.down()
+
     def test_more_memory_than_the_machine_has_is_refused(self):
+        budget = ("--set", "sparse.memory=512T")
         says = r"ended \(exit code 1\); its log ends: weftd: service sparse: asked for 256 TiB of memory on top of " \
                r"\S+ [KMG]iB, but this machine has \S+ [MGT]iB"
-        self.refused("up", "torus:2", "--service", self.sparse(4096, 1 << 48), says=says)
+        self.refused("up", "torus:2", "--service", self.sparse(4096, 1 << 48), *budget, says=says)
         self.assertFalse(self.folder.exists())
-        self.refused("up", "torus:2", "--service", self.sparse(1 << 48, 4096), says=says)
+        self.refused("up", "torus:2", "--service", self.sparse(1 << 48, 4096), *budget, says=says)
         self.assertFalse(self.folder.exists())
 
     def test_the_limit_of_address_space_is_named(self):
         limit = 4 * GIB
-        words = [os.environ["WEFT"], "up", "torus:2", "--dir", self.folder, "--wait", str(PATIENCE), "--service"]
+        words = [os.environ["WEFT"], "up", "torus:2", "--dir", self.folder, "--wait", str(PATIENCE),
+                 "--set", "sparse.memory=6G", "--service"]
 
         def shell(size):
             return subprocess.run(words + [self.sparse(size, 4096)], capture_output=True, text=True, timeout=PATIENCE,
@@ -104,5 +120,4 @@ class Memory(ClusterCase):
 
 
 if __name__ == "__main__":
-    unittest.TestCase.maxDiff = None
     main()

@@ -35,6 +35,19 @@ static void check_stats(struct reader *in, struct writer *out)
     out->failed |= result < 0;
 }
 
+static void check_parameters(struct reader *in, struct writer *out)
+{
+    struct control_parameter parameter;
+    int result;
+    control_stats_write(out, control_stats_read(in));
+    while ((result = control_parameter_read(in, &parameter)) == 1) {
+        const struct weft_parameter same = {.name = parameter.name, .type = parameter.type};
+        assert(control_parameter_write(out, parameter.service, &same, parameter.value));
+    }
+    assert(result == 0 || result == -EPROTO);
+    out->failed |= result < 0;
+}
+
 static void check_answer(const uint8_t *data, size_t size)
 {
     static struct control_snapshot snapshot;
@@ -60,6 +73,8 @@ static void check_answer(const uint8_t *data, size_t size)
         control_route_write(&out, &route);
     } else if (!answer.error && answer.kind == CONTROL_STATS) {
         check_stats(&in, &out);
+    } else if (!answer.error && answer.kind == CONTROL_PARAMETERS) {
+        check_parameters(&in, &out);
     }
     if (out.failed || in.left)
         return;

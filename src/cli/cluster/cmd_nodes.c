@@ -5,6 +5,7 @@
 #include "cli/cluster/cluster.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
+#include "cli/service/service_values.h"
 #include "os/cluster/cluster_ask.h"
 #include "transport/clock.h"
 
@@ -109,6 +110,41 @@ static void services_put(const struct nodes *nodes, node_id server, struct resul
     result_end(result);
 }
 
+/* Adds the values of the parameters of the services of a server. */
+static void parameters_put(const struct nodes *nodes, node_id server, struct result *result)
+{
+    static uint8_t bytes[CONTROL_ANSWER_MAX];
+    struct control_request request = {.kind = CONTROL_PARAMETERS};
+    struct control_parameter parameter;
+    char open[CONTROL_NAME_MAX + 1] = "";
+    uint32_t total = 1;
+    result_object(result, "parameters");
+    while (request.first < total) {
+        struct reader in;
+        uint32_t before = request.first;
+        if (cluster_control(nodes->cluster.folder, server, &request, bytes, &in,
+                            clock_after(ANSWER_NSEC)) < 0)
+            break;
+        total = control_stats_read(&in);
+        while (control_parameter_read(&in, &parameter) == 1) {
+            if (strcmp(open, parameter.service) != 0) {
+                if (*open)
+                    result_end(result);
+                result_object(result, result_copy(result, parameter.service));
+                strcpy(open, parameter.service);
+            }
+            service_value_put(result, result_copy(result, parameter.name), parameter.type,
+                              parameter.value);
+            request.first++;
+        }
+        if (request.first == before)
+            break;
+    }
+    if (*open)
+        result_end(result);
+    result_end(result);
+}
+
 static void live_put(const struct nodes *nodes, node_id server, struct result *result)
 {
     const struct control_snapshot *seen = &nodes->seen[server].snapshot;
@@ -137,8 +173,10 @@ static void live_put(const struct nodes *nodes, node_id server, struct result *r
         if (seen->ports[port].state != PORT_ABSENT)
             port_put(result, port, &seen->ports[port]);
     result_end(result);
-    if (nodes->call->json) /* the page does not show them, and they need more requests */
+    if (nodes->call->json) { /* the page does not show them, and they need more requests */
         services_put(nodes, server, result);
+        parameters_put(nodes, server, result);
+    }
 }
 
 static void node_put(const struct nodes *nodes, node_id server, struct result *result)
@@ -203,7 +241,8 @@ const struct command command_nodes = {
         "With --json all counters: nodes, a list of id, name, state, process, pid, incarnation, "
         "age, reaches, waiting, sent, delivered, intercepted, packets_in, packets_out, "
         "recomputations, rows_taken, rows_refused, drops by reason, ports (with state, peer and "
-        "counters) and services with their counters.",
+        "counters), services with their counters, and parameters: the values in effect by service "
+        "(sizes in bytes, durations in seconds).",
     .options = nodes_options,
     .examples = "  weft nodes\n"
                 "  weft nodes --json | jq '.nodes[] | select(.state == \"dead\") | .id'",

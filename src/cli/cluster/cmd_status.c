@@ -24,6 +24,7 @@ static const char status_page[] =
     "cluster   {topology} over {wire}{?rate} at {rate/1e9%g} Gbit/s{/}, "
     "{processes|process|processes}, in {folder}\n"
     "{?stored}data      of {stored|server|servers} in {data}\n{/}"
+    "{?settings}settings  {#settings|, }{.}{/}\n{/}"
     "servers   {servers.live} of {servers.planned} live{?dead}, {dead} dead{/}"
     "{?silent}, {silent} silent{/}{?servers.joining}, {servers.joining} joining{/}"
     "{?split}, in {servers.parts} parts{/}\n"
@@ -111,6 +112,18 @@ static void links_put(const struct status *status, struct result *result)
     result_end(result);
 }
 
+/* Adds the values of parameters that `up` was given. */
+static void settings_put(const struct cluster_file *file, struct result *result)
+{
+    result_array(result, "settings");
+    for (size_t i = 0; i < file->settings.count; i++) {
+        const struct setting *setting = &file->settings.items[i];
+        text_printf(result_words(result, NULL), "%s.%s=%s", setting->service, setting->name,
+                    setting->value);
+    }
+    result_end(result);
+}
+
 static void report(const struct status *status)
 {
     const struct cluster_file *file = &status->cluster.file;
@@ -125,6 +138,7 @@ static void report(const struct status *status)
     result_string(result, "wire", cluster_transport_words[file->transport]);
     result_uint(result, "rate", file->rate);
     result_uint(result, "processes", file->process_count);
+    settings_put(file, result);
     servers_put(status, result);
     links_put(status, result);
     result_object(result, "traffic");
@@ -202,7 +216,8 @@ const struct command command_status = {
         "  ROUTES_DIFFER     WARN  servers have different link states, which are still "
         "spreading\n\n"
         "With --json: health, reasons (code, severity, text), folder, data, topology, wire, rate, "
-        "processes, servers, links (with not_up, a list), traffic, drops by reason.",
+        "processes, settings (values of parameters that weft up was given), servers, links (with "
+        "not_up, a list), traffic, drops by reason.",
     .options = status_options,
     .examples = "  weft status\n"
                 "  weft status --wait 10 && echo all is well\n"

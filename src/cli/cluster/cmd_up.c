@@ -17,6 +17,8 @@
 #include "cli/core/file.h"
 #include "cli/core/stop.h"
 #include "cli/ripc/ripc_call.h"
+#include "cli/service/service_realm.h"
+#include "cli/service/service_values.h"
 #include "cli/show/rate_text.h"
 #include "os/host/client_socket.h"
 #include "os/realtime.h"
@@ -64,6 +66,25 @@ static enum err services_parse(struct up *up, struct why *why)
         file->services[file->service_count++] = path;
     }
     return OK;
+}
+
+/* Reads the values of parameters and compares them with the services, before anything starts. */
+static enum err settings_read(struct up *up, struct why *why)
+{
+    struct cluster_file *file = &up->cluster.file;
+    struct service_realm realm;
+    enum err err = service_values_read(up->call, &file->settings, why);
+    if (!err && file->settings.count > CLUSTER_SETTINGS_MAX)
+        err = why_fail(why, ERR_USAGE, "more than %d values of parameters", CLUSTER_SETTINGS_MAX);
+    service_realm_init(&realm);
+    for (uint32_t i = 0; !err && i < file->service_count; i++)
+        err = service_realm_load(&realm, file->services[i], why);
+    if (!err)
+        err = configuration_check(&file->settings, realm.services, why);
+    if (!err)
+        configuration_compact(&file->settings);
+    service_realm_fini(&realm);
+    return err;
 }
 
 /* Reads the options of --commission, and refuses combinations without a meaning. */
@@ -122,6 +143,8 @@ static enum err up_parse(struct up *up, struct why *why)
         err = cluster_file_deal(&cluster->file, servers, (uint32_t)processes, why);
     if (!err)
         err = services_parse(up, why);
+    if (!err)
+        err = settings_read(up, why);
     cluster->file.transport = (enum cluster_transport)transport;
     cluster->file.silence_ms = (uint32_t)silence;
     cluster->file.hello_ms = (uint32_t)(silence / HELLOS);
@@ -376,6 +399,7 @@ static const struct option up_options[] = {
     {"pin", NULL, "bind the processes to the processors in turn"},
     {"realtime", NULL, "as --pin, with priority over ordinary programs (needs CAP_SYS_NICE)"},
     {"service", "FILE", "a service to load into every server; may be repeated"},
+    SERVICE_VALUE_OPTIONS,
     {"silence", "MS", "a link without hellos for this time is down (default 3000)"},
     {"data", "DIR", "the data directory, in which services keep files (see below)"},
     {"programs", "N", "how many programs may be attached to one server (default 16384)"},
@@ -419,6 +443,12 @@ const struct command command_up = {
         "made when the first service that uses the disk starts. Files are read and written by "
         "io_uring, or by threads where the kernel does not permit io_uring or if the variable "
         "WEFT_DISK is threads.\n\n"
+        "Services have parameters, which weft service show lists. --set SERVICE.NAME=VALUE sets "
+        "one for all servers, and --config FILE sets those of a file, a line for each "
+        "(weft-config(5)). A service, parameter or value that does not exist is refused before "
+        "any process starts. The values stay those of the cluster, also when weft revive starts a "
+        "server again; weft nodes --json shows the values in effect. The parameter memory of "
+        "every service is its budget on each server, 256M by default.\n\n"
         "With --commission the processes do not know which server they are. Each represents a "
         "machine with a serial number and cables in its ports. The machines exchange hellos, "
         "determine together which machine is at which place of the plan, and store that "
@@ -437,7 +467,7 @@ const struct command command_up = {
     .examples = "  weft up\n"
                 "  weft up torus:4x4 --dir /tmp/small --wire udp\n"
                 "  weft up novacube:4x4 --rate 1Gbps --processes 2\n"
-                "  weft up torus:3x3 --service ./counter.so\n"
+                "  weft up torus:3x3 --service ./counter.so --set counter.fresh=1s\n"
                 "  weft up torus:3x3x3 --commission --wiring exchanged.json",
     .run = up_run,
 };

@@ -9,6 +9,7 @@
 #include "cli/core/call.h"
 #include "cli/core/parallel.h"
 #include "cli/core/progress.h"
+#include "cli/service/service_values.h"
 #include "cli/show/bytes_text.h"
 #include "cli/show/drop_result.h"
 #include "cli/show/rate_text.h"
@@ -28,6 +29,7 @@ struct sim_run {
     struct sim_plan plan;
     struct plugins plugins;
     const struct weft_service *services[REALM_MAX]; /* ends with NULL */
+    struct configuration values;
     struct run_settings settings;
     uint64_t seeds;
     uint32_t threads;
@@ -82,7 +84,9 @@ static enum err service_parse(struct sim_run *run, const struct call *call, stru
     }
     run->settings.services = run->services;
     run->settings.service = run->services[0]->id;
-    return OK;
+    run->settings.configuration = &run->values;
+    enum err err = service_values_read(call, &run->values, why);
+    return err ? err : configuration_check(&run->values, run->services, why);
 }
 
 static enum err load_parse(struct sim_run *run, const struct call *call, struct why *why)
@@ -328,6 +332,7 @@ static enum err sim_run_run(struct call *call, struct why *why)
         err = why_fail(why, err, "%s: %s", run.word, reason.text);
     sim_plan_close(&run.plan);
 unload:
+    configuration_fini(&run.values);
     plugins_fini(&run.plugins);
     return err;
 }
@@ -335,6 +340,7 @@ unload:
 static const struct option sim_run_options[] = {
     {"service", "NAME|FILE",
      "the service: bench, ping, control, directory, ripc, or a shared object"},
+    SERVICE_VALUE_OPTIONS,
     {"load", "WHAT", "the load: keys, servers or links (bench), pings (ping), requests, nothing"},
     {"packets", "N", "packets, pings or requests a second from each server (default 1000)"},
     {"size", "BYTES", "payload of a packet (default 1400)"},

@@ -18,6 +18,7 @@
 
 #include "base/bitset.h"
 #include "base/check.h"
+#include "node/configuration/configuration.h"
 #include "node/core/node_impl.h"
 
 #define DROP_NAME(reason, name, text) name,
@@ -93,7 +94,7 @@ static enum err service_check(const struct node *node, const struct weft_service
         if (node->services[slot]->service->id == service->id ||
             !strcmp(node->services[slot]->service->name, service->name))
             return service_refused(service, why, "another service has the same name or id");
-    return OK;
+    return parameters_check(service, why);
 }
 
 static enum err service_add(struct node *node, const struct weft_service *service, struct why *why)
@@ -107,9 +108,15 @@ static enum err service_add(struct node *node, const struct weft_service *servic
     if (!self || !queue)
         return why_memory(why);
     *self = (struct weft_self){.node = node, .service = service};
+    err = budget_init(self, why);
+    if (err)
+        return err;
     self->memory = budget_take(self, service->size);
     if (!self->memory)
         return budget_fail(self, why);
+    err = parameters_apply(self, why);
+    if (err)
+        return err;
     self->rng = rng_make(node->config.seed, (uint64_t)node->self << 16 | service->id);
     if (service->files && !files_add(self))
         return why_memory(why);
@@ -143,6 +150,8 @@ static enum err services_add(struct node *node, struct why *why)
     enum err err = service_add(node, &links_service, why);
     for (unsigned i = 0; !err && i + 1 < count; i++)
         err = service_add(node, node->config.services[i], why);
+    if (!err && node->config.configuration && node->config.services)
+        err = configuration_check(node->config.configuration, node->config.services, why);
     uint32_t timers = count * SERVICE_TIMERS;
     node->timers.most = timers;
     node->timers.heap = arena_take_array(&node->arena, timers, sizeof *node->timers.heap);

@@ -7,6 +7,7 @@
  *   links.c     the ports: hellos, flooded rows, which links are up
  *   budget.c    the memory of services
  *   snapshot.c  what other code may read of a node
+ *   parameters.c  the parameters of services
  *   service.c   the functions of weft/service.h
  *   files.c     the functions of weft/disk.h
  *   node.c      opening, closing and the step
@@ -70,6 +71,7 @@ struct weft_self {
     struct service_files *files;      /* NULL: it does not use the disk */
     uint64_t disk_calls, disk_failed; /* that are done; and of those: with an error */
     uint64_t disk_bytes_read, disk_bytes_written;
+    uint64_t budget;         /* of its memory: the parameter `memory` */
     uint64_t memory_taken;   /* bytes that it asked for and got */
     uint64_t memory_refused; /* the last request that was refused; 0: none */
 };
@@ -145,6 +147,8 @@ static inline int buffer_queue(struct node *node, struct packet *packet)
 }
 
 /* budget.c */
+/* Reads the budget of a service. */
+MUST_CHECK enum err budget_init(struct weft_self *self, struct why *why);
 /* Takes zeroed memory for a service, until the node closes; only while the node opens. NULL: there
  * is not enough, and budget_fail writes the reason. */
 void *budget_take(struct weft_self *self, uint64_t size);
@@ -176,6 +180,10 @@ port_set dispatch_ports(struct node *node, struct packet *packet);
 /* Delivers the packets from services here to services here. */
 void dispatch_loop(struct node *node);
 void dispatch_fini(struct node *node);
+
+/* parameters.c */
+/* Writes the parameters of a service into its memory. */
+MUST_CHECK enum err parameters_apply(struct weft_self *self, struct why *why);
 
 /* links.c */
 extern const struct weft_service links_service; /* SLOT_LINKS */

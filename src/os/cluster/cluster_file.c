@@ -31,6 +31,7 @@ void cluster_file_fini(struct cluster_file *file)
     for (uint32_t i = 0; i < file->service_count; i++)
         free(file->services[i]);
     free(file->data);
+    configuration_fini(&file->settings);
     free(file->process_of);
     *file = (struct cluster_file){0};
 }
@@ -77,6 +78,22 @@ static void processes_write(const struct cluster_file *file, struct json *json)
     json_end(json, ']');
 }
 
+static void settings_write(const struct cluster_file *file, struct json *json)
+{
+    json_key(json, "settings");
+    json_array(json);
+    for (size_t i = 0; i < file->settings.count; i++) {
+        const struct setting *setting = &file->settings.items[i];
+        struct text word = {0};
+        text_printf(&word, "%s.%s=%s", setting->service, setting->name, setting->value);
+        if (text_ok(&word))
+            json_string(json, word.data);
+        json->out->failed |= !text_ok(&word);
+        text_fini(&word);
+    }
+    json_end(json, ']');
+}
+
 void cluster_file_write(const struct cluster_file *file, struct text *out)
 {
     char id[17], data_id[17];
@@ -107,6 +124,7 @@ void cluster_file_write(const struct cluster_file *file, struct text *out)
     for (uint32_t i = 0; i < file->service_count; i++)
         json_string(&json, file->services[i]);
     json_end(&json, ']');
+    settings_write(file, &json);
     processes_write(file, &json);
     json_end(&json, '}');
 }
@@ -210,6 +228,23 @@ static enum err parse_services(struct parse *parse)
     return err;
 }
 
+static enum err parse_settings(struct parse *parse)
+{
+    enum err err = json_reader_expect(&parse->reader, JSON_ARRAY, "settings");
+    while (json_reader_more(&parse->reader, &err)) {
+        struct why reason = {0};
+        if (parse->reader.event != JSON_STRING || !parse->reader.text.size)
+            return json_reader_fail(&parse->reader, "settings: expected texts");
+        if (parse->file->settings.count == CLUSTER_SETTINGS_MAX)
+            return json_reader_fail(&parse->reader, "settings: more than %d", CLUSTER_SETTINGS_MAX);
+        err = configuration_add(&parse->file->settings, CLUSTER_FILE_NAME, parse->reader.text.data,
+                                &reason);
+        if (err == ERR_USAGE)
+            return json_reader_fail(&parse->reader, "settings: %s", reason.text);
+    }
+    return err;
+}
+
 /* Reads one process' ids; the beginning of the array was read. */
 static enum err parse_process(struct parse *parse, uint32_t *dealt)
 {
@@ -297,6 +332,8 @@ static enum err parse_field(struct parse *parse)
         return json_reader_bool(reader, "commissioned", &file->commissioned);
     if (json_reader_is(reader, "services"))
         return parse_services(parse);
+    if (json_reader_is(reader, "settings"))
+        return parse_settings(parse);
     if (json_reader_is(reader, "processes"))
         return parse_processes(parse);
     enum err err = json_reader_next(reader); /* a field of a later version */

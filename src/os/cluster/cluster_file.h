@@ -22,9 +22,11 @@
 #include "base/env.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "node/configuration/configuration.h"
 
 #define CLUSTER_SERVERS_MAX   4096 /* on one machine */
 #define CLUSTER_SERVICES_MAX  16   /* plug-ins */
+#define CLUSTER_SETTINGS_MAX  1024 /* values of parameters */
 #define CLUSTER_FOLDER_MAX    84   /* a Unix socket's path has at most 108 bytes with its end */
 #define CLUSTER_PATH_SIZE     128
 #define CLUSTER_WORDS_SIZE    256
@@ -54,6 +56,7 @@ struct cluster_file {
     char *services[CLUSTER_SERVICES_MAX]; /* absolute paths; owned */
     char *data;       /* the data directory, an absolute path; owned; NULL: none */
     uint64_t data_id; /* of the cluster in its data directory: survives `down` (data_owner.h) */
+    struct configuration settings; /* values of parameters that the operator set; owned */
     uint32_t process_count;
     uint32_t *process_of; /* of each server; owned */
 };

@@ -30,6 +30,9 @@ static void a_cluster_is_written_and_read_again(void **state)
                                .service_count = 1};
     struct cluster_file other;
     one.services[0] = strdup("/lib/a b\"c.so");
+    assert_int_equal(configuration_add(&one.settings, "--set", "store.label=a \"b\" = c", &why),
+                     OK);
+    assert_int_equal(configuration_add(&one.settings, "--set", "store.copies=3", &why), OK);
     assert_int_equal(cluster_file_deal(&one, 9, 4, &why), OK);
     cluster_file_write(&one, &out);
     assert_true(text_ok(&out));
@@ -50,6 +53,11 @@ static void a_cluster_is_written_and_read_again(void **state)
     assert_true(other.commissioned);
     assert_int_equal(other.service_count, 1);
     assert_string_equal(other.services[0], one.services[0]);
+    assert_int_equal(other.settings.count, 2);
+    assert_string_equal(other.settings.items[0].service, "store");
+    assert_string_equal(other.settings.items[0].name, "label");
+    assert_string_equal(other.settings.items[0].value, "a \"b\" = c");
+    assert_string_equal(other.settings.items[1].origin, "cluster.json");
     assert_int_equal(other.process_count, 4);
     assert_memory_equal(other.process_of, one.process_of, 9 * sizeof *one.process_of);
     text_fini(&out);

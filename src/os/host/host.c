@@ -242,6 +242,7 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
         .silence_nsec = config->silence_nsec,
         .separate = config->separate,
         .services = config->services,
+        .configuration = config->configuration,
         .machine_memory = config->machine_memory,
         .watcher = &node->watcher,
     };

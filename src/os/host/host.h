@@ -59,6 +59,7 @@ struct host_config {
     bool separate;
     const struct weft_service *const *services; /* ends with NULL; borrowed */
     struct host_data data;
+    const struct configuration *configuration; /* of the services; NULL: the defaults; borrowed */
     uint64_t machine_memory; /* bytes that the services of a server may take; 0: no limit */
     nsec spin, yield;        /* before it sleeps; 0: the default, -1: not at all */
     /* There are more processes than processors, and a yield lets only some of them run: the

@@ -62,6 +62,23 @@ static void answer_stats(struct weft_self *self, uint32_t first, struct writer *
     node_stats(node_of(self), stat_told, &some);
 }
 
+static void parameter_told(void *context, const char *service,
+                           const struct weft_parameter *parameter, const char *value)
+{
+    struct stats_told *told = context;
+    uint32_t index = told->count++;
+    if (told->out && !told->full && index >= told->first)
+        told->full = !control_parameter_write(told->out, service, parameter, value);
+}
+
+static void answer_parameters(struct weft_self *self, uint32_t first, struct writer *out)
+{
+    struct stats_told all = {0}, some = {.out = out, .first = first};
+    node_parameters(node_of(self), parameter_told, &all);
+    control_stats_write(out, all.count);
+    node_parameters(node_of(self), parameter_told, &some);
+}
+
 static void answer_where(struct weft_self *self, const struct control_request *request,
                          struct writer *out)
 {
@@ -106,6 +123,9 @@ static void request_answer(struct weft_self *self, const struct control_request 
         return;
     case CONTROL_STATS:
         answer_stats(self, request->first, out);
+        return;
+    case CONTROL_PARAMETERS:
+        answer_parameters(self, request->first, out);
         return;
     case CONTROL_CUT:
         node_cut(node, request->port, request->cut);

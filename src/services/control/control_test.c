@@ -189,6 +189,26 @@ static void counters_come_in_pages(void **state)
     world_close(world);
 }
 
+static void values_of_parameters_come_in_pages(void **state)
+{
+    struct world *world = begin("torus:3");
+    struct control_request request = {.kind = CONTROL_PARAMETERS};
+    struct control_parameter parameter;
+    struct reader in;
+    assert_int_equal(ask(world, 0, &request, &in), 0);
+    assert_int_equal(control_stats_read(&in), 1);
+    assert_int_equal(control_parameter_read(&in, &parameter), 1);
+    assert_string_equal(parameter.service, "control");
+    assert_string_equal(parameter.name, "memory");
+    assert_string_equal(parameter.value, "256M");
+    assert_int_equal(control_parameter_read(&in, &parameter), 0);
+    request.first = 1;
+    assert_int_equal(ask(world, 0, &request, &in), 0);
+    assert_int_equal(control_stats_read(&in), 1);
+    assert_int_equal(control_parameter_read(&in, &parameter), 0);
+    world_close(world);
+}
+
 static void absent_objects_are_refused_and_malformed_requests_not_answered(void **state)
 {
     struct world *world = begin("torus:3");
@@ -211,5 +231,5 @@ static void absent_objects_are_refused_and_malformed_requests_not_answered(void 
 
 TEST_MAIN(TEST(a_snapshot_matches_the_node), TEST(a_crash_shows_in_the_other_servers_snapshots),
           TEST(the_operator_cuts_and_mends_a_cable), TEST(a_key_is_where_the_key_space_says),
-          TEST(counters_come_in_pages),
+          TEST(counters_come_in_pages), TEST(values_of_parameters_come_in_pages),
           TEST(absent_objects_are_refused_and_malformed_requests_not_answered))

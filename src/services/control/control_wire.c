@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 #define ANSWER_BIT 0x80
 
@@ -40,6 +41,7 @@ size_t control_request_write(const struct control_request *request,
     case CONTROL_SNAPSHOT:
         break;
     case CONTROL_STATS:
+    case CONTROL_PARAMETERS:
         write_u32(&out, request->first);
         break;
     case CONTROL_CUT:
@@ -71,6 +73,7 @@ int control_request_read(struct control_request *request, const void *bytes, siz
     case CONTROL_SNAPSHOT:
         break;
     case CONTROL_STATS:
+    case CONTROL_PARAMETERS:
         request->first = read_u32(&in);
         break;
     case CONTROL_CUT:
@@ -324,5 +327,53 @@ int control_stat_read(struct reader *in, struct control_stat *stat)
     name_read(in, stat->service);
     name_read(in, stat->name);
     stat->value = read_u64(in);
+    return in->failed ? -EPROTO : 1;
+}
+
+/* ---- parameters of services ---- */
+
+bool control_parameter_write(struct writer *out, const char *service,
+                             const struct weft_parameter *parameter, const char *value)
+{
+    struct writer trial = *out;
+    size_t size = strnlen(value, WEFT_TEXT_MAX);
+    name_write(&trial, service);
+    name_write(&trial, parameter->name);
+    write_u8(&trial, (uint8_t)parameter->type);
+    write_u8(&trial, (uint8_t)size);
+    write_bytes(&trial, value, size);
+    if (trial.failed)
+        return false;
+    *out = trial;
+    return true;
+}
+
+/* Accepts only text without control characters, because values are shown as they are. */
+static void value_read(struct reader *in, char value[WEFT_TEXT_MAX + 1])
+{
+    size_t size = read_u8(in);
+    const char *letters = (const char *)read_bytes(in, size);
+    value[0] = '\0';
+    if (!letters)
+        return;
+    in->failed |= utf8_valid(letters, size) != size;
+    for (size_t i = 0; i < size; i++)
+        in->failed |= letters[i] == '\0' || utf8_control(letters + i, size - i);
+    memcpy(value, letters, size);
+    value[size] = '\0';
+}
+
+int control_parameter_read(struct reader *in, struct control_parameter *parameter)
+{
+    if (in->failed)
+        return -EPROTO;
+    if (in->left == 0)
+        return 0;
+    name_read(in, parameter->service);
+    name_read(in, parameter->name);
+    unsigned type = read_u8(in);
+    in->failed |= type < WEFT_PARAMETER_BOOL || type > WEFT_PARAMETER_CHOICE;
+    parameter->type = (enum weft_parameter_type)type;
+    value_read(in, parameter->value);
     return in->failed ? -EPROTO : 1;
 }

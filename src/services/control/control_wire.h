@@ -27,13 +27,14 @@ enum control_request_kind {
     CONTROL_CUT,          /* the operator cuts a cable at this end, or mends it */
     CONTROL_WHERE,        /* the servers of a key, as this server knows them */
     CONTROL_ROUTE,        /* the route to a server */
+    CONTROL_PARAMETERS,   /* the values of the parameters of its services */
     CONTROL_KIND_END,
 };
 
 struct control_request {
     enum control_request_kind kind;
     uint32_t token;
-    uint32_t first; /* CONTROL_STATS: skip this many */
+    uint32_t first; /* CONTROL_STATS, CONTROL_PARAMETERS: skip this many */
     uint8_t port;   /* CONTROL_CUT */
     bool cut;       /* CONTROL_CUT; false: it is mended */
     uint8_t most;   /* CONTROL_WHERE: servers wanted, 1 to CONTROL_REPLICAS_MAX */
@@ -81,6 +82,14 @@ struct control_stat {
     uint64_t value;
 };
 
+/* So are the values of parameters. */
+struct control_parameter {
+    char service[CONTROL_NAME_MAX + 1];
+    char name[CONTROL_NAME_MAX + 1];
+    enum weft_parameter_type type;
+    char value[WEFT_TEXT_MAX + 1]; /* as an operator writes it */
+};
+
 struct control_answer {
     enum control_request_kind kind;
     uint32_t token;
@@ -115,3 +124,8 @@ bool control_stat_write(struct writer *out, const char *service, const char *nam
 uint32_t control_stats_read(struct reader *in);
 /* Reads the next counter; 0: there is none; -EPROTO. */
 MUST_CHECK int control_stat_read(struct reader *in, struct control_stat *stat);
+
+/* The same for parameters, after control_stats_write. */
+bool control_parameter_write(struct writer *out, const char *service,
+                             const struct weft_parameter *parameter, const char *value);
+MUST_CHECK int control_parameter_read(struct reader *in, struct control_parameter *parameter);

@@ -17,6 +17,7 @@ static void requests_are_read_as_they_were_written(void **state)
         {.kind = CONTROL_CUT, .port = PORT_MAX - 1},
         {.kind = CONTROL_WHERE, .most = CONTROL_REPLICAS_MAX, .key = {{1, 2, 3}}},
         {.kind = CONTROL_ROUTE, .server = 26},
+        {.kind = CONTROL_PARAMETERS, .token = 8, .first = 12},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         uint8_t bytes[CONTROL_REQUEST_MAX];
@@ -282,6 +283,45 @@ static void counters_are_written_as_long_as_there_is_room(void **state)
     }
 }
 
+static void parameters_are_written_as_long_as_there_is_room(void **state)
+{
+    const struct weft_parameter wait = {.name = "wait", .type = WEFT_PARAMETER_DURATION};
+    const struct weft_parameter label = {.name = "label", .type = WEFT_PARAMETER_TEXT};
+    struct control_parameter found;
+    struct writer out = writer_make(buffer, 40);
+    assert_true(control_parameter_write(&out, "store", &wait, "3s"));
+    assert_true(control_parameter_write(&out, "store", &label, ""));
+    assert_false(control_parameter_write(&out, "store", &label, "x"));
+    struct reader in = reader_make(buffer, 40 - out.left);
+    assert_int_equal(control_parameter_read(&in, &found), 1);
+    assert_string_equal(found.service, "store");
+    assert_string_equal(found.name, "wait");
+    assert_int_equal(found.type, WEFT_PARAMETER_DURATION);
+    assert_string_equal(found.value, "3s");
+    assert_int_equal(control_parameter_read(&in, &found), 1);
+    assert_string_equal(found.value, "");
+    assert_int_equal(control_parameter_read(&in, &found), 0);
+
+    size_t type = 1 + 5 + 1 + 4, size = type + 2 + 2; /* of the first one */
+    for (size_t less = 1; less < size; less++) {
+        in = reader_make(buffer, less);
+        assert_int_equal(control_parameter_read(&in, &found), -EPROTO);
+    }
+    static const uint8_t types[] = {0, WEFT_PARAMETER_CHOICE + 1};
+    for (size_t i = 0; i < sizeof types; i++) {
+        buffer[type] = types[i];
+        in = reader_make(buffer, size);
+        assert_int_equal(control_parameter_read(&in, &found), -EPROTO);
+    }
+    buffer[type] = WEFT_PARAMETER_TEXT;
+    static const uint8_t spoil[] = {0, '\n', 0x7f, 0xff};
+    for (size_t i = 0; i < sizeof spoil; i++) {
+        buffer[size - 1] = spoil[i];
+        in = reader_make(buffer, size);
+        assert_int_equal(control_parameter_read(&in, &found), -EPROTO);
+    }
+}
+
 static void names_of_counters_are_bounded(void **state)
 {
     static const uint8_t sizes[] = {0, CONTROL_NAME_MAX + 1};
@@ -305,4 +345,5 @@ TEST_MAIN(TEST(requests_are_read_as_they_were_written), TEST(impossible_requests
           TEST(an_impossible_snapshot_is_refused),
           TEST(an_answer_begins_with_its_kind_and_may_refuse), TEST(names_of_counters_are_bounded),
           TEST(replicas_and_routes_are_read_as_they_were_written),
-          TEST(counters_are_written_as_long_as_there_is_room))
+          TEST(counters_are_written_as_long_as_there_is_room),
+          TEST(parameters_are_written_as_long_as_there_is_room))

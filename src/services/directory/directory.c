@@ -15,9 +15,9 @@
  * A server repeats the questions of its programs and passes the answers on, so that programs see
  * changes.
  *
- * There are three tables of fixed size: `mines`, the claims of programs here; `wants`, the
- * questions of programs here; and `held`, the claims on keys whose root we are or may become. id 0
- * marks a free entry. */
+ * There are three tables, whose sizes are parameters: `mines`, the claims of programs here;
+ * `wants`, the questions of programs here; and `held`, the claims on keys whose root we are or may
+ * become. id 0 marks a free entry. */
 #include "services/directory/directory.h"
 
 #include <errno.h>
@@ -27,18 +27,12 @@
 #include "base/check.h"
 #include "wire/directory.h"
 
-enum {
-    MINES_MAX = 256,
-    WANTS_MAX = 256,
-    HELD_MAX = 1024,
-    COPIES = 2,
-};
+enum { COPIES = 2 };
 
 #define MSEC       (1000 * 1000LL)
 #define TICK_NSEC  (100 * MSEC)  /* interval of the checks for due work */
 #define AGAIN_NSEC (1000 * MSEC) /* between two claims of the same name, or two questions */
 #define RETRY_NSEC (200 * MSEC)  /* after a missing answer, or an answer of -EAGAIN */
-#define LIFE_NSEC  (3500 * MSEC) /* of a claim that is not repeated, while we run */
 #define FRESH_NSEC (1500 * MSEC) /* of a claim with which a server on the way may answer */
 /* A new server has received all claims this long after it joined ... */
 #define YOUNG_NSEC  (1500 * MSEC)
@@ -73,6 +67,10 @@ struct held {
 };
 
 struct directory {
+    /* Parameters. */
+    int64_t lease;       /* life of a claim that is not repeated, while we run */
+    int64_t names;       /* entries of `mines`, and of `wants` */
+    int64_t claims_held; /* entries of `held` */
     struct mine *mines;
     struct want *wants;
     struct held *held;
@@ -221,7 +219,7 @@ static bool held_put(struct weft_self *self, const struct name *name,
 {
     struct directory *directory = weft_memory(self);
     struct held *held = held_find(directory, name, claim->member);
-    if (!held && directory->held_count == HELD_MAX) {
+    if (!held && directory->held_count == directory->claims_held) {
         directory->overflows++;
         return false;
     }
@@ -229,7 +227,7 @@ static bool held_put(struct weft_self *self, const struct name *name,
         held = &directory->held[directory->held_count++];
     int64_t now = weft_now(self);
     *held = (struct held){
-        .name = *name, .until = directory->aged + LIFE_NSEC, .heard = now, .claim = *claim};
+        .name = *name, .until = directory->aged + directory->lease, .heard = now, .claim = *claim};
     tick_start(self);
     return true;
 }
@@ -262,7 +260,8 @@ static bool is_young(struct weft_self *self)
  * claims. */
 static bool held_is_stale(struct weft_self *self, const struct held *held)
 {
-    return weft_now(self) - held->heard >= LIFE_NSEC;
+    const struct directory *directory = weft_memory(self);
+    return weft_now(self) - held->heard >= directory->lease;
 }
 
 /* Decides as the root: 0, -EADDRINUSE, -EAGAIN, -ENOSPC. */
@@ -358,7 +357,6 @@ static void answer_all(struct weft_self *self, weft_server to, const struct name
     }
     answer_send(self, to);
 }
-static_assert(HELD_MAX <= DIRECTORY_CLAIMS_MAX * DIRECTORY_PARTS_MAX, "an answer holds them all");
 
 static void ask_heard(struct weft_self *self, weft_server from)
 {
@@ -418,7 +416,7 @@ static void mine_add(struct weft_self *self, uint64_t client)
         client_tell(self, &new, -EADDRINUSE);
         return;
     }
-    if (!mine && directory->mine_count == MINES_MAX) {
+    if (!mine && directory->mine_count == directory->names) {
         directory->overflows++;
         client_tell(self, &new, -ENOSPC);
         return;
@@ -473,7 +471,7 @@ static void want_add(struct weft_self *self, uint64_t client)
     for (uint32_t i = 0; i < directory->want_count && !want; i++)
         if (directory->wants[i].client == client && name_equal(&directory->wants[i].name, &name))
             want = &directory->wants[i];
-    if (!want && directory->want_count == WANTS_MAX) {
+    if (!want && directory->want_count == directory->names) {
         directory->overflows++;
         return; /* the program asks again */
     }
@@ -505,9 +503,10 @@ static void answer_heard(struct weft_self *self, const void *bytes, uint32_t siz
 static int directory_start(struct weft_self *self)
 {
     struct directory *directory = weft_memory(self);
-    directory->mines = weft_allocate(self, MINES_MAX * sizeof *directory->mines);
-    directory->wants = weft_allocate(self, WANTS_MAX * sizeof *directory->wants);
-    directory->held = weft_allocate(self, HELD_MAX * sizeof *directory->held);
+    uint64_t names = (uint64_t)directory->names, claims = (uint64_t)directory->claims_held;
+    directory->mines = weft_allocate(self, names * sizeof *directory->mines);
+    directory->wants = weft_allocate(self, names * sizeof *directory->wants);
+    directory->held = weft_allocate(self, claims * sizeof *directory->held);
     directory->started = weft_now(self);
     return directory->mines && directory->wants && directory->held ? 0 : -ENOMEM;
 }
@@ -696,6 +695,20 @@ static const struct weft_service_ops directory_ops = {
     .stats = directory_stats,
 };
 
+static_assert(DIRECTORY_CLAIMS_MAX * DIRECTORY_PARTS_MAX == 4096, "an answer holds all claims");
+
+/* Programs' servers repeat claims every AGAIN_NSEC, so a shorter lease would end claims that are
+ * still repeated. */
+static const struct weft_parameter directory_parameters[] = {
+    {WEFT_PARAMETER(struct directory, lease, DURATION), .value = "3500ms", .minimum = "2500ms",
+     .maximum = "1h", .help = "life of a claim on a name that its server no longer repeats"},
+    {WEFT_PARAMETER(struct directory, names, INTEGER), .value = "256", .minimum = "16",
+     .maximum = "65536", .help = "names that programs of a server may claim, and ask for"},
+    {WEFT_PARAMETER(struct directory, claims_held, INTEGER), .value = "1024", .minimum = "64",
+     .maximum = "4096", .help = "claims that a server stores as the root or a successor of names"},
+    {0},
+};
+
 const struct weft_service service_directory = {
     .version = WEFT_SERVICE_VERSION,
     .name = "directory",
@@ -705,4 +718,5 @@ const struct weft_service service_directory = {
     .queue_packets = 1024,
     .size = sizeof(struct directory),
     .ops = &directory_ops,
+    .parameters = directory_parameters,
 };

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/rng.h"
+#include "node/configuration/configuration.h"
 #include "node/node_world.h"
 #include "wire/directory.h"
 
@@ -532,6 +533,47 @@ static void tables_are_bounded(void **state)
     world_close(world);
 }
 
+/* A world whose directory has these settings. */
+static struct world *set_world(const char *first, const char *second,
+                               struct configuration *settings)
+{
+    struct why why = {0};
+    assert_int_equal(configuration_add(settings, "test", first, &why), OK);
+    assert_int_equal(configuration_add(settings, "test", second, &why), OK);
+    const struct node_config config = {.seed = 1, .services = services, .configuration = settings};
+    struct world *world = world_open(SPEC, &config);
+    world_run(world, SURE);
+    return world;
+}
+
+static void the_lease_of_a_claim_is_a_parameter(void **state)
+{
+    struct configuration settings = {0};
+    struct world *world = set_world("directory.lease=20s", "directory.memory=2M", &settings);
+    uint64_t id = id_claimed(world);
+    world_crash(world, 3);
+    world_run(world, AWHILE);
+    assert_int_equal(ask(world, 5, 9, id), 1); /* by the default it has expired by now */
+    world_run(world, 20 * 1000 * MSEC);
+    assert_int_equal(ask(world, 5, 9, id), 0);
+    world_close(world);
+    configuration_fini(&settings);
+}
+
+static void the_sizes_of_tables_are_parameters(void **state)
+{
+    struct configuration settings = {0};
+    struct world *world = set_world("directory.names=16", "directory.claims_held=64", &settings);
+    for (uint64_t id = 1; id <= 70; id++)
+        tell(world, 1, 0, DIRECTORY_COPY, id, 1, 0);
+    assert_int_equal(number(world, 0, "held"), 64);
+    for (uint64_t id = 2001; id <= 2020; id++)
+        say(world, 4, 1, DIRECTORY_CLAIM, id, id, 1);
+    assert_int_equal(number(world, 4, "claimed_here"), 16);
+    world_close(world);
+    configuration_fini(&settings);
+}
+
 TEST_MAIN(TEST(a_claim_is_found_from_every_server), TEST(a_name_has_only_one_holder),
           TEST(a_group_has_many_members), TEST(the_claims_of_a_disconnected_program_are_gone),
           TEST(no_claim_is_lost_when_the_root_crashes), TEST(a_claim_that_is_not_repeated_expires),
@@ -541,4 +583,5 @@ TEST_MAIN(TEST(a_claim_is_found_from_every_server), TEST(a_name_has_only_one_hol
           TEST(malformed_messages_are_counted),
           TEST(a_malformed_question_is_not_answered_on_the_way),
           TEST(only_the_owner_changes_a_claim), TEST(a_claim_belongs_to_its_sender),
-          TEST(tables_are_bounded))
+          TEST(tables_are_bounded), TEST(the_lease_of_a_claim_is_a_parameter),
+          TEST(the_sizes_of_tables_are_parameters))

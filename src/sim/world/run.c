@@ -335,6 +335,7 @@ enum err run_scenario(const struct run_settings *settings, struct run_result *re
     run.watchers[0] = &run.latency.watcher;
     world.plan = settings->plan;
     world.node.services = settings->services;
+    world.node.configuration = settings->configuration;
     world.link = settings->link;
     world.seed = settings->seed;
     world.settled = !settings->boot;

@@ -23,6 +23,7 @@ enum run_load {
 struct run_settings {
     const struct plan *plan;
     const struct weft_service *const *services; /* ends with NULL */
+    const struct configuration *configuration;  /* of the services; NULL: the defaults; borrowed */
     struct sim_link_settings link;
     uint64_t seed;
     bool boot; /* start from nothing; the load waits until all servers have found each other */

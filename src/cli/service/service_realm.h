@@ -1,0 +1,23 @@
+#pragma once
+/* service_realm: the services of a server as a command needs them before a server runs: those of
+ * weft and those of plug-ins, which are loaded into this process to read their tables. */
+
+#include "node/configuration/configuration.h"
+#include "node/node.h"
+#include "os/plugin.h"
+
+struct service_realm {
+    struct plugins plugins;
+    const struct weft_service *services[NODE_SERVICES_MAX + 1]; /* ends with NULL */
+    unsigned count;
+};
+
+/* Lists the services of weft. */
+void service_realm_init(struct service_realm *realm);
+void service_realm_fini(struct service_realm *realm);
+/* Adds the service of a shared object, which becomes the last of the list. */
+MUST_CHECK enum err service_realm_load(struct service_realm *realm, const char *path,
+                                       struct why *why);
+/* Finds a service by its name, or loads it if the word has a slash or ends in .so. */
+MUST_CHECK enum err service_realm_find(struct service_realm *realm, const char *word,
+                                       const struct weft_service **service, struct why *why);
