@@ -188,6 +188,11 @@ class Completion(unittest.TestCase):
             taken = said.strip().split("one of ")[1].split(", ")
             self.assertEqual(offered, sorted(taken), command)
 
+    def test_parameters_of_services_are_completed(self):
+        self.assertEqual(self.complete("up", "torus:3", "--set", "directory.l"), ["directory.lease="])
+        self.assertEqual(self.complete("sim", "run", "torus:3", "--set", ""),
+                         sorted(name + "=" for name in weft("service", "list", "--names").out.split()))
+
     def test_designs_of_tables_are_completed(self):
         self.assertEqual(self.complete("sst", "demo", "--design", ""), ["reads", "writes"])
         self.assertEqual(self.complete("sst", "watch", ""), [])

@@ -15,10 +15,13 @@ enum value_kind {
     VALUE_FOLDER,
     VALUE_FIGURE,
     VALUE_ALGORITHM,
+    VALUE_SETTING, /* of a parameter */
 };
 
 static enum value_kind value_kind(const char *placeholder)
 {
+    if (strncmp(placeholder, "SERVICE.NAME=", 13) == 0)
+        return VALUE_SETTING;
     if (strstr(placeholder, "SPEC") || strstr(placeholder, "PLAN"))
         return VALUE_SPEC;
     if (strstr(placeholder, "FILE"))
@@ -121,6 +124,13 @@ static void bash_reply(struct text *out, const char *placeholder, const char *in
                     "%sCOMPREPLY=($(compgen -W \"$(weft paper list --names 2> /dev/null)\" "
                     "-- \"$word\"))\n",
                     indent);
+        break;
+    case VALUE_SETTING: /* the value follows without a space */
+        text_printf(out,
+                    "%sCOMPREPLY=($(compgen -S = -W \"$(weft service list --names 2> /dev/null)\" "
+                    "-- \"$word\"))\n"
+                    "%scompopt -o nospace 2> /dev/null\n",
+                    indent, indent);
         break;
     case VALUE_ALGORITHM:
         text_printf(out, "%sCOMPREPLY=($(compgen -W '", indent);
@@ -249,6 +259,9 @@ static void fish_value(struct text *out, const char *placeholder)
         break;
     case VALUE_FIGURE:
         text_puts(out, " -x -a '(weft paper list --names 2> /dev/null)'");
+        break;
+    case VALUE_SETTING:
+        text_puts(out, " -x -a '(weft service list --names 2> /dev/null)='");
         break;
     case VALUE_ALGORITHM:
         text_puts(out, " -x -a '");

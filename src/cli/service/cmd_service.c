@@ -65,6 +65,7 @@ static void service_put(struct result *result, const struct weft_service *servic
 {
     const struct weft_parameter *parameter;
     result_string(result, "name", service->name);
+    result_string(result_hide(result), "service", service->name);
     result_uint(result, "id", service->id);
     result_array(result, "parameters");
     for (unsigned i = 0; (parameter = parameter_at(service, i)); i++)
@@ -77,6 +78,9 @@ static void service_put(struct result *result, const struct weft_service *servic
 static const char list_page[] = "{=<><}service\tid\tparameters\n"
                                 "{#services}{name}\t{id}\t{#parameters|, }{name}{/}\n{/}{/}";
 
+/* Within the list of parameters, `name` is that of a parameter. */
+static const char names_page[] = "{#services}{#parameters}{service}.{name}\n{/}{/}";
+
 static enum err list_run(struct call *call, struct why *why)
 {
     struct service_realm realm;
@@ -85,7 +89,7 @@ static enum err list_run(struct call *call, struct why *why)
     for (int i = 0; !err && i < call->argument_count; i++)
         err = service_realm_load(&realm, call->arguments[i], why);
     if (!err) {
-        struct result *result = call_result(call, list_page);
+        struct result *result = call_result(call, call_has(call, "names") ? names_page : list_page);
         result_array(result, "services");
         for (unsigned i = 0; i < realm.count; i++) {
             result_object(result, NULL);
@@ -99,7 +103,10 @@ static enum err list_run(struct call *call, struct why *why)
     return err;
 }
 
-static const struct option no_options[] = {{0}};
+static const struct option list_options[] = {
+    {"names", NULL, "print only the parameters, as SERVICE.NAME, for scripts"},
+    {0},
+};
 
 const struct command command_service_list = {
     .name = "service list",
@@ -110,7 +117,7 @@ const struct command command_service_list = {
         "named, with the parameters that weft up --set can change. weft service show prints what "
         "a parameter means.\n\n"
         "With --json: services, a list of name, id and parameters (as in weft service show).",
-    .options = no_options,
+    .options = list_options,
     .examples = "  weft service list\n"
                 "  weft service list ./counter.so",
     .run = list_run,
@@ -122,6 +129,8 @@ static const char show_page[] = "service {name}, id {id}\n"
                                 "{=<<<<<}parameter\ttype\tdefault\tvalues\tmeaning\n"
                                 "{#parameters}{name}\t{type}\t{value}\t{range}\t{help}\n{/}{/}"
                                 "set one with: weft up --set {name}.NAME=VALUE\n";
+
+static const struct option show_options[] = {{0}};
 
 static enum err show_run(struct call *call, struct why *why)
 {
@@ -155,7 +164,7 @@ const struct command command_service_show = {
         "never touches costs nothing.\n\n"
         "With --json: name, id and parameters, a list of name, type, default, minimum, maximum, "
         "choices and help. Sizes are bytes, durations are seconds.",
-    .options = no_options,
+    .options = show_options,
     .examples = "  weft service show directory\n"
                 "  weft service show ./counter.so\n"
                 "  weft service show ping --json | jq '.parameters[].name'",
