@@ -19,7 +19,7 @@ sys.path.insert(0, sys.path[0])
 from tap import main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-HEADERS = ("ripc", "sst", "sst_multicast")
+HEADERS = ("ripc", "sst", "sst_multicast", "weft", "service")
 PUBLIC = re.compile(r"(ripc|sst|weft)_[a-z0-9_]+")
 
 PROGRAM = """
@@ -97,6 +97,13 @@ int main(void)
 {
     return parameters[1].offset == offsetof(struct store, copies) ? 0 : 1;
 }
+"""
+
+PYTHON_ASKS = """
+from weft import program
+with program.Attachment("cluster", 8) as attachment:
+    answer = attachment.ask("echo", bytes((0, 0, 0, 3)) + b"hello", timeout=20)
+    print(attachment.state.server, answer[4:].decode())
 """
 
 ECHO = """
@@ -198,9 +205,9 @@ class Symbols(unittest.TestCase):
     def test_all_functions_of_the_headers_are_exported(self):
         listing = run("nm", "-D", "--defined-only", os.environ["WEFT_LIBRARY"])
         names = {line.split()[-1].split("@")[0] for line in listing.stdout.splitlines()}
-        for layer, least in (("ripc", 30), ("sst", 40), ("sst_multicast", 6)):
+        for layer, least in (("ripc", 30), ("sst", 40), ("sst_multicast", 6), ("weft", 10)):
             text = (ROOT / "include" / "weft" / (layer + ".h")).read_text()
-            declared = set(re.findall(rf"^RIPC_API [^(]*?\b({layer}_\w+)\(", text, re.M))
+            declared = set(re.findall(rf"^(?:RIPC|WEFT_PROGRAM)_API [^(]*?\b({layer}_\w+)\(", text, re.M))
             self.assertGreater(len(declared), least)
             self.assertEqual(declared - names, set())
 
@@ -278,6 +285,28 @@ class Install(unittest.TestCase):
         text = (ROOT / "examples" / "request_reply.c").read_text()
         self.assertIn("request 2: status 0, sum 44\n", self.compile_and_run(text))
 
+    @unittest.skipIf(sanitized(), "a plain program cannot load a sanitized library")
+    def test_a_program_uses_a_service_of_a_cluster(self):
+        """A service and two programs, in C and in Python, are made from the installed files alone."""
+        for name in ("echo.c", "ask.c"):
+            shutil.copy(ROOT / "examples" / name, self.folder)
+        done = self.user("cc", "-shared", "-fPIC", "-o", "echo.so", "echo.c", *self.flags("--cflags"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = self.user("cc", "-o", "ask", "ask.c", *self.flags("--cflags", "--libs"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        try:
+            done = self.user("weft", "up", "torus:3x3", "--service", "./echo.so", "--dir", "cluster")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            asked = run("./ask", env={**LOGIN, "WEFT_DIR": "cluster"}, cwd=self.folder)
+            self.assertEqual((asked.returncode, asked.stderr), (0, ""))
+            self.assertEqual(asked.stdout.splitlines(), [
+                "attached to server 0", "asked: hello", "answered: servers whose numbers sum to 36",
+                "in a loop: 9 answers"])
+            done = self.user("python3", "-c", PYTHON_ASKS)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "8 hello\n", ""))
+        finally:
+            self.user("weft", "down", "--dir", "cluster")
+
     @unittest.skipIf(sanitized(), "Python cannot load a sanitized library")
     def test_python_finds_the_package_and_the_library(self):
         done = self.user("python3", "-c", ECHO)
@@ -285,7 +314,8 @@ class Install(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("man"), "man is not installed")
     def test_man_finds_the_pages(self):
-        for page in ("weft", "weft-topo", "weft-names", "weft-ripc", "weft-topology", "weft-service", "weft-config", "weftd"):
+        for page in ("weft", "weft-topo", "weft-names", "weft-attach", "weft-ripc", "weft-topology",
+                     "weft-service", "weft-config", "weftd"):
             done = self.user("man", "-w", page)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertTrue(done.stdout.startswith("/usr/local/"), done.stdout)

@@ -24,8 +24,8 @@ class Program:
 
     def __init__(self, folder, server):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.connect(f"{folder}/node-{server}.socket")  # waits while too many connect
         self.socket.settimeout(PATIENCE)
-        self.socket.connect(f"{folder}/node-{server}.socket")
 
     def hello(self):
         """Sends the hello and returns the status of the welcome."""

@@ -30,7 +30,7 @@ class Header:
                           for one in declaration.split(",")]
         self.functions = {  # name: number of arguments
             name: 0 if words.strip() == "void" else words.count(",") + 1
-            for name, words in re.findall(r"^RIPC_API [^(]*?\b(\w+)\(([^)]*)\)", self.text,
+            for name, words in re.findall(r"^(?:RIPC|WEFT_PROGRAM)_API [^(]*?\b(\w+)\(([^)]*)\)", self.text,
                                           re.M | re.S)}
 
     def program(self, constants):
