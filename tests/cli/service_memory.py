@@ -110,7 +110,7 @@ class Memory(ClusterCase):
 
         small = shell(4096)
         if small.returncode:
-            self.skipTest("weft does not run with 4 GiB of address space: " + small.stderr)
+            self.skipTest("weft does not run with 4 GiB of address space: " + small.stderr.partition("\n")[0])
         self.good("down")
         large = shell(5 * GIB)
         self.assertEqual((large.returncode, large.stdout), (1, ""))
