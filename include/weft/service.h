@@ -18,6 +18,15 @@
  * intercept() lends a packet: return WEFT_PASS, and it travels on with your changes, or WEFT_TAKEN,
  * and you own it. A send function takes the packet, also when the send fails.
  *
+ * All services of a server take packets from the same buffers. So that none of them can use up what
+ * the links and the other services need, an instance holds at most its share (keep_packets):
+ * packets that it made or owns, until it sends or releases them. Those that it sends to its own
+ * server count until they are delivered; those that wait in its queue for a link do not. A service
+ * that holds its share gets NULL from weft_packet, and packets for it are dropped; a service that
+ * intercept() made the owner of one packet more gets no packets to intercept either: they are
+ * dropped, too. All this is counted (over_share; drops for the reason `share`), and `weft status`
+ * names the service. stop() releases the packets that the service holds.
+ *
  * docs/guide/service.md explains examples/counter.c, a whole service. */
 
 #include <stdbool.h>
@@ -164,6 +173,9 @@ struct weft_service {
     uint16_t weight; /* share of a busy link; 0 means 1 */
     enum weft_queue queue;
     uint32_t queue_packets; /* how many packets may wait; 0 means 256; at most 480,000 */
+    uint32_t keep_packets;  /* its share: how many packets an instance may hold at once; 0 means
+                             * 256; at most 480,000. With WEFT_QUEUE_OWN the packets of the
+                             * service's own queue are among them */
     uint64_t size;          /* bytes of memory for an instance */
     const void *local; /* functions that other services on this server may call; see weft_local */
     const struct weft_service_ops *ops;
@@ -223,8 +235,8 @@ WEFT_API weft_server weft_neighbour(const struct weft_self *self, unsigned port)
 
 /* ---- packets ---- */
 
-/* Makes a packet with `size` bytes of zeroed payload. NULL: no packet buffer left; this is
- * counted. */
+/* Makes a packet with `size` bytes of zeroed payload. NULL: the service holds its share, or there
+ * is no packet buffer left; this is counted. */
 WEFT_API struct weft_packet *weft_packet(struct weft_self *self, uint32_t size);
 /* The same, but only the first `stored` bytes of the payload are in memory; the others travel as
  * zeroes. For benchmarks. */

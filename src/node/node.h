@@ -24,9 +24,11 @@
 
 #define NODE_SERVICES_MAX  32  /* of one server, with the node's own */
 #define NODE_QUEUE_PACKETS 256 /* default of a service's queue */
+#define NODE_KEEP_PACKETS  256 /* default of the packets that a service may hold */
 #define NODE_LIMBO_PACKETS 256
 /* Upper bound of a service's queue: the queue counts its bytes in 32 bits. */
 #define NODE_QUEUE_PACKETS_MAX (UINT32_MAX / PACKET_SIZE_MAX)
+#define NODE_KEEP_PACKETS_MAX  NODE_QUEUE_PACKETS_MAX /* upper bound of a service's share */
 
 struct node;
 struct configuration;
@@ -74,6 +76,7 @@ enum node_fault {
     X(NO_SERVICE, "no_service", "no such service here")                                            \
     X(QUEUE_FULL, "queue_full", "queue full")                                                      \
     X(NO_BUFFER, "no_buffer", "no packet buffer left")                                             \
+    X(SHARE, "share", "its service holds as many packets as it may")                               \
     X(LIMBO_FULL, "limbo_full", "key without a settled root, too many wait")                       \
     X(PORT_DOWN, "port_down", "link down")                                                         \
     X(STRAY, "stray", "from a link that is not up")                                                \
@@ -106,6 +109,9 @@ struct node_watcher {
     /* A row with the links of `server`, received from a neighbour, was news. */
     void (*row)(struct node_watcher *watcher, node_id at, node_id server, uint64_t incarnation,
                 uint64_t version);
+    /* A service used a function wrongly; the first time that it does so in this way. */
+    void (*mistake)(struct node_watcher *watcher, node_id at, const char *service,
+                    const char *function, const char *reason);
 };
 
 MUST_CHECK enum err node_open(struct node **node, const struct node_config *config,
@@ -185,6 +191,18 @@ struct node_snapshot {
 
 void node_snapshot(const struct node *node, struct node_snapshot *snapshot);
 void node_snapshot_port(const struct node *node, unsigned port, struct port_snapshot *snapshot);
+
+/* A service of this server, and what it holds and did wrong. */
+struct service_snapshot {
+    const char *name;
+    uint32_t kept, share; /* packets that it holds, and may hold */
+    uint64_t over_share;  /* packets that were refused or dropped because it held so many */
+    uint64_t mistakes;
+};
+
+unsigned node_service_count(const struct node *node); /* with the node's own */
+void node_snapshot_service(const struct node *node, unsigned slot,
+                           struct service_snapshot *snapshot);
 bool node_reaches(const struct node *node, node_id server);
 /* Is the server reachable over links whose ends hear each other, up or not? Then this node leaves
  * the server's keys to it. */
@@ -206,6 +224,10 @@ void node_parameters(const struct node *node,
                                   const struct weft_parameter *parameter, const char *value),
                      void *context);
 void node_check(const struct node *node); /* asserts its invariants */
+
+/* The most packets that a node with these services (a list that ends with NULL, or NULL) and so
+ * many ports holds at any moment: a pool with this number for each node never runs out. */
+uint32_t node_packets_most(const struct weft_service *const *services, unsigned port_count);
 
 /* The approximate size of a node's memory, without packets and without large pieces of services,
  * which occupy memory only where they were written. */

@@ -177,7 +177,7 @@ struct packet_pool *packet_pool_open(uint32_t count, uint32_t stored)
     struct buffers *buffers = calloc(1, sizeof *buffers);
     if (!buffers)
         return NULL;
-    *buffers = (struct buffers){{&buffers_ops, 0}, NULL, stored, count, NULL};
+    *buffers = (struct buffers){{&buffers_ops, 0, 0}, NULL, stored, count, NULL};
     buffers->memory = aligned_alloc(64, count * buffer_size(stored));
     if (!buffers->memory) {
         free(buffers);
@@ -195,7 +195,7 @@ struct packet_pool *packet_pool_open(uint32_t count, uint32_t stored)
 void packet_pool_close(struct packet_pool *pool)
 {
     struct buffers *buffers = (struct buffers *)pool;
-    assert(pool->live == 0);
+    assert(pool->live == pool->abandoned);
     free(buffers->memory);
     free(buffers);
 }

@@ -51,6 +51,7 @@ enum packet_kind {
 #define PACKET_PRIORITY_MAX   7
 
 struct packet_pool;
+struct weft_self; /* node_impl.h */
 
 struct packet {
     struct packet *next; /* in a queue's list or the free list; belongs to the owner */
@@ -71,13 +72,16 @@ struct packet {
     bool read;       /* the fields are those of the header: no need to parse it again */
     bool changed;    /* the fields have changed: seal it before it travels on */
     bool unseen;     /* it went to limbo on arrival: its service here has not intercepted it yet */
+    bool kept;       /* a service holds it: it counts in the share of `keeper` */
     node_id source;
     node_id server; /* of PACKET_TO_SERVER the destination; of PACKET_TO_KEY the root when it was
                      * queued */
     port_set ports; /* by which it may leave; set when it is queued */
     uint32_t identity;
-    uint64_t route; /* of PACKET_TO_KEY: the last 64 bits of the key */
-    uint64_t trail; /* the simulator's number of this packet for its checkers; else 0 */
+    uint32_t room;            /* while kept: the largest `stored` that weft_set_size allows */
+    uint64_t route;           /* of PACKET_TO_KEY: the last 64 bits of the key */
+    uint64_t trail;           /* the simulator's number of this packet for its checkers; else 0 */
+    struct weft_self *keeper; /* the service that holds it, or held it last; NULL: none did */
 };
 
 struct packet_pool_ops {
@@ -88,7 +92,8 @@ struct packet_pool_ops {
 
 struct packet_pool {
     const struct packet_pool_ops *ops;
-    uint64_t live; /* taken and not yet returned */
+    uint64_t live;      /* taken and not yet returned */
+    uint64_t abandoned; /* of those: packets that services still held when their nodes closed */
 };
 
 static inline struct packet *packet_take(struct packet_pool *pool, uint32_t stored)
@@ -136,4 +141,5 @@ void packet_set_server(struct packet *packet, node_id server);
 
 /* A pool of equal buffers with its own memory, for the driver of nodes; one thread. */
 struct packet_pool *packet_pool_open(uint32_t count, uint32_t stored); /* NULL: no memory */
-void packet_pool_close(struct packet_pool *pool); /* asserts that all packets are back */
+/* Asserts that all packets are back, except abandoned ones. */
+void packet_pool_close(struct packet_pool *pool);

@@ -46,6 +46,16 @@ static bool is_live(const struct cluster_seen *seen)
     return seen->state == SERVER_LIVE;
 }
 
+static bool is_full(const struct control_trouble *trouble)
+{
+    return trouble->kept >= trouble->share;
+}
+
+static bool has_mistakes(const struct control_trouble *trouble)
+{
+    return trouble->mistakes > 0;
+}
+
 static void servers_count(struct cluster_health *health, const struct cluster_seen *seen)
 {
     for (node_id v = 0; v < health->server_count; v++) {
@@ -55,6 +65,10 @@ static void servers_count(struct cluster_health *health, const struct cluster_se
         if (!is_live(&seen[v]))
             continue;
         health->live++;
+        for (uint32_t i = 0; i < snapshot->trouble_count; i++) {
+            health->full += is_full(&snapshot->troubles[i]);
+            health->mistaken += has_mistakes(&snapshot->troubles[i]);
+        }
         health->joining += !snapshot->node.settled;
         health->sent += snapshot->node.sent;
         health->delivered += snapshot->node.delivered;
@@ -255,6 +269,8 @@ static void reasons_find(struct cluster_health *health)
     reasons[HEALTH_LINKS_CUT] = health->links[LINK_CUT] > 0;
     reasons[HEALTH_LINKS_DOWN] = health->links[LINK_DOWN] + health->links[LINK_COMING] > 0;
     reasons[HEALTH_ROUTES_DIFFER] = health->unagreed > 0;
+    reasons[HEALTH_SERVICES_FULL] = health->full > 0;
+    reasons[HEALTH_SERVICES_MISTAKEN] = health->mistaken > 0;
     for (int code = 0; code < HEALTH_CODES; code++)
         if (reasons[code] && health_severity((enum health_code)code) > health->health)
             health->health = health_severity((enum health_code)code);
@@ -388,6 +404,40 @@ static void list_parts(struct text *out, const struct cluster_health *health)
         text_puts(out, " + ...");
 }
 
+static void trouble_put(struct text *out, const struct control_trouble *trouble, bool full)
+{
+    if (full)
+        text_printf(out, " (%u packets; %llu more refused)", trouble->kept,
+                    (unsigned long long)trouble->over_share);
+    else
+        text_printf(out, " (%llu)", (unsigned long long)trouble->mistakes);
+}
+
+/* "hoard on 4 (256 packets; 17 more refused), ..." */
+static void list_services(struct text *out, const struct plan *plan,
+                          const struct cluster_seen *seen, bool full)
+{
+    char name[NODE_NAME_SIZE];
+    uint32_t listed = 0, more = 0;
+    for (node_id v = 0; v < plan->server_count; v++) {
+        const struct control_snapshot *snapshot = &seen[v].snapshot;
+        for (uint32_t i = 0; is_live(&seen[v]) && i < snapshot->trouble_count; i++) {
+            const struct control_trouble *trouble = &snapshot->troubles[i];
+            if (full ? !is_full(trouble) : !has_mistakes(trouble))
+                continue;
+            if (listed == LISTED) {
+                more++;
+                continue;
+            }
+            text_printf(out, "%s%s on %s", listed++ ? ", " : "", trouble->service,
+                        topology_name(plan->topology, v, name));
+            trouble_put(out, trouble, full);
+        }
+    }
+    if (more)
+        text_printf(out, " and %u more", more);
+}
+
 void cluster_health_reason(const struct cluster_health *health, enum health_code code,
                            const struct plan *plan, const struct cluster_seen *seen,
                            struct text *out)
@@ -440,6 +490,16 @@ void cluster_health_reason(const struct cluster_health *health, enum health_code
     case HEALTH_ROUTES_DIFFER:
         text_count(out, health->unagreed, "server has", "servers have");
         text_puts(out, " another link state than most");
+        break;
+    case HEALTH_SERVICES_FULL:
+        text_count(out, health->full, "service holds", "services hold");
+        text_puts(out, " as many packets as allowed, and gets no more: ");
+        list_services(out, plan, seen, true);
+        break;
+    case HEALTH_SERVICES_MISTAKEN:
+        text_count(out, health->mistaken, "service uses", "services use");
+        text_puts(out, " functions of weft wrongly (see the server's log; number of times): ");
+        list_services(out, plan, seen, false);
         break;
     case HEALTH_CODES:
         assert_unreachable();

@@ -56,7 +56,9 @@ extern const char *const health_names[];
     X(DEATHS_UNNOTICED, HEALTH_WARN)                                                               \
     X(LINKS_CUT, HEALTH_WARN)                                                                      \
     X(LINKS_DOWN, HEALTH_WARN)                                                                     \
-    X(ROUTES_DIFFER, HEALTH_WARN)
+    X(ROUTES_DIFFER, HEALTH_WARN)                                                                  \
+    X(SERVICES_FULL, HEALTH_WARN)                                                                  \
+    X(SERVICES_MISTAKEN, HEALTH_WARN)
 
 enum health_code {
 #define HEALTH_ENUM(name, severity) HEALTH_##name,
@@ -77,6 +79,7 @@ struct cluster_health {
     uint32_t *part_of;   /* part of each server, 0 is the largest; UINT32_MAX: not live. Owned */
     uint32_t *part_size; /* of each part; owned */
     uint32_t unagreed; /* live servers whose link state or reach differs from most of their part */
+    uint32_t full, mistaken; /* services that hold their share of packets; that made mistakes */
     uint32_t cable_count;
     struct cluster_cable *cables; /* owned */
     uint32_t links[LINK_STATES];

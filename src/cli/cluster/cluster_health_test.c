@@ -60,6 +60,29 @@ static void a_dead_server_is_named_and_its_links_are_lost(void **state)
     done();
 }
 
+static void a_service_that_holds_its_share_is_named(void **state)
+{
+    example_open(&example, "torus:3x3");
+    example.seen[4].snapshot.trouble_count = 2;
+    example.seen[4].snapshot.troubles[0] =
+        (struct control_trouble){.service = "hoard", .kept = 256, .share = 256, .over_share = 17};
+    example.seen[4].snapshot.troubles[1] =
+        (struct control_trouble){.service = "clumsy", .kept = 1, .share = 256, .mistakes = 3};
+    judge();
+    assert_int_equal(health.health, HEALTH_WARN);
+    expect(HEALTH_SERVICES_FULL, false,
+           "1 service holds as many packets as allowed, and gets no more: hoard on 4 (256 packets; "
+           "17 more refused)");
+    expect(HEALTH_SERVICES_MISTAKEN, false,
+           "1 service uses functions of weft wrongly (see the server's log; number of times): "
+           "clumsy on 4 (3)");
+    cluster_health_fini(&health);
+    example_die(&example, 4);
+    judge();
+    assert_false(health.reasons[HEALTH_SERVICES_FULL]);
+    done();
+}
+
 static void many_dead_servers_fit_a_line(void **state)
 {
     example_open(&example, "torus:6x6");
@@ -182,7 +205,7 @@ static void servers_that_join_or_disagree_are_a_warning(void **state)
 }
 
 TEST_MAIN(TEST(a_healthy_cluster_is_ok), TEST(a_dead_server_is_named_and_its_links_are_lost),
-          TEST(many_dead_servers_fit_a_line),
+          TEST(a_service_that_holds_its_share_is_named), TEST(many_dead_servers_fit_a_line),
           TEST(a_death_that_a_server_has_not_noticed_is_reported), TEST(all_dead_is_an_error),
           TEST(a_silent_server_is_not_a_dead_one), TEST(a_link_is_up_only_if_both_ends_report_so),
           TEST(a_miswired_cable_is_named_from_both_ends),

@@ -214,7 +214,10 @@ const struct command command_status = {
         "  LINKS_CUT         WARN  links were cut by weft cut\n"
         "  LINKS_DOWN        WARN  a link between live servers is down\n"
         "  ROUTES_DIFFER     WARN  servers have different link states, which are still "
-        "spreading\n\n"
+        "spreading\n"
+        "  SERVICES_FULL     WARN  a service holds its whole share of packets and gets no more\n"
+        "  SERVICES_MISTAKEN WARN  a service uses a function of weft wrongly; the server's log "
+        "says how\n\n"
         "With --json: health, reasons (code, severity, text), folder, data, topology, wire, rate, "
         "processes, settings (values of parameters that weft up was given), servers, links (with "
         "not_up, a list), traffic, drops by reason.",

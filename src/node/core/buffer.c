@@ -26,10 +26,14 @@ void buffer_drop(struct node *node, struct packet *packet, enum drop_reason reas
     /* Link messages are repeated, so a dropped one is not a loss and is not counted. */
     if (packet->slot != SLOT_LINKS)
         node->counts.drops[reason]++;
-    if (packet->slot < node->service_count)
+    if (packet->slot < node->service_count) {
         node->services[packet->slot]->dropped++;
+        node->services[packet->slot]->over_share += reason == DROP_SHARE;
+    }
     if (node->config.watcher && node->config.watcher->dropped)
         node->config.watcher->dropped(node->config.watcher, node->self, packet, reason);
+    if (packet->kept)
+        buffer_part(packet);
     packet_done(packet);
 }
 

@@ -8,7 +8,11 @@
  *                 server before it has settled: it waits until the root is decided
  *   in the loop   from a service here to a service here: delivered in the next turn, so that
  *                 no service calls itself
- *   dropped       counted by reason */
+ *   dropped       counted by reason
+ *
+ * A service holds a packet from deliver() on, or from intercept() on if it takes the packet, and
+ * may hold as many as its share. Beyond that, packets for it are dropped, so that it leaves the
+ * buffers that others need. intercept() may always look at one packet more. */
 
 #include <errno.h>
 
@@ -20,6 +24,10 @@ static void deliver(struct node *node, struct packet *packet)
 {
     struct weft_self *self = node->services[packet->slot];
     if (packet->slot != SLOT_LINKS) {
+        if (!packet->kept && !buffer_keep(self, packet, self->share)) {
+            buffer_drop(node, packet, DROP_SHARE);
+            return;
+        }
         node->counts.delivered++;
         self->delivered++;
         if (node->config.watcher && node->config.watcher->delivered)
@@ -31,14 +39,19 @@ static void deliver(struct node *node, struct packet *packet)
         buffer_drop(node, packet, DROP_REFUSED);
 }
 
-/* True: the service took the packet. */
+/* True: the service took the packet, or it was dropped. */
 static bool intercept(struct node *node, struct packet *packet)
 {
     struct weft_self *self = node->services[packet->slot];
     if (!self->service->ops->intercept)
         return false;
     uint64_t trail = packet->trail;
+    if (!buffer_keep(self, packet, self->share + 1)) {
+        buffer_drop(node, packet, DROP_SHARE);
+        return true;
+    }
     if (self->service->ops->intercept(self, (struct weft_packet *)packet) == WEFT_PASS) {
+        buffer_part(packet);
         if (packet->changed)
             packet_seal(packet);
         return false;
@@ -111,11 +124,18 @@ static int limbo_add(struct node *node, struct packet *packet)
     return 0;
 }
 
-static void loop_add(struct node *node, struct packet *packet)
+/* A packet in the loop belongs to its service's share: the loop has no limit of its own. */
+static int loop_add(struct node *node, struct packet *packet)
 {
+    struct weft_self *self = node->services[packet->slot];
+    if (packet->slot != SLOT_LINKS && !buffer_keep(self, packet, self->share + 1)) {
+        buffer_drop(node, packet, DROP_SHARE);
+        return -ENOBUFS;
+    }
     packet->next = NULL;
     *node->loop_end = packet;
     node->loop_end = &packet->next;
+    return 0;
 }
 
 /* Handles a packet from a service here, or one that has waited. */
@@ -123,8 +143,7 @@ static int follow_way(struct node *node, struct packet *packet)
 {
     switch (way_find(node, packet)) {
     case WAY_HERE:
-        loop_add(node, packet);
-        return 0;
+        return loop_add(node, packet);
     case WAY_PORTS:
         return buffer_queue(node, packet);
     case WAY_LIMBO:
@@ -252,10 +271,13 @@ void dispatch_loop(struct node *node)
     for (struct packet *packet = loop; packet; packet = next) {
         next = packet->next;
         /* The routes may have changed since: the packet may now go another way. */
-        if (way_find(node, packet) == WAY_HERE)
+        if (way_find(node, packet) == WAY_HERE) {
             deliver(node, packet);
-        else
-            (void)follow_way(node, packet);
+            continue;
+        }
+        if (packet->kept)
+            buffer_part(packet);
+        (void)follow_way(node, packet);
     }
 }
 

@@ -35,6 +35,7 @@ static struct packet *service_poll(void *service, unsigned port, uint32_t room)
     if (!packet)
         return NULL;
     assert(packet->size <= room);
+    buffer_part(packet);
     struct node *node = self->node;
     packet->ports = (port_set)1 << port;
     node->counts.sent++;
@@ -52,9 +53,34 @@ static enum queue_kind queue_kind(enum weft_queue queue)
                                         : QUEUE_FIFO;
 }
 
+static uint32_t queue_packets_of(const struct weft_service *service)
+{
+    return service->queue_packets ? service->queue_packets : NODE_QUEUE_PACKETS;
+}
+
+static uint32_t share_of(const struct weft_service *service)
+{
+    return service->keep_packets ? service->keep_packets : NODE_KEEP_PACKETS;
+}
+
+/* Every holder of a packet is a term: with one too few, all packets could be in queues, with none
+ * left to receive into. */
+uint32_t node_packets_most(const struct weft_service *const *services, unsigned port_count)
+{
+    uint64_t most = queue_packets_of(&links_service); /* rows and hellos */
+    most += NODE_LIMBO_PACKETS;                       /* keys without a settled root */
+    for (unsigned i = 0; services && services[i]; i++) {
+        most += queue_packets_of(services[i]);       /* waiting for a link */
+        most += (uint64_t)share_of(services[i]) + 1; /* held by the service, or looked at */
+    }
+    most += port_count * RECEIVE_BURST; /* received, and collected into frames that are open */
+    most += EGRESS_FRAME_MAX;           /* being collected into a frame */
+    return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
 static struct queue *service_queue(struct node *node, const struct weft_service *service)
 {
-    uint32_t packets = service->queue_packets ? service->queue_packets : NODE_QUEUE_PACKETS;
+    uint32_t packets = queue_packets_of(service);
     struct queue_limits limits = {
         .kind = queue_kind(service->queue),
         .packets = packets,
@@ -83,6 +109,8 @@ static enum err service_check(const struct node *node, const struct weft_service
         return service_refused(service, why, "has an unknown kind of queue");
     if (service->queue_packets > NODE_QUEUE_PACKETS_MAX)
         return service_refused(service, why, "has queue_packets above the limit");
+    if (service->keep_packets > NODE_KEEP_PACKETS_MAX)
+        return service_refused(service, why, "has keep_packets above the limit");
     if (service->queue == WEFT_QUEUE_OWN && !service->ops->poll)
         return service_refused(service, why, "keeps its own queue, but has no poll()");
     if (service->files > WEFT_DISK_FILES_MAX)
@@ -107,7 +135,7 @@ static enum err service_add(struct node *node, const struct weft_service *servic
     struct queue *queue = service_queue(node, service); /* forwarded packets wait there */
     if (!self || !queue)
         return why_memory(why);
-    *self = (struct weft_self){.node = node, .service = service};
+    *self = (struct weft_self){.node = node, .service = service, .share = share_of(service)};
     err = budget_init(self, why);
     if (err)
         return err;
@@ -247,6 +275,12 @@ void node_close(struct node *node)
     files_end(node);
     if (node->egress)
         dispatch_fini(node);
+    /* What a service holds now it will never release: its memory goes. */
+    for (unsigned slot = 0; slot < node->service_count; slot++) {
+        if (node->services[slot]->kept)
+            service_mistake(node->services[slot], "stop", "the service still holds packets");
+        node->env->pool->abandoned += node->services[slot]->kept;
+    }
     if (node->has_state)
         link_state_fini(&node->state);
     struct arena arena = node->arena; /* the node itself is in it */

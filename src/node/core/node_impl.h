@@ -1,6 +1,7 @@
 #pragma once
 /* node_impl: the parts of a node, for the files of this folder.
  *
+ *   mistake.c   counts and reports what a service did wrong
  *   buffer.c    makes, queues and drops packets for the other files
  *   frames.c    collects packets that leave over a port in one frame
  *   dispatch.c  decides about a packet: intercept, deliver, forward, wait, drop
@@ -29,8 +30,10 @@ static_assert(SERVICES_MAX <= EGRESS_SERVICES_MAX, "each has a place in the roun
 #define SLOT_LINKS     0 /* the node's own service: hellos, rows, seen */
 #define RECEIVE_BURST  32
 #define SERVICE_TIMERS 64
-#define HELLO_NSEC     (200 * 1000 * 1000LL)
-#define HELLOS_MISSED  5
+/* Kinds of mistakes that a service's log names; further kinds are only counted. */
+#define MISTAKE_KINDS_MAX 48
+#define HELLO_NSEC        (200 * 1000 * 1000LL)
+#define HELLOS_MISSED     5
 /* Links that come near within this time are announced together. */
 #define COMING_HOLD_NSEC (1 * 1000 * 1000LL)
 /* After this time the row is put again for servers that missed it. */
@@ -65,6 +68,10 @@ struct weft_self {
     const struct weft_service *service;
     unsigned slot;
     unsigned timer_count;
+    /* Packets that the service holds: made by it or given to it, and neither sent nor released.
+     * Packets that it sent to this very server count until they are delivered. */
+    uint32_t kept;
+    uint32_t share; /* as many as it may hold, and one more that intercept() looks at */
     void *memory;
     struct rng rng;
     uint64_t sent, delivered, intercepted, dropped;
@@ -74,6 +81,10 @@ struct weft_self {
     uint64_t budget;         /* of its memory: the parameter `memory` */
     uint64_t memory_taken;   /* bytes that it asked for and got */
     uint64_t memory_refused; /* the last request that was refused; 0: none */
+    uint64_t over_share; /* packets that were refused or dropped because it held so many */
+    uint64_t mistakes;
+    uint16_t mistake_kinds;                     /* entries of: */
+    uint16_t mistakes_known[MISTAKE_KINDS_MAX]; /* hashes of the kinds that were reported */
 };
 
 struct node {
@@ -131,7 +142,30 @@ static inline unsigned node_slot(const struct node *node, uint16_t service)
     return SERVICES_MAX;
 }
 
+/* mistake.c */
+/* The service used that function wrongly, for that reason, and the call is refused. */
+void service_mistake(struct weft_self *self, const char *function, const char *reason);
+
 /* buffer.c */
+/* The service holds the packet from now on. False: it holds `most` packets already. */
+static inline bool buffer_keep(struct weft_self *self, struct packet *packet, uint32_t most)
+{
+    assert(!packet->kept);
+    if (self->kept >= most)
+        return false;
+    self->kept++;
+    packet->kept = true;
+    packet->keeper = self;
+    packet->room = packet->stored;
+    return true;
+}
+/* No service holds the packet any more. */
+static inline void buffer_part(struct packet *packet)
+{
+    assert(packet->kept && packet->keeper->kept > 0);
+    packet->kept = false;
+    packet->keeper->kept--;
+}
 /* Makes a packet of that service, with the header's fields set except for its destination. NULL: no
  * buffer left; this is counted. */
 struct packet *buffer_take(struct node *node, unsigned slot, uint32_t size, uint32_t stored);

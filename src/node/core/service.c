@@ -132,9 +132,17 @@ struct weft_packet *weft_packet_hollow(struct weft_self *self, uint32_t size, ui
 {
     if (size > PACKET_PAYLOAD_MAX || stored > size)
         return NULL;
+    if (self->kept >= self->share) {
+        self->node->counts.drops[DROP_SHARE]++;
+        self->over_share++;
+        return NULL;
+    }
     struct packet *packet = buffer_take(self->node, self->slot, size, PACKET_HEADER_SIZE + stored);
-    if (packet)
-        memset(packet_payload(packet), 0, stored);
+    if (!packet)
+        return NULL;
+    bool kept = buffer_keep(self, packet, self->share);
+    assert(kept);
+    memset(packet_payload(packet), 0, stored);
     return (struct weft_packet *)packet;
 }
 
@@ -145,6 +153,7 @@ struct weft_packet *weft_packet(struct weft_self *self, uint32_t size)
 
 void weft_done(struct weft_packet *packet)
 {
+    buffer_part(packet_of(packet));
     packet_done(packet_of(packet));
 }
 
@@ -232,21 +241,27 @@ static struct packet *claim(struct weft_self *self, struct weft_packet *packet)
     return in;
 }
 
+/* The packet is addressed: the service no longer holds it. */
+static int send_off(struct weft_self *self, struct packet *packet)
+{
+    buffer_part(packet);
+    packet_seal(packet);
+    return dispatch_sent(self->node, packet);
+}
+
 int weft_send_key(struct weft_self *self, struct weft_packet *packet, const struct weft_key *key)
 {
     struct packet *in = claim(self, packet);
     struct key to = key_in(key);
     packet_set_key(in, &to);
-    packet_seal(in);
-    return dispatch_sent(self->node, in);
+    return send_off(self, in);
 }
 
 int weft_send_server(struct weft_self *self, struct weft_packet *packet, weft_server server)
 {
     struct packet *in = claim(self, packet);
     packet_set_server(in, server);
-    packet_seal(in);
-    return dispatch_sent(self->node, in);
+    return send_off(self, in);
 }
 
 int weft_send_port(struct weft_self *self, struct weft_packet *packet, unsigned port)
@@ -254,8 +269,7 @@ int weft_send_port(struct weft_self *self, struct weft_packet *packet, unsigned 
     struct packet *in = claim(self, packet);
     in->kind = PACKET_TO_NEIGHBOUR;
     in->ports = port < self->node->plan->port_count ? (port_set)1 << port : 0;
-    packet_seal(in);
-    return dispatch_sent(self->node, in);
+    return send_off(self, in);
 }
 
 int weft_reply(struct weft_self *self, struct weft_packet *packet)

@@ -46,6 +46,25 @@ void node_snapshot_port(const struct node *node, unsigned port, struct port_snap
     };
 }
 
+unsigned node_service_count(const struct node *node)
+{
+    return node->service_count;
+}
+
+void node_snapshot_service(const struct node *node, unsigned slot,
+                           struct service_snapshot *snapshot)
+{
+    assert(slot < node->service_count);
+    const struct weft_self *self = node->services[slot];
+    *snapshot = (struct service_snapshot){
+        .name = self->service->name,
+        .kept = self->kept,
+        .share = self->share,
+        .over_share = self->over_share,
+        .mistakes = self->mistakes,
+    };
+}
+
 static bool has(const struct node *node, const uint64_t *servers, node_id server)
 {
     return server < node->plan->server_count && bitset_has(servers, server);
@@ -124,6 +143,12 @@ void node_stats(struct node *node,
             weft_stat(&report, "disk_bytes_written", self->disk_bytes_written);
         }
         weft_stat(&report, "memory", self->memory_taken);
+        if (slot != SLOT_LINKS) {
+            weft_stat(&report, "kept", self->kept);
+            weft_stat(&report, "share", self->share);
+            weft_stat(&report, "over_share", self->over_share);
+            weft_stat(&report, "mistakes", self->mistakes);
+        }
         if (self->service->ops->stats)
             self->service->ops->stats(self, &report);
     }
@@ -137,6 +162,8 @@ size_t node_memory(const struct node *node)
 void node_check(const struct node *node)
 {
     egress_check(node->egress);
+    for (unsigned slot = 0; slot < node->service_count; slot++)
+        assert(node->services[slot]->kept <= node->services[slot]->share + 1);
     uint32_t count = 0;
     for (const struct packet *packet = node->limbo; packet; packet = packet->next)
         count++;

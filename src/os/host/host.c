@@ -61,6 +61,14 @@ static void on_port(struct node_watcher *watcher, node_id at, unsigned port, boo
     host_say(host, at, text);
 }
 
+static void on_mistake(struct node_watcher *watcher, node_id at, const char *service,
+                       const char *function, const char *reason)
+{
+    char text[200];
+    snprintf(text, sizeof text, "service %s: %s: %s", service, function, reason);
+    host_say(container_of(watcher, struct host_node, watcher)->host, at, text);
+}
+
 static void on_said(void *owner, uint32_t server, const char *text)
 {
     host_say(owner, server, text);
@@ -164,21 +172,22 @@ static void on_bell(void *owner, uint32_t events)
 
 /* ---- opening ---- */
 
-/* Every holder of a packet is a term: with one too few, all packets could be in queues, with none
- * left to receive into. */
-static uint32_t packets_most(const struct host_config *config)
+/* Opens as many packets as their holders can hold at once: with fewer, all of them could be in
+ * queues and services, with none left to receive into. */
+static enum err host_packets(struct host *host, struct why *why)
 {
-    uint32_t per_node =
-        NODE_QUEUE_PACKETS + NODE_LIMBO_PACKETS; /* rows and hellos; keys without a settled root */
-    for (unsigned i = 0; config->services && config->services[i]; i++) {
-        uint32_t queue = config->services[i]->queue_packets;
-        per_node += queue ? queue : NODE_QUEUE_PACKETS; /* waiting for a link */
-        per_node += EGRESS_FRAME_MAX;                   /* held by the service itself */
-    }
-    per_node +=
-        config->plan->port_count * LOCAL_LINK_PACKETS_MAX;  /* passed to a node of this process */
-    per_node += EGRESS_FRAME_MAX;                           /* being collected into a frame */
-    return config->server_count * per_node + SPARE_PACKETS; /* being received */
+    const struct host_config *config = &host->config;
+    unsigned ports = config->plan->port_count;
+    uint64_t most = node_packets_most(config->services, ports);
+    most += ports * LOCAL_LINK_PACKETS_MAX; /* passed to a node of this process */
+    most *= config->server_count;
+    most += SPARE_PACKETS; /* of the commissioning */
+    if (most > UINT32_MAX)
+        return why_fail(why, ERR_USAGE,
+                        "%llu packets are too many for one process: lower queue_packets and "
+                        "keep_packets of the services, or use more processes",
+                        (unsigned long long)most);
+    return packets_open(&host->packets, (uint32_t)most, why);
 }
 
 static enum err err_of(int result)
@@ -218,7 +227,7 @@ static enum err host_open_parts(struct host *host, struct why *why)
             return why_fail(why, ERR_USAGE, "server %u is listed twice", node->server);
         host->index_of[node->server] = i;
     }
-    return packets_open(&host->packets, packets_most(config), why);
+    return host_packets(host, why);
 }
 
 static enum err node_start(struct host *host, struct host_node *node, uint64_t life,
@@ -232,6 +241,7 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
                              .now = clock_now(),
                              .pool = packets_pool(host->packets)};
     node->watcher.port = on_port;
+    node->watcher.mistake = on_mistake;
     const struct node_config options = {
         .plan = config->plan,
         .self = node->server,

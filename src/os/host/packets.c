@@ -19,6 +19,7 @@ struct packets {
     struct packet_pool pool;
     struct packet *free; /* linked by packet.next */
     uint32_t count;
+    uint32_t made; /* the first so many of `all` have been used; the others are untouched */
     struct owned_packet *all;
     uint8_t *buffers;
 };
@@ -28,12 +29,23 @@ static struct owned_packet *owned(struct packet *packet)
     return container_of(packet, struct owned_packet, packet);
 }
 
+/* Puts one more packet into the empty free list. False: there are no more. */
+__attribute__((noinline)) static bool packets_make(struct packets *packets)
+{
+    if (packets->made == packets->count)
+        return false;
+    struct owned_packet *made = &packets->all[packets->made];
+    made->own = packets->buffers + (size_t)packets->made++ * STRIDE;
+    packets->free = &made->packet;
+    return true;
+}
+
 /* Takes the first free packet and resets its fields; NULL if there is none. */
 static inline struct owned_packet *packets_next(struct packets *packets)
 {
-    struct packet *packet = packets->free;
-    if (!packet)
+    if (__builtin_expect(!packets->free, 0) && !packets_make(packets))
         return NULL;
+    struct packet *packet = packets->free;
     struct packet *next = packet->next;
     packets->free = next;
     __builtin_prefetch(next, 1);
@@ -91,15 +103,11 @@ enum err packets_open(struct packets **out, uint32_t count, struct why *why)
             munmap(packets->buffers, (size_t)count * STRIDE);
         free(packets->all);
         free(packets);
-        return why_memory(why);
+        return why_fail(why, ERR_MEMORY, "no memory for the %u packets that the services may use",
+                        count);
     }
     packets->pool.ops = &packets_ops;
     packets->count = count;
-    for (uint32_t i = count; i-- > 0;) {
-        packets->all[i].own = packets->buffers + (size_t)i * STRIDE;
-        packets->all[i].packet.next = packets->free;
-        packets->free = &packets->all[i].packet;
-    }
     *out = packets;
     return OK;
 }
@@ -108,7 +116,7 @@ void packets_close(struct packets *packets)
 {
     if (!packets)
         return;
-    assert(packets->pool.live == 0);
+    assert(packets->pool.live == packets->pool.abandoned);
     munmap(packets->buffers, (size_t)packets->count * STRIDE);
     free(packets->all);
     free(packets);

@@ -36,7 +36,8 @@ struct owned_packet {
 };
 
 MUST_CHECK enum err packets_open(struct packets **packets, uint32_t count, struct why *why);
-void packets_close(struct packets *packets); /* asserts that all are back; NULL is allowed */
+/* Asserts that all packets are back, except abandoned ones (packet.h). NULL is allowed. */
+void packets_close(struct packets *packets);
 struct packet_pool *packets_pool(struct packets *packets);
 uint32_t packets_free(const struct packets *packets);
 

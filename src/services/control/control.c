@@ -22,6 +22,23 @@ static int control_start(struct weft_self *self)
     return 0;
 }
 
+/* Adds the service to the snapshot if an operator should know of it. */
+static void trouble_add(struct control_snapshot *snapshot, const struct node *node, unsigned slot)
+{
+    struct service_snapshot service;
+    node_snapshot_service(node, slot, &service);
+    if (service.kept < service.share && !service.mistakes)
+        return;
+    struct control_trouble *trouble = &snapshot->troubles[snapshot->trouble_count++];
+    *trouble = (struct control_trouble){
+        .kept = service.kept,
+        .share = service.share,
+        .over_share = service.over_share,
+        .mistakes = service.mistakes,
+    };
+    strncpy(trouble->service, service.name, CONTROL_NAME_MAX);
+}
+
 static void answer_snapshot(struct weft_self *self, struct control *control, struct writer *out)
 {
     struct node *node = node_of(self);
@@ -34,6 +51,8 @@ static void answer_snapshot(struct weft_self *self, struct control *control, str
     snapshot->port_count = weft_port_count(self);
     for (uint32_t port = 0; port < snapshot->port_count; port++)
         node_snapshot_port(node, port, &snapshot->ports[port]);
+    for (unsigned slot = 0; slot < node_service_count(node); slot++)
+        trouble_add(snapshot, node, slot);
     for (node_id server = 0; server < snapshot->server_count; server++)
         if (node_reaches(node, server))
             snapshot->reach[server / 8] |= (uint8_t)(1u << server % 8);

@@ -9,10 +9,13 @@
 #define ANSWER_BIT 0x80
 
 /* Sizes in bytes, as control_snapshot_write writes them: of all fields of a snapshot except its
- * ports and its bits of reachable servers, and of one port. */
-#define SNAPSHOT_NODE_SIZE (4 + 8 + 1 + 2 * 4 + 10 * 8 + 1 + DROP_COUNT * 8 + 8 + 8 + 4 + 1)
-#define SNAPSHOT_PORT_SIZE (1 + 4 * 4 + 6 * 8)
-static_assert(7 + SNAPSHOT_NODE_SIZE + PORT_MAX * SNAPSHOT_PORT_SIZE + CONTROL_SERVERS_MAX / 8 <=
+ * ports, its services in trouble and its bits of reachable servers; of one port; and of one service
+ * in trouble. */
+#define SNAPSHOT_NODE_SIZE    (4 + 8 + 1 + 2 * 4 + 10 * 8 + 1 + DROP_COUNT * 8 + 8 + 8 + 4 + 1)
+#define SNAPSHOT_PORT_SIZE    (1 + 4 * 4 + 6 * 8)
+#define SNAPSHOT_TROUBLE_SIZE (1 + CONTROL_NAME_MAX + 2 * 4 + 2 * 8)
+static_assert(7 + SNAPSHOT_NODE_SIZE + PORT_MAX * SNAPSHOT_PORT_SIZE + 1 +
+                      NODE_SERVICES_MAX * SNAPSHOT_TROUBLE_SIZE + CONTROL_SERVERS_MAX / 8 <=
                   CONTROL_ANSWER_MAX,
               "every snapshot fits into one answer");
 
@@ -26,6 +29,31 @@ static bool read_flag(struct reader *in)
 static int read_end(const struct reader *in)
 {
     return in->failed || in->left ? -EPROTO : 0;
+}
+
+/* ---- names ---- */
+
+static void name_write(struct writer *out, const char *name)
+{
+    size_t size = strnlen(name, CONTROL_NAME_MAX);
+    write_u8(out, (uint8_t)size);
+    write_bytes(out, name, size);
+}
+
+/* Accepts only printable ASCII characters other than blanks, because names are shown as they
+ * are. */
+static void name_read(struct reader *in, char name[CONTROL_NAME_MAX + 1])
+{
+    size_t size = read_u8(in);
+    in->failed |= size == 0 || size > CONTROL_NAME_MAX;
+    const uint8_t *letters = in->failed ? NULL : read_bytes(in, size);
+    name[0] = '\0';
+    if (!letters)
+        return;
+    for (size_t i = 0; i < size; i++)
+        in->failed |= letters[i] <= ' ' || letters[i] > '~';
+    memcpy(name, letters, size);
+    name[size] = '\0';
 }
 
 /* ---- requests ---- */
@@ -150,6 +178,34 @@ static void port_read(struct reader *in, struct port_snapshot *port)
     port->busy = read_u64(in);
 }
 
+static void troubles_write(struct writer *out, const struct control_snapshot *snapshot)
+{
+    assert(snapshot->trouble_count <= NODE_SERVICES_MAX);
+    write_u8(out, (uint8_t)snapshot->trouble_count);
+    for (uint32_t i = 0; i < snapshot->trouble_count; i++) {
+        const struct control_trouble *trouble = &snapshot->troubles[i];
+        name_write(out, trouble->service);
+        write_u32(out, trouble->kept);
+        write_u32(out, trouble->share);
+        write_u64(out, trouble->over_share);
+        write_u64(out, trouble->mistakes);
+    }
+}
+
+static void troubles_read(struct reader *in, struct control_snapshot *snapshot)
+{
+    snapshot->trouble_count = read_u8(in);
+    in->failed |= snapshot->trouble_count > NODE_SERVICES_MAX;
+    for (uint32_t i = 0; !in->failed && i < snapshot->trouble_count; i++) {
+        struct control_trouble *trouble = &snapshot->troubles[i];
+        name_read(in, trouble->service);
+        trouble->kept = read_u32(in);
+        trouble->share = read_u32(in);
+        trouble->over_share = read_u64(in);
+        trouble->mistakes = read_u64(in);
+    }
+}
+
 static void node_write(struct writer *out, const struct node_snapshot *node)
 {
     write_u32(out, node->self);
@@ -204,6 +260,7 @@ void control_snapshot_write(struct writer *out, const struct control_snapshot *s
     write_u8(out, (uint8_t)snapshot->port_count);
     for (uint32_t port = 0; port < snapshot->port_count; port++)
         port_write(out, &snapshot->ports[port]);
+    troubles_write(out, snapshot);
     write_bytes(out, snapshot->reach, (snapshot->server_count + 7) / 8);
 }
 
@@ -221,6 +278,7 @@ int control_snapshot_read(struct reader *in, struct control_snapshot *snapshot)
         return -EPROTO;
     for (uint32_t port = 0; port < snapshot->port_count; port++)
         port_read(in, &snapshot->ports[port]);
+    troubles_read(in, snapshot);
     read_copy(in, snapshot->reach, (snapshot->server_count + 7) / 8);
     /* Unused bits are 0, so that a snapshot has exactly one encoding. */
     if (snapshot->server_count % 8)
@@ -278,13 +336,6 @@ void control_stats_write(struct writer *out, uint32_t total)
     write_u32(out, total);
 }
 
-static void name_write(struct writer *out, const char *name)
-{
-    size_t size = strnlen(name, CONTROL_NAME_MAX);
-    write_u8(out, (uint8_t)size);
-    write_bytes(out, name, size);
-}
-
 bool control_stat_write(struct writer *out, const char *service, const char *name, uint64_t value)
 {
     struct writer trial = *out;
@@ -300,22 +351,6 @@ bool control_stat_write(struct writer *out, const char *service, const char *nam
 uint32_t control_stats_read(struct reader *in)
 {
     return read_u32(in);
-}
-
-/* Accepts only printable ASCII characters other than blanks, because names are shown as they
- * are. */
-static void name_read(struct reader *in, char name[CONTROL_NAME_MAX + 1])
-{
-    size_t size = read_u8(in);
-    in->failed |= size == 0 || size > CONTROL_NAME_MAX;
-    const uint8_t *letters = in->failed ? NULL : read_bytes(in, size);
-    name[0] = '\0';
-    if (!letters)
-        return;
-    for (size_t i = 0; i < size; i++)
-        in->failed |= letters[i] <= ' ' || letters[i] > '~';
-    memcpy(name, letters, size);
-    name[size] = '\0';
 }
 
 int control_stat_read(struct reader *in, struct control_stat *stat)

@@ -42,6 +42,13 @@ struct control_request {
     node_id server; /* CONTROL_ROUTE */
 };
 
+/* A service that holds its whole share of packets, or has made mistakes. */
+struct control_trouble {
+    char service[CONTROL_NAME_MAX + 1];
+    uint32_t kept, share;
+    uint64_t over_share, mistakes;
+};
+
 struct control_snapshot {
     struct node_snapshot node;
     int64_t now;           /* on the server's clock */
@@ -49,6 +56,8 @@ struct control_snapshot {
     uint32_t server_count; /* planned */
     uint32_t port_count;
     struct port_snapshot ports[PORT_MAX];
+    uint32_t trouble_count;
+    struct control_trouble troubles[NODE_SERVICES_MAX];
     uint8_t reach[CONTROL_SERVERS_MAX / 8]; /* a bit for each reachable server */
 };
 

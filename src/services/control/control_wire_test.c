@@ -92,6 +92,15 @@ static void snapshot_fill(uint32_t servers, uint32_t ports)
                                                    next + 4,
                                                    next + 5,
                                                    next + 6};
+    snapshot.trouble_count = ports ? ports : 1;
+    for (uint32_t i = 0; i < snapshot.trouble_count; i++) {
+        struct control_trouble *trouble = &snapshot.troubles[i];
+        memset(trouble->service, 'a' + (int)(i % 26), 1 + i % CONTROL_NAME_MAX);
+        trouble->kept = (uint32_t)next++;
+        trouble->share = (uint32_t)next++;
+        trouble->over_share = next++;
+        trouble->mistakes = next++;
+    }
     for (uint32_t v = 0; v < servers; v += 3)
         snapshot.reach[v / 8] |= (uint8_t)(1 << v % 8);
 }
@@ -125,6 +134,11 @@ static void snapshots_are_read_as_they_were_written(void **state)
         assert_memory_equal(again, buffer, size);
         for (uint32_t p = 0; p < sizes[i].ports; p++)
             assert_memory_equal(&copy.ports[p], &snapshot.ports[p], sizeof snapshot.ports[p]);
+        assert_int_equal(copy.trouble_count, snapshot.trouble_count);
+        for (uint32_t t = 0; t < copy.trouble_count; t++) {
+            assert_string_equal(copy.troubles[t].service, snapshot.troubles[t].service);
+            assert_int_equal(copy.troubles[t].mistakes, snapshot.troubles[t].mistakes);
+        }
     }
 }
 
@@ -168,6 +182,8 @@ static void an_impossible_snapshot_is_refused(void **state)
         {AT_SELF + 3, 27},          /* its own number is not below 27 */
         {AT_DROPS, DROP_COUNT + 1}, /* number of drop reasons */
         {AT_PORT, PORT_MISWIRED + 1},
+        {AT_PORT + 6 * PORT_SIZE, NODE_SERVICES_MAX + 1}, /* number of services in trouble */
+        {AT_PORT + 6 * PORT_SIZE + 2, ' '},               /* in the name of a service */
     };
     snapshot_fill(27, 6);
     size_t size = snapshot_write();

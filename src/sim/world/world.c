@@ -608,7 +608,7 @@ void world_close(struct world *world)
         return;
     bool stopped = world->stopped;
     uint64_t left = world_stop(world);
-    assert(!left || stopped);
+    assert(stopped || !world->pool || left == slab_packets(world->pool)->abandoned);
     for (uint32_t i = 0; world->links && i < world->sim_link_count; i++)
         sim_link_fini(&world->links[i]);
     for (node_id id = 0; world->nodes && id < world->plan->server_count; id++)

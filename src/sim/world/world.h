@@ -49,6 +49,8 @@ struct world_watcher_ops {
                         const struct packet *packet);
     void (*row)(struct world_watcher *watcher, node_id at, node_id server, uint64_t incarnation,
                 uint64_t version);
+    void (*mistake)(struct world_watcher *watcher, node_id at, const char *service,
+                    const char *function, const char *reason);
     /* A link has duplicated the packet; a link has lost it: at random, because the link is dead or
      * overrun, or because the server at its end is down. */
     void (*copied)(struct world_watcher *watcher, const struct packet *packet);
@@ -93,7 +95,8 @@ MUST_CHECK enum err world_open(struct world **world, const struct world_settings
 /* Ends every server and empties every link; returns how many packets were never released. After
  * that the world can only be inspected and closed. */
 uint64_t world_stop(struct world *world);
-/* Asserts that every packet was released, unless world_stop has reported how many were not. */
+/* Asserts that every packet was released, unless a service still held it when its server ended
+ * (packet.h) or world_stop has reported how many were not. */
 void world_close(struct world *world);
 
 /* Handles all events that are due before `until`. Then world_now returns `until`. */

@@ -51,6 +51,12 @@ static void tell_row(struct node_watcher *watcher, node_id at, node_id server, u
     TELL(of_node(watcher), row, at, server, incarnation, version);
 }
 
+static void tell_mistake(struct node_watcher *watcher, node_id at, const char *service,
+                         const char *function, const char *reason)
+{
+    TELL(of_node(watcher), mistake, at, service, function, reason);
+}
+
 static void tell_copied(void *context, const struct packet *packet)
 {
     TELL((struct world_watch *)context, copied, packet);
@@ -77,6 +83,7 @@ void world_watch_init(struct world_watch *watch, struct world *world,
     LISTEN(watch, node, port);
     LISTEN(watch, node, transmitted);
     LISTEN(watch, node, row);
+    LISTEN(watch, node, mistake);
     LISTEN(watch, slab, copied);
     LISTEN(watch, slab, lost);
     for (struct world_watcher *const *each = watchers; each && *each; each++)
