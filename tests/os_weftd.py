@@ -122,7 +122,15 @@ class Daemon(unittest.TestCase):
         self.refuse(self.words("0", "--service", str(plug / "plugin_low.so")), 2, "id 200")
         self.refuse(self.words("0", "--service", os.environ["LIBWEFT"]), 2, "no weft_service")
         good = str(plug / "plugin_good.so")
-        self.refuse(self.words("0", "--service", good, "--service", good), 2, "plugged")
+        self.refuse(self.words("0", "--service", good, "--service", good), 2,
+                    "service plugged: another service has the same name")
+        self.refuse(self.words("0", "--service", good, "--service", str(plug / "plugin_twin.so")), 2,
+                    "service twin: has the id 300, like the service plugged")
+        for name, code, text in (("words", 2, "its name is not one of"), ("idle", 2, "no functions"),
+                                 ("many", 2, "service plugged: has keep_packets above the limit"),
+                                 ("unable", 1, "service plugged cannot start: start() returned -12345"),
+                                 ("short", 2, "its weft_service has 8 bytes")):
+            self.refuse(self.words("0", "--service", str(plug / f"plugin_{name}.so")), code, text)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()),
                          ["cluster.json", "links", "node-0.lock", "topology.json"])
         process = self.start("0", "--service", good)

@@ -27,6 +27,12 @@
  * dropped, too. All this is counted (over_share; drops for the reason `share`), and `weft status`
  * names the service. stop() releases the packets that the service holds.
  *
+ * Mistakes of a service are refused where weft can detect them: a packet that the service does not
+ * hold (any more), NULL, a size that is too large, a function that the service lacks. The call then
+ * has no effect and returns a negative errno, NULL or 0; the mistake is counted (`mistakes` in
+ * `weft nodes --json`), the first of each kind is written to the server's log with the name of the
+ * service and of the function, and `weft status` names the service. The server runs on.
+ *
  * docs/guide/service.md explains examples/counter.c, a whole service. */
 
 #include <stdbool.h>
@@ -71,8 +77,8 @@ enum weft_queue {
 
 /* Any function may be NULL. */
 struct weft_service_ops {
-    /* Called once, before any other function. A negative errno means that the service cannot
-     * run. */
+    /* Called once, before any other function. A negative errno means that the service cannot run:
+     * then the server does not start, and says why. */
     int (*start)(struct weft_self *self);
     void (*stop)(struct weft_self *self);
     /* A packet arrives for a key whose root is this server (see weft_is_root for what that
@@ -82,7 +88,8 @@ struct weft_service_ops {
      * destination. */
     enum weft_verdict (*intercept)(struct weft_self *self, struct weft_packet *packet);
     /* WEFT_QUEUE_OWN: returns the next packet for that port, at most `room` bytes with its header,
-     * or NULL. Called after weft_wake. The packet was addressed with weft_address_*. */
+     * or NULL. Called after weft_wake. The packet was addressed with weft_address_*. A larger
+     * packet and one without an address are dropped, as mistakes. */
     struct weft_packet *(*poll)(struct weft_self *self, unsigned port, uint32_t room);
     /* A server became reachable (peer_up) or unreachable (peer_down). */
     void (*peer_up)(struct weft_self *self, weft_server server);
@@ -168,7 +175,7 @@ struct weft_parameter {
 
 struct weft_service {
     uint32_t version; /* WEFT_SERVICE_VERSION */
-    const char *name; /* as in `weft nodes --json`; letters, digits, - */
+    const char *name; /* as in `weft nodes --json`; 1 to 32 letters, digits, - */
     uint16_t id; /* the same on all servers; 1 to 255 are reserved for weft, yours start at 256 */
     uint16_t weight; /* share of a busy link; 0 means 1 */
     enum weft_queue queue;
@@ -201,7 +208,7 @@ WEFT_API void *weft_allocate(struct weft_self *self, uint64_t size);
 /* How many bytes of its budget the service can still allocate. */
 WEFT_API uint64_t weft_memory_left(const struct weft_self *self);
 /* Calls timer() once with the cookie at that moment or soon after. -ENOSPC: the service has 64
- * timers set. */
+ * timers set; -EINVAL: it has no timer(). */
 WEFT_API int weft_timer(struct weft_self *self, int64_t at, uint64_t cookie);
 /* Returns `local` of another service by name, and the instance of that service on this server.
  * NULL: the service does not run here. */
@@ -242,30 +249,37 @@ WEFT_API struct weft_packet *weft_packet(struct weft_self *self, uint32_t size);
  * zeroes. For benchmarks. */
 WEFT_API struct weft_packet *weft_packet_hollow(struct weft_self *self, uint32_t size,
                                                 uint32_t stored);
-WEFT_API void weft_done(struct weft_packet *packet);
+/* Releases a packet; NULL is allowed. -EINVAL: the service does not hold it. */
+WEFT_API int weft_done(struct weft_packet *packet);
 /* Releases a malformed packet, and counts it among the drops of this server. */
-WEFT_API void weft_refuse(struct weft_self *self, struct weft_packet *packet);
+WEFT_API int weft_refuse(struct weft_self *self, struct weft_packet *packet);
 
+/* For NULL, and for a packet that the service does not hold, an address where what the service
+ * writes is lost. The functions that follow return 0 or WEFT_NOBODY for NULL. */
 WEFT_API void *weft_payload(struct weft_packet *packet);
 WEFT_API uint32_t weft_size(const struct weft_packet *packet); /* bytes of payload in memory */
 /* Bytes of payload as they travel; more if hollow. */
 WEFT_API uint32_t weft_size_sent(const struct weft_packet *packet);
-/* Shortens the payload, or lengthens it up to the size that the packet was made with. */
-WEFT_API void weft_set_size(struct weft_packet *packet, uint32_t size);
+/* Shortens the payload, or lengthens it, with zeroes, up to the bytes in memory that the packet had
+ * when it was made or given to the service. -EMSGSIZE: it has no room for so many bytes. A hollow
+ * packet is no longer hollow after that. */
+WEFT_API int weft_set_size(struct weft_packet *packet, uint32_t size);
 WEFT_API weft_server weft_source(const struct weft_packet *packet);
 WEFT_API unsigned weft_hops(const struct weft_packet *packet); /* links it has crossed */
 WEFT_API uint32_t weft_identity(const struct weft_packet *packet);
-WEFT_API void weft_set_identity(struct weft_packet *packet, uint32_t identity);
-/* 0 to 7; 7 goes first */
-WEFT_API void weft_set_priority(struct weft_packet *packet, unsigned priority);
+WEFT_API int weft_set_identity(struct weft_packet *packet, uint32_t identity);
+/* 0 to 7; 7 goes first. -EINVAL: larger. */
+WEFT_API int weft_set_priority(struct weft_packet *packet, unsigned priority);
+/* True: sent to a key, which is stored in `key` unless that is NULL. */
 WEFT_API bool weft_is_for_key(const struct weft_packet *packet, struct weft_key *key);
 /* UINT32_MAX: made on this server */
 WEFT_API unsigned weft_port_in(const struct weft_packet *packet);
 
 /* ---- sending ---- */
 
-/* All send functions take the packet. They return 0; -EHOSTUNREACH: no path to the destination; or
- * -ENOBUFS: the queue is full. On an error the packet was dropped and counted. The destination may
+/* All send functions take the packet. They return 0; -EHOSTUNREACH: no path to the destination;
+ * -ENOBUFS: the queue is full; or -EINVAL: a mistake, such as a packet that was sent before. On an
+ * error the packet, if the service held it, was dropped and counted. The destination may
  * be an intermediate stop, whose service sends the packet on; the source stays the server that made
  * the packet. */
 WEFT_API int weft_send_key(struct weft_self *self, struct weft_packet *packet,
@@ -286,8 +300,9 @@ WEFT_API uint32_t weft_address_server(struct weft_self *self, struct weft_packet
                                       weft_server server);
 WEFT_API uint32_t weft_address_port(struct weft_self *self, struct weft_packet *packet,
                                     unsigned port);
-/* Packets wait for those ports: poll() will be called. */
-WEFT_API void weft_wake(struct weft_self *self, uint32_t ports);
+/* Packets wait for those ports, a bit each: poll() will be called. Ports that do not exist are
+ * ignored. -EINVAL: the service has no poll(), or another queue than WEFT_QUEUE_OWN. */
+WEFT_API int weft_wake(struct weft_self *self, uint32_t ports);
 
 /* ---- local programs, and numbers ---- */
 
@@ -298,7 +313,11 @@ WEFT_API void weft_wake(struct weft_self *self, uint32_t ports);
  */
 WEFT_API int weft_answer(struct weft_self *self, uint64_t client, uint64_t ticket,
                          const void *bytes, uint32_t size);
-WEFT_API void weft_stat(struct weft_report *report, const char *name, uint64_t value);
+/* In stats(): reports a counter, whose name has 1 to 32 printable letters and no blanks. The names
+ * of the counters that weft keeps for every service are refused: sent, delivered, intercepted,
+ * dropped, memory, kept, share, over_share, mistakes, disk_calls, disk_failed, disk_bytes_read,
+ * disk_bytes_written. */
+WEFT_API int weft_stat(struct weft_report *report, const char *name, uint64_t value);
 
 #ifdef __cplusplus
 }

@@ -26,6 +26,7 @@
 #define NODE_QUEUE_PACKETS 256 /* default of a service's queue */
 #define NODE_KEEP_PACKETS  256 /* default of the packets that a service may hold */
 #define NODE_LIMBO_PACKETS 256
+#define SERVICE_NAME_MAX   32 /* letters of the name of a service or of a counter */
 /* Upper bound of a service's queue: the queue counts its bytes in 32 bits. */
 #define NODE_QUEUE_PACKETS_MAX (UINT32_MAX / PACKET_SIZE_MAX)
 #define NODE_KEEP_PACKETS_MAX  NODE_QUEUE_PACKETS_MAX /* upper bound of a service's share */

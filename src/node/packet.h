@@ -50,6 +50,13 @@ enum packet_kind {
 #define PACKET_PRIORITY_SHIFT 2 /* three bits: 0 to 7, 7 goes first in a queue by priority */
 #define PACKET_PRIORITY_MAX   7
 
+/* How a service of this server has the packet. */
+enum packet_kept {
+    PACKET_FREE,   /* it does not */
+    PACKET_HELD,   /* it made the packet or got it, and neither sent nor released it */
+    PACKET_LOOPED, /* it sent the packet to this very server, and will get it in the next turn */
+};
+
 struct packet_pool;
 struct weft_self; /* node_impl.h */
 
@@ -72,7 +79,7 @@ struct packet {
     bool read;       /* the fields are those of the header: no need to parse it again */
     bool changed;    /* the fields have changed: seal it before it travels on */
     bool unseen;     /* it went to limbo on arrival: its service here has not intercepted it yet */
-    bool kept;       /* a service holds it: it counts in the share of `keeper` */
+    uint8_t kept;    /* enum packet_kept; if not 0, it counts in the share of `keeper` */
     node_id source;
     node_id server; /* of PACKET_TO_SERVER the destination; of PACKET_TO_KEY the root when it was
                      * queued */

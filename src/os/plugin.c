@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,20 +11,35 @@
 
 #define SERVICE_ID_MIN 256 /* ids below are reserved for weft */
 
+/* The size of the object's variable, as its symbol says; 0: unknown. */
+static size_t symbol_size(const void *symbol)
+{
+    Dl_info info;
+    ElfW(Sym) *entry = NULL;
+    return dladdr1(symbol, &info, (void **)&entry, RTLD_DL_SYMENT) && entry ? entry->st_size : 0;
+}
+
 static enum err service_check(const struct weft_service *service, const char *path, struct why *why)
 {
+    size_t size = symbol_size(service);
+    if (size && size < sizeof service->version)
+        return why_fail(why, ERR_INPUT, "%s: its weft_service is not a struct weft_service", path);
     if (service->version != WEFT_SERVICE_VERSION)
         return why_fail(
             why, ERR_INPUT,
             "%s: built for version %u of weft/service.h, but this is version %d; compile it "
             "again",
             path, service->version, WEFT_SERVICE_VERSION);
+    if (size && size < sizeof *service)
+        return why_fail(why, ERR_INPUT,
+                        "%s: its weft_service has %zu bytes; struct weft_service has %zu", path,
+                        size, sizeof *service);
     if (!service->name || !service->name[0] || !service->ops)
         return why_fail(why, ERR_INPUT, "%s: its weft_service has no name or no functions", path);
     if (service->id < SERVICE_ID_MIN)
         return why_fail(why, ERR_INPUT,
-                        "%s: service %s has the id %u; ids below %d are reserved for weft", path,
-                        service->name, service->id, SERVICE_ID_MIN);
+                        "%s: its service has the id %u; ids below %d are reserved for weft", path,
+                        service->id, SERVICE_ID_MIN);
     struct why reason = {0};
     if (parameters_check(service, &reason))
         return why_fail(why, ERR_INPUT, "%s: %s", path, reason.text);

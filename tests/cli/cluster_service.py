@@ -3,10 +3,13 @@ operator learns which service it is. The services are in tests/plugins; PLUGINS 
 
 import os
 import pathlib
+import re
+import socket
+import struct
 import sys
 
 sys.path.insert(0, sys.path[0] + "/..")
-from cluster_shell import ClusterCase
+from cluster_shell import PATIENCE, ClusterCase
 from tap import main, weft
 
 PLUGINS = pathlib.Path(os.environ["PLUGINS"])
@@ -74,6 +77,93 @@ class Greedy(ClusterCase):
         self.assertLessEqual(numbers["hoard_made"], SHARE)
         self.assertLessEqual(numbers["hoard_kept"], SHARE + 1)
         self.assertGreater(done.json["drops"]["share"], 0)
+
+
+class Clumsy(ClusterCase):
+    """Every mistake is refused, counted and named; the server and its other services run on."""
+
+    def ask(self, server, service, text=b""):
+        """Asks a service as a program does; docs/guide/service.md explains the bytes."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as program:
+            program.settimeout(PATIENCE)
+            program.connect(str(self.folder / f"node-{server}.socket"))
+            program.send(struct.pack(">HHII", 0xFFFF, 2, 0, 0))
+            program.recv(100)
+            program.send(struct.pack(">HHQ", service, 0, 1) + text)
+            return program.recv(1000)[12:].decode()
+
+    def log(self, server):
+        return (self.folder / f"node-{server}.log").read_text()
+
+    def named(self, server, service):
+        """The functions that the log names for the service, in order."""
+        return re.findall(rf"node {server}: service {service}: (\w+): ", self.log(server))
+
+    def numbers(self, server, service):
+        return self.good("nodes", "--json").json["nodes"][server]["services"][service]
+
+    def lives_on(self, server):
+        done = self.ping(server, "--from", (server + 1) % 9, "--count", 20)
+        self.assertEqual((done["answered"], done["lost"]), (20, 0))
+        self.assertEqual(self.status()["servers"]["live"], 9)
+
+    def test_every_wrong_call_is_refused_and_named(self):
+        self.up("torus:3x3", "--service", PLUGINS / "clumsy.so")
+        self.assertEqual(self.ask(4, 301), "as documented")
+        self.lives_on(4)
+        numbers = self.numbers(4, "clumsy")
+        self.assertEqual(numbers["good"], 7)
+        self.assertGreaterEqual(numbers["mistakes"], 45)
+        self.assertEqual(numbers["kept"], 1)
+        status = self.status()
+        self.assertEqual(self.codes(status), {"SERVICES_MISTAKEN"}, status)
+        self.assertRegex(status["reasons"][0]["text"], r"\bclumsy on 4 \(\d+\)")
+        self.assertEqual(self.ask(4, 301), "as documented")  # stats() was called meanwhile
+        named = self.named(4, "clumsy")
+        self.assertEqual(set(named), {
+            "weft_set_size", "weft_set_priority", "weft_set_identity", "weft_packet", "weft_payload", "weft_done",
+            "weft_refuse", "weft_send_key", "weft_send_server", "weft_send_port", "weft_reply", "weft_address_key",
+            "weft_address_server", "weft_address_port", "weft_local", "weft_servers", "weft_is_root", "weft_wake",
+            "weft_timer", "weft_answer", "weft_stat"})
+        lines = re.findall(r"service clumsy: .*", self.log(4))
+        self.assertEqual(len(lines), len(set(lines)))  # each kind once, although all were made twice
+        self.assertIn("service clumsy: weft_wake: the service has no poll function", lines)
+        self.down()
+
+    def test_wrong_results_of_poll_and_intercept_are_refused_and_named(self):
+        self.up("torus:3x3", "--service", PLUGINS / "clumsy_queue.so")
+        self.ask(0, 302)
+        self.until(lambda: set(self.named(0, "clumsy-queue")) == {"poll", "weft_timer"}, "mistakes of server 0")
+        self.assertIn("poll: the packet is larger than the room", self.log(0))
+        self.assertIn("poll: the packet was not addressed", self.log(0))
+        self.assertIn("poll: the service does not hold the packet that it returns", self.log(0))
+        self.assertEqual(self.numbers(0, "clumsy-queue")["timers_refused"], 1)
+        logs = lambda: "".join(self.log(server) for server in range(9))
+        self.until(lambda: "intercept: the verdict is neither WEFT_PASS nor WEFT_TAKEN" in logs(), "a wrong verdict")
+        self.until(lambda: "intercept: the service passes a packet on" in logs(), "a packet that is gone")
+        self.lives_on(0)
+        self.down()
+
+    def test_a_server_that_ends_names_a_service_that_kept_packets(self):
+        self.up("torus:2", "--service", PLUGINS / "clumsy.so")
+        self.assertEqual(self.ask(1, 301), "as documented")
+        log = self.folder / "node-1.log"
+        with log.open() as kept:  # down removes the file
+            self.down()
+            self.assertIn("service clumsy: stop: the service still holds packets", kept.read())
+
+    def test_the_simulator_refuses_the_same_mistakes(self):
+        done = weft("sim", "run", "torus:3x3", "--service", PLUGINS / "clumsy.so", "--request", "x", "--packets", "10",
+                    "--seconds", "0.1", "--json")
+        self.assertEqual((done.code, done.err), (0, ""))
+        self.assertGreaterEqual(done.json["numbers"]["clumsy_mistakes"], 9 * 45)
+        text = weft("sim", "run", "torus:3x3", "--service", PLUGINS / "clumsy.so", "--request", "x", "--packets", "10",
+                    "--seconds", "0.1")
+        self.assertIn("as documented", text.out)
+        done = weft("sim", "run", "torus:3x3", "--service", PLUGINS / "clumsy_queue.so", "--request", "x", "--packets",
+                    "10", "--seconds", "0.1", "--json")
+        self.assertEqual((done.code, done.err), (0, ""))
+        self.assertGreater(done.json["numbers"]["clumsy-queue_mistakes"], 0)
 
 
 main()

@@ -24,7 +24,9 @@ static void deliver(struct node *node, struct packet *packet)
 {
     struct weft_self *self = node->services[packet->slot];
     if (packet->slot != SLOT_LINKS) {
-        if (!packet->kept && !buffer_keep(self, packet, self->share)) {
+        if (packet->kept == PACKET_LOOPED) {
+            packet->kept = PACKET_HELD; /* it counts already */
+        } else if (!buffer_keep(self, packet, self->share)) {
             buffer_drop(node, packet, DROP_SHARE);
             return;
         }
@@ -39,6 +41,21 @@ static void deliver(struct node *node, struct packet *packet)
         buffer_drop(node, packet, DROP_REFUSED);
 }
 
+/* False: the service says that the packet travels on, but has sent or released it. A buffer that
+ * the service got again by weft_packet came from no port. */
+static bool verdict_stands(struct weft_self *self, const struct packet *packet,
+                           enum weft_verdict verdict)
+{
+    bool held =
+        packet->kept == PACKET_HELD && packet->keeper == self && packet->port_in != PORT_NONE;
+    if (!held)
+        service_mistake(self, "intercept",
+                        "the service passes a packet on that it has not any more");
+    else if (verdict != WEFT_PASS)
+        service_mistake(self, "intercept", "the verdict is neither WEFT_PASS nor WEFT_TAKEN");
+    return held;
+}
+
 /* True: the service took the packet, or it was dropped. */
 static bool intercept(struct node *node, struct packet *packet)
 {
@@ -50,7 +67,8 @@ static bool intercept(struct node *node, struct packet *packet)
         buffer_drop(node, packet, DROP_SHARE);
         return true;
     }
-    if (self->service->ops->intercept(self, (struct weft_packet *)packet) == WEFT_PASS) {
+    enum weft_verdict verdict = self->service->ops->intercept(self, (struct weft_packet *)packet);
+    if (verdict != WEFT_TAKEN && verdict_stands(self, packet, verdict)) {
         buffer_part(packet);
         if (packet->changed)
             packet_seal(packet);
@@ -132,6 +150,7 @@ static int loop_add(struct node *node, struct packet *packet)
         buffer_drop(node, packet, DROP_SHARE);
         return -ENOBUFS;
     }
+    packet->kept = packet->slot == SLOT_LINKS ? PACKET_FREE : PACKET_LOOPED;
     packet->next = NULL;
     *node->loop_end = packet;
     node->loop_end = &packet->next;

@@ -11,6 +11,7 @@
 #include "node/node.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,15 +29,31 @@ const char *const drop_texts[DROP_COUNT] = {DROP_LIST(DROP_TEXT)};
 
 /* ---- services ---- */
 
+/* What is wrong with a packet that poll() returned; NULL: nothing. */
+static const char *poll_wrong(const struct node *node, const struct packet *packet, uint32_t room)
+{
+    if (packet->kept != PACKET_HELD || packet->keeper->node != node)
+        return "the service does not hold the packet that it returns";
+    if (packet->size > room)
+        return "the packet is larger than the room";
+    return packet->ports ? NULL : "the packet was not addressed, or no path leads to its address";
+}
+
 static struct packet *service_poll(void *service, unsigned port, uint32_t room)
 {
     struct weft_self *self = service;
+    struct node *node = self->node;
     struct packet *packet = (struct packet *)self->service->ops->poll(self, port, room);
     if (!packet)
         return NULL;
-    assert(packet->size <= room);
+    const char *wrong = poll_wrong(node, packet, room);
+    if (__builtin_expect(wrong != NULL, 0)) {
+        service_mistake(self, "poll", wrong);
+        if (packet->kept == PACKET_HELD)
+            buffer_drop(node, packet, DROP_REFUSED);
+        return NULL;
+    }
     buffer_part(packet);
-    struct node *node = self->node;
     packet->ports = (port_set)1 << port;
     node->counts.sent++;
     self->sent++;
@@ -91,10 +108,31 @@ static struct queue *service_queue(struct node *node, const struct weft_service 
     return memory ? queue_init(memory, &limits) : NULL;
 }
 
+/* A name that weft can show as it is, wherever it shows names. */
+static bool name_is_good(const char *name)
+{
+    size_t size = name ? strnlen(name, SERVICE_NAME_MAX + 1) : 0;
+    for (size_t i = 0; i < size; i++)
+        if (name[i] != '-' && !(name[i] >= '0' && name[i] <= '9') &&
+            !((name[i] | 0x20) >= 'a' && (name[i] | 0x20) <= 'z'))
+            return false;
+    return size > 0 && size <= SERVICE_NAME_MAX;
+}
+
 static enum err service_refused(const struct weft_service *service, struct why *why,
                                 const char *reason)
 {
-    return why_fail(why, ERR_USAGE, "service %s: %s", service->name ? service->name : "?", reason);
+    return why_fail(why, ERR_USAGE, "service %s: %s",
+                    name_is_good(service->name) ? service->name : "?", reason);
+}
+
+static enum err service_clashes(const struct weft_service *service, const struct weft_service *with,
+                                struct why *why)
+{
+    if (!strcmp(service->name, with->name))
+        return service_refused(service, why, "another service has the same name");
+    return why_fail(why, ERR_USAGE, "service %s: has the id %u, like the service %s", service->name,
+                    service->id, with->name);
 }
 
 static enum err service_check(const struct node *node, const struct weft_service *service,
@@ -103,8 +141,11 @@ static enum err service_check(const struct node *node, const struct weft_service
     if (service->version != WEFT_SERVICE_VERSION)
         return service_refused(service, why,
                                "built for another version of weft/service.h; rebuild it");
-    if (!service->name || !service->name[0] || !service->ops)
-        return service_refused(service, why, "has no name or no functions");
+    if (!name_is_good(service->name))
+        return service_refused(service, why,
+                               "its name is not one of 1 to 32 letters, digits and -");
+    if (!service->ops)
+        return service_refused(service, why, "has no functions");
     if ((uint32_t)service->queue > WEFT_QUEUE_OWN)
         return service_refused(service, why, "has an unknown kind of queue");
     if (service->queue_packets > NODE_QUEUE_PACKETS_MAX)
@@ -121,7 +162,7 @@ static enum err service_check(const struct node *node, const struct weft_service
     for (unsigned slot = 0; slot < node->service_count; slot++)
         if (node->services[slot]->service->id == service->id ||
             !strcmp(node->services[slot]->service->name, service->name))
-            return service_refused(service, why, "another service has the same name or id");
+            return service_clashes(service, node->services[slot]->service, why);
     return parameters_check(service, why);
 }
 
@@ -193,9 +234,13 @@ static enum err services_start(struct node *node, struct why *why)
         int result = self->service->ops->start ? self->service->ops->start(self) : 0;
         if (self->memory_refused) /* whatever the service made of it */
             return budget_fail(self, why);
+        const char *text = result < 0 && result != INT_MIN ? strerrordesc_np(-result) : NULL;
+        if (result < 0 && !text)
+            return why_fail(why, ERR_SYSTEM, "service %s cannot start: start() returned %d",
+                            self->service->name, result);
         if (result < 0)
             return why_fail(why, ERR_SYSTEM, "service %s cannot start: %s", self->service->name,
-                            strerrordesc_np(-result));
+                            text);
         node->started_count = slot + 1;
     }
     return OK;

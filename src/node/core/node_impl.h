@@ -81,7 +81,7 @@ struct weft_self {
     uint64_t budget;         /* of its memory: the parameter `memory` */
     uint64_t memory_taken;   /* bytes that it asked for and got */
     uint64_t memory_refused; /* the last request that was refused; 0: none */
-    uint64_t over_share; /* packets that were refused or dropped because it held so many */
+    uint64_t over_share;     /* packets that were refused or dropped because it held so many */
     uint64_t mistakes;
     uint16_t mistake_kinds;                     /* entries of: */
     uint16_t mistakes_known[MISTAKE_KINDS_MAX]; /* hashes of the kinds that were reported */
@@ -150,20 +150,20 @@ void service_mistake(struct weft_self *self, const char *function, const char *r
 /* The service holds the packet from now on. False: it holds `most` packets already. */
 static inline bool buffer_keep(struct weft_self *self, struct packet *packet, uint32_t most)
 {
-    assert(!packet->kept);
+    assert(packet->kept == PACKET_FREE);
     if (self->kept >= most)
         return false;
     self->kept++;
-    packet->kept = true;
+    packet->kept = PACKET_HELD;
     packet->keeper = self;
     packet->room = packet->stored;
     return true;
 }
-/* No service holds the packet any more. */
+/* The packet counts in no share any more. */
 static inline void buffer_part(struct packet *packet)
 {
     assert(packet->kept && packet->keeper->kept > 0);
-    packet->kept = false;
+    packet->kept = PACKET_FREE;
     packet->keeper->kept--;
 }
 /* Makes a packet of that service, with the header's fields set except for its destination. NULL: no

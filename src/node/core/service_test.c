@@ -30,8 +30,12 @@ static void probe_deliver(struct weft_self *self, struct weft_packet *packet)
     weft_done(packet);
 }
 
+static void probe_timer(struct weft_self *self, uint64_t cookie)
+{
+}
+
 static const struct weft_service_ops probe_ops = {
-    .start = probe_start, .request = probe_request, .deliver = probe_deliver};
+    .start = probe_start, .request = probe_request, .deliver = probe_deliver, .timer = probe_timer};
 static const struct weft_service probe = {
     .version = WEFT_SERVICE_VERSION, .name = "probe", .id = 300, .ops = &probe_ops};
 
@@ -92,8 +96,8 @@ static void refused(const struct weft_service *const *services, const char *reas
 
 static void services_that_cannot_run_are_refused(void **state)
 {
-    struct weft_service bad[8];
-    for (unsigned i = 0; i < 8; i++)
+    struct weft_service bad[10];
+    for (unsigned i = 0; i < 10; i++)
         bad[i] = probe;
     bad[0].version++;
     bad[1].name = NULL;
@@ -102,14 +106,20 @@ static void services_that_cannot_run_are_refused(void **state)
     bad[4].queue = WEFT_QUEUE_OWN;
     bad[6].queue = WEFT_QUEUE_OWN + 1;
     bad[7].queue_packets = NODE_QUEUE_PACKETS_MAX + 1;
+    bad[8].keep_packets = NODE_KEEP_PACKETS_MAX + 1;
+    bad[9].name = "two\nlines";
     const struct weft_service *list[3] = {&bad[0]};
     refused(list, "service probe: built for another version of weft/service.h; rebuild it");
     list[0] = &bad[1];
-    refused(list, "service ?: has no name or no functions");
+    refused(list, "service ?: its name is not one of 1 to 32 letters, digits and -");
     list[0] = &bad[2];
-    refused(list, "service : has no name or no functions");
+    refused(list, "service ?: its name is not one of 1 to 32 letters, digits and -");
+    list[0] = &bad[9];
+    refused(list, "service ?: its name is not one of 1 to 32 letters, digits and -");
     list[0] = &bad[3];
-    refused(list, "service probe: has no name or no functions");
+    refused(list, "service probe: has no functions");
+    list[0] = &bad[8];
+    refused(list, "service probe: has keep_packets above the limit");
     list[0] = &bad[4];
     refused(list, "service probe: keeps its own queue, but has no poll()");
     list[0] = &bad[6];
@@ -119,12 +129,12 @@ static void services_that_cannot_run_are_refused(void **state)
     list[0] = &probe;
     list[1] = &bad[5];
     bad[5].id++;
-    refused(list, "service probe: another service has the same name or id");
+    refused(list, "service probe: another service has the same name");
     bad[5] = probe;
     bad[5].name = "other";
-    refused(list, "service other: another service has the same name or id");
-    bad[5].id = 0; /* the id of the links */
-    refused(list, "service other: another service has the same name or id");
+    refused(list, "service other: has the id 300, like the service probe");
+    bad[5].id = 0;
+    refused(list, "service other: has the id 0, like the service links");
 }
 
 /* Makes one service more than a node runs. */
@@ -305,7 +315,8 @@ static void limits_check(struct weft_self *self)
     struct weft_key key;
     struct weft_packet *packet = weft_packet(self, 1);
     assert_false(weft_is_for_key(packet, &key));
-    weft_set_priority(packet, 1000);
+    assert_int_equal(weft_set_priority(packet, 1000), -EINVAL);
+    assert_int_equal(weft_set_priority(packet, PACKET_PRIORITY_MAX), 0);
     assert_int_equal(weft_send_server(self, packet, 1), 0);
     assert_int_equal(weft_send_server(self, weft_packet(self, 1), 0x40000000), -EHOSTUNREACH);
 }

@@ -1,5 +1,6 @@
 /* snapshot: what other code may read of a node: counters, ports, reachability and roots. */
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/bitset.h"
@@ -10,6 +11,14 @@ struct weft_report {
     void (*told)(void *context, const char *service, const char *name, uint64_t value);
     void *context;
     const char *service;
+    struct weft_self *self; /* NULL: the node itself reports its own counters */
+};
+
+/* Counters that the node keeps for every service; the disk's, only for those that use it. */
+static const char *const common_names[] = {
+    "sent",        "delivered",       "intercepted",        "dropped",  "memory",
+    "kept",        "share",           "over_share",         "mistakes", "disk_calls",
+    "disk_failed", "disk_bytes_read", "disk_bytes_written",
 };
 
 void node_snapshot(const struct node *node, struct node_snapshot *snapshot)
@@ -120,9 +129,57 @@ unsigned node_servers(struct node *node, const struct key *key, node_id *out, un
                             node->scratch, out, most);
 }
 
-void weft_stat(struct weft_report *report, const char *name, uint64_t value)
+/* What is wrong with the name of a counter; NULL: nothing. */
+static const char *stat_wrong(const char *name)
 {
+    size_t size = name ? strnlen(name, SERVICE_NAME_MAX + 1) : 0;
+    if (size < 1 || size > SERVICE_NAME_MAX)
+        return "the name of a counter has not 1 to 32 letters";
+    for (size_t i = 0; i < size; i++)
+        if (name[i] <= ' ' || name[i] > '~')
+            return "the name of a counter has blanks or unprintable letters";
+    for (size_t i = 0; i < sizeof common_names / sizeof *common_names; i++)
+        if (!strcmp(name, common_names[i]))
+            return "the name of a counter is one of those that weft counts for every service";
+    return NULL;
+}
+
+int weft_stat(struct weft_report *report, const char *name, uint64_t value)
+{
+    if (!report)
+        return -EINVAL;
+    const char *wrong = report->self ? stat_wrong(name) : NULL;
+    if (wrong) {
+        service_mistake(report->self, "weft_stat", wrong);
+        return -EINVAL;
+    }
     report->told(report->context, report->service, name, value);
+    return 0;
+}
+
+static void stats_common(struct weft_self *self, struct weft_report *report)
+{
+    const uint64_t values[] = {
+        self->sent,
+        self->delivered,
+        self->intercepted,
+        self->dropped,
+        self->memory_taken,
+        self->kept,
+        self->share,
+        self->over_share,
+        self->mistakes,
+        self->disk_calls,
+        self->disk_failed,
+        self->disk_bytes_read,
+        self->disk_bytes_written,
+    };
+    static_assert(sizeof values / sizeof *values == sizeof common_names / sizeof *common_names,
+                  "a name for each value");
+    /* The node's own service has no share and makes no mistakes. */
+    unsigned count = self->slot == SLOT_LINKS ? 5 : self->files ? 13 : 9;
+    for (unsigned i = 0; i < count; i++)
+        weft_stat(report, common_names[i], values[i]);
 }
 
 void node_stats(struct node *node,
@@ -131,24 +188,9 @@ void node_stats(struct node *node,
 {
     for (unsigned slot = 0; slot < node->service_count; slot++) {
         struct weft_self *self = node->services[slot];
-        struct weft_report report = {told, context, self->service->name};
-        weft_stat(&report, "sent", self->sent);
-        weft_stat(&report, "delivered", self->delivered);
-        weft_stat(&report, "intercepted", self->intercepted);
-        weft_stat(&report, "dropped", self->dropped);
-        if (self->files) {
-            weft_stat(&report, "disk_calls", self->disk_calls);
-            weft_stat(&report, "disk_failed", self->disk_failed);
-            weft_stat(&report, "disk_bytes_read", self->disk_bytes_read);
-            weft_stat(&report, "disk_bytes_written", self->disk_bytes_written);
-        }
-        weft_stat(&report, "memory", self->memory_taken);
-        if (slot != SLOT_LINKS) {
-            weft_stat(&report, "kept", self->kept);
-            weft_stat(&report, "share", self->share);
-            weft_stat(&report, "over_share", self->over_share);
-            weft_stat(&report, "mistakes", self->mistakes);
-        }
+        struct weft_report report = {told, context, self->service->name, NULL};
+        stats_common(self, &report);
+        report.self = self;
         if (self->service->ops->stats)
             self->service->ops->stats(self, &report);
     }

@@ -19,7 +19,7 @@
 #define CONTROL_ANSWER_MAX   WEFT_PAYLOAD_MAX
 #define CONTROL_SERVERS_MAX  32768 /* servers whose reachability fits into one answer */
 #define CONTROL_REPLICAS_MAX 64    /* servers of a key in one answer */
-#define CONTROL_NAME_MAX     32    /* letters of the name of a service or counter */
+#define CONTROL_NAME_MAX     SERVICE_NAME_MAX
 
 enum control_request_kind {
     CONTROL_SNAPSHOT = 1, /* everything about the server and its ports */

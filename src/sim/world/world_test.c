@@ -61,8 +61,8 @@ static void chatter_request(struct weft_self *self, uint64_t client, uint64_t ti
 static void chatter_stats(struct weft_self *self, struct weft_report *report)
 {
     const struct chatter *chatter = weft_memory(self);
-    weft_stat(report, "sent", chatter->sent);
-    weft_stat(report, "delivered", chatter->delivered);
+    weft_stat(report, "chats_sent", chatter->sent);
+    weft_stat(report, "chats_heard", chatter->delivered);
 }
 
 static const struct weft_service chatter_service = {
