@@ -10,6 +10,7 @@ sys.path.insert(0, sys.path[0] + "/..")
 from tap import main, weft
 
 COUNTER = os.environ["COUNTER"]
+JOURNAL = os.environ["JOURNAL"]
 
 
 def run(*words):
@@ -73,6 +74,12 @@ class SimRun(unittest.TestCase):
         said = weft("sim", "run", "torus:3x3x3", "--service", COUNTER, "--request", "+apples",
                     "--packets", "20", "--seconds", "0.5")
         self.assertIn("first answer           1 ", said.out)
+
+    def test_a_service_that_uses_the_disk_has_one(self):
+        found = run("torus:3x3", "--service", JOURNAL, "--request", "+record", "--packets", "20",
+                    "--seconds", "0.5")
+        self.assertEqual((found["asked"], found["answered"]), (9 * 10, 9 * 10))
+        self.assertGreater(found["answer_nsec"]["median"], 200000)  # an append and a sync take time
 
     def test_text_and_json_agree(self):
         words = ["torus:3x3", "--service", "bench", "--seconds", "0.1"]

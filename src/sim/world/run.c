@@ -13,13 +13,16 @@
 #include "services/bench/bench_wire.h"
 #include "services/ping/ping_wire.h"
 
-#define BOOT_MAX          (60 * PSEC_PER_SECOND)
-#define BOOT_SLICE        (PSEC_PER_SECOND / 100)
-#define SLICES            200   /* after each of which the observer is called */
-#define ASKED_SLOTS       65536 /* requests that may wait for an answer */
-#define PING_SIZE         64
-#define TIMEOUT_MAX       INT64_C(1000000000)
-#define TIMEOUT_INTERVALS 30 /* timeout of a ping: ping can have so many in flight at once */
+#define BOOT_MAX              (60 * PSEC_PER_SECOND)
+#define BOOT_SLICE            (PSEC_PER_SECOND / 100)
+#define SLICES                200   /* after each of which the observer is called */
+#define ASKED_SLOTS           65536 /* requests that may wait for an answer */
+#define PING_SIZE             64
+#define TIMEOUT_MAX           INT64_C(1000000000)
+#define DISK_SIZE             (UINT64_C(1) << 30)
+#define DISK_DELAY            (PSEC_PER_SECOND / 10000) /* about that of a fast solid-state disk */
+#define DISK_BYTES_PER_SECOND UINT64_C(1000000000)
+#define TIMEOUT_INTERVALS     30 /* timeout of a ping: ping can have so many in flight at once */
 
 struct run {
     const struct run_settings *settings;
@@ -318,6 +321,17 @@ static enum err load_run(struct run *run, struct why *why)
     return OK;
 }
 
+/* A disk without faults for each server, if a service uses one. */
+static struct disk_settings disk_of(const struct weft_service *const *services)
+{
+    const struct disk_settings disk = {
+        .size = DISK_SIZE, .delay = DISK_DELAY, .rate = DISK_BYTES_PER_SECOND};
+    for (; services && *services; services++)
+        if ((*services)->files)
+            return disk;
+    return (struct disk_settings){0};
+}
+
 enum err run_scenario(const struct run_settings *settings, struct run_result *result,
                       struct why *why)
 {
@@ -337,6 +351,7 @@ enum err run_scenario(const struct run_settings *settings, struct run_result *re
     world.node.services = settings->services;
     world.node.configuration = settings->configuration;
     world.link = settings->link;
+    world.disk = disk_of(settings->services);
     world.seed = settings->seed;
     world.settled = !settings->boot;
     world.watchers = run.watchers;
