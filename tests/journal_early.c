@@ -4,4 +4,4 @@
 
 #define weft_disk_sync(self, file, call) weft_disk_read(self, file, call, NULL, 0, 0)
 
-#include "../examples/journal.c"
+#include "../examples/journal.c" /* NOLINT(bugprone-suspicious-include) */

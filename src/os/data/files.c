@@ -187,6 +187,7 @@ static void name_done(struct disk_job *job)
     if (operation->kind == DISK_TRUNCATE && result >= 0)
         file_truncated(file, operation->offset);
     if (operation->kind == DISK_CLOSE) {
+        assert(operation->file && file);
         file_drop(file);
         file_free(file);
         operation->file->world = NULL;

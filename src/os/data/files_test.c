@@ -173,7 +173,7 @@ static const char *listing(struct scene *scene, const char *folder, const char *
                            uint32_t most)
 {
     static char text[300];
-    struct weft_file_entry entries[4];
+    struct weft_file_entry entries[4] = {0};
     struct disk_operation operation = {
         .kind = DISK_LIST, .folder = folder, .bytes = entries, .size = most};
     strcpy(operation.name, after);

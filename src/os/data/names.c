@@ -115,7 +115,7 @@ static int64_t list_run(const struct disk_operation *operation, int folder)
         return result;
     }
     int64_t count = names_collect(operation, entries, &names), filled = 0;
-    for (int64_t i = 0; i < count && filled < operation->size; i++) {
+    for (int64_t i = 0; names && i < count && filled < operation->size; i++) {
         struct stat info;
         if (fstatat(folder, names[i], &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode))
             continue;

@@ -201,7 +201,7 @@ static int64_t names(struct disk *disk, enum disk_kind kind, const char *name, c
 static const char *listing(struct disk *disk, const char *folder, const char *after, uint32_t most)
 {
     static char text[300];
-    struct weft_file_entry entries[4];
+    struct weft_file_entry entries[4] = {0};
     struct disk_operation operation = {
         .kind = DISK_LIST, .folder = folder, .bytes = entries, .size = most};
     strcpy(operation.name, after);
