@@ -124,7 +124,7 @@ class Clumsy(ClusterCase):
             "weft_set_size", "weft_set_priority", "weft_set_identity", "weft_packet", "weft_payload", "weft_done",
             "weft_refuse", "weft_send_key", "weft_send_server", "weft_send_port", "weft_reply", "weft_address_key",
             "weft_address_server", "weft_address_port", "weft_local", "weft_servers", "weft_is_root", "weft_wake",
-            "weft_timer", "weft_answer", "weft_stat"})
+            "weft_timer", "weft_answer", "weft_stat", "weft_allocate"})
         lines = re.findall(r"service clumsy: .*", self.log(4))
         self.assertEqual(len(lines), len(set(lines)))  # each kind once, although all were made twice
         self.assertIn("service clumsy: weft_wake: the service has no poll function", lines)

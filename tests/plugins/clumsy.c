@@ -93,6 +93,7 @@ static void use_what_is_not_there(struct weft_self *self, uint64_t client)
 {
     weft_server servers[64];
     struct weft_key key = {{0}};
+    EXPECT(weft_allocate(self, 100) == NULL);
     EXPECT(weft_wake(self, 1) == -EINVAL);
     EXPECT(weft_timer(self, weft_now(self), 0) == -EINVAL);
     EXPECT(weft_answer(self, client, 0, NULL, 10) == -EINVAL);

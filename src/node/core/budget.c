@@ -117,5 +117,7 @@ void *weft_memory(struct weft_self *self)
 
 void *weft_allocate(struct weft_self *self, uint64_t size)
 {
+    if (self->node->arena.sealed)
+        service_mistake(self, "weft_allocate", "memory is allocated only in start()");
     return budget_take(self, size);
 }
