@@ -133,7 +133,7 @@ void council_join(struct council *council)
 void council_leave(struct council *council)
 {
     if (council->phase == COUNCIL_JOINING) {
-        council_void(council);
+        council_forget(council);
         council->phase = COUNCIL_UNJOINED;
     }
     if (council->phase != COUNCIL_MEMBER)
@@ -221,11 +221,8 @@ static bool council_knows_table(struct council *council, const struct council_me
         (council->prepared_is && !council_is_dead(council, leader) &&
          view_row_of(&message->view, leader) == ROW_NONE))
         return false;
-    council_void(council);
+    council_forget(council);
     council->table = message->table;
-    council->row = ROW_NONE;
-    council->doubt.epoch = 0;
-    council->promised = (struct ballot){0};
     return true;
 }
 
@@ -351,7 +348,8 @@ static void on_commit(struct council *council, const struct council_message *mes
     if (view->epoch <= council->installed.epoch)
         return;
     bool is_late = ballot_compare(&message->ballot, &council->promised) < 0;
-    if (is_late && !council_promise_is_void(council))
+    struct ballot least = council_ballot_least(council);
+    if (ballot_compare(&message->ballot, &least) < 0)
         return;
     if (view->row_count > council->config.rows_max || view->rows[own].id != council->config.id ||
         own != council_row(council)) {
@@ -360,7 +358,7 @@ static void on_commit(struct council *council, const struct council_message *mes
     }
     if (!council_has_met(council, view)) {
         /* Another leader made us give this view up, but it was installed. We cannot catch up. */
-        if (council->doubt.epoch == view->epoch)
+        if (council->doubt.epoch == view->epoch || council->unknown >= view->epoch)
             council_end(council, council->phase == COUNCIL_LEAVING ? council->ops->left
                                                                    : council->ops->expelled);
         return;
@@ -374,7 +372,7 @@ static void on_refused(struct council *council, const struct council_message *me
 {
     if (council->phase != COUNCIL_JOINING || message->to != council->config.nonce)
         return;
-    council_void(council);
+    council_forget(council);
     council->phase = COUNCIL_UNJOINED;
     council->ops->refused(council->argument, message->status, message->text);
 }

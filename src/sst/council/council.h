@@ -136,6 +136,9 @@ struct council {
     unsigned silent_count; /* of those, how many may be alive */
     struct view doubt; /* epoch 0: none. We prepared this view for another leader than the one that
                           we follow now, after `installed`: that leader may have installed it */
+    uint64_t unknown;  /* the highest epoch of a view that may have been installed, too, but whose
+                          members we do not know. While a member is silent, and until a later view
+                          is installed, we belong to no majority */
     unsigned minority; /* ticks since which we do not belong to a majority */
     bool outvoted;     /* for too many: `expelled` was called */
     unsigned farewell; /* ticks since we were outvoted */

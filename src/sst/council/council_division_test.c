@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/rng.h"
-#include "sst/council/council_impl.h"
+#include "sst/council/council_crowd.h"
 #include "sst/council/council_scene.h"
 
 /* ---- single cases ---- */
@@ -167,167 +166,7 @@ static void a_table_without_a_majority_does_not_end_another(void **state)
 
 /* ---- random divisions ---- */
 
-enum { SEEDS = 3000, CROWD = 8, LAST = 7, STEPS = 400, FLIGHTS = 4096, EPOCHS = 256 };
-
-struct one {
-    struct council council;
-    struct view view;
-    bool used, alive, expelled;
-    bool left;  /* its program closes the table ... */
-    bool stays; /* ... or does not even if it is expelled */
-    uint64_t meets[SST_ROWS_MAX];
-    bool met[SST_ROWS_MAX];
-};
-
-struct flight {
-    unsigned from, to;
-    size_t size;
-    uint8_t *bytes;
-};
-
-static struct one crowd[CROWD];
-static struct flight flights[FLIGHTS];
-static unsigned flight_count;
-static unsigned part[CROWD];      /* processes reach those in the same part of the network */
-static bool is_cut[CROWD][CROWD]; /* the first has cut its connection to the second */
-static struct view by_epoch[EPOCHS];
-static uint64_t seed;
-static struct rng rng;
-static int64_t present;
-
-static unsigned number_of(const void *argument)
-{
-    return (unsigned)((const struct one *)argument - crowd);
-}
-
-static void crowd_send(void *argument, ripc_id to, const uint8_t *bytes, size_t size)
-{
-    unsigned from = number_of(argument);
-    for (unsigned i = 0; i < CROWD; i++) {
-        bool grouped = council_is_member(&crowd[i].council) && !crowd[i].council.outvoted;
-        if (!(to ? to == i + 1 : grouped) || i == from || !crowd[i].alive ||
-            part[i] != part[from] || flight_count == FLIGHTS)
-            continue;
-        struct flight flight = {.from = from, .to = i, .size = size, .bytes = malloc(size)};
-        assert_non_null(flight.bytes);
-        memcpy(flight.bytes, bytes, size);
-        flights[flight_count++] = flight;
-    }
-}
-
-static void crowd_meet(void *argument, uint32_t row, ripc_id id, uint64_t nonce)
-{
-    ((struct one *)argument)->meets[row] = nonce;
-    ((struct one *)argument)->met[row] = false;
-}
-
-static void crowd_part(void *argument, uint32_t row, uint64_t nonce)
-{
-    ((struct one *)argument)->meets[row] = 0;
-}
-
-static void crowd_install(void *argument, const struct view *view)
-{
-    struct one *one = argument;
-    one->view = *view;
-    memset(one->meets, 0, sizeof one->meets);
-    assert_true(view->epoch < EPOCHS);
-    if (!by_epoch[view->epoch].epoch)
-        by_epoch[view->epoch] = *view;
-    if (!view_equal(&by_epoch[view->epoch], view))
-        fail_msg("seed %llu: two views of epoch %llu", (unsigned long long)seed,
-                 (unsigned long long)view->epoch);
-}
-
-static void crowd_refused(void *argument, int status, const char *reason)
-{
-    ((struct one *)argument)->expelled = ((struct one *)argument)->left = true;
-}
-
-static void crowd_expelled(void *argument)
-{
-    ((struct one *)argument)->expelled = true;
-}
-
-static void crowd_left(void *argument)
-{
-    ((struct one *)argument)->expelled = ((struct one *)argument)->left = true;
-}
-
-static const struct council_ops crowd_ops = {
-    .send = crowd_send,
-    .meet = crowd_meet,
-    .part = crowd_part,
-    .install = crowd_install,
-    .refused = crowd_refused,
-    .left = crowd_left,
-    .expelled = crowd_expelled,
-};
-
-static bool chance(unsigned of)
-{
-    return rng_below(&rng, of) == 0;
-}
-
-static void one_open(unsigned i)
-{
-    struct council_config config = {
-        .hash = HASH, .rows_max = CROWD, .drop = seed % 3 != 0, .id = i + 1, .nonce = 100 + i};
-    crowd[i] = (struct one){.used = true, .alive = true, .stays = (seed + i) % 2};
-    council_init(&crowd[i].council, &crowd_ops, &crowd[i], &config);
-}
-
-/* Delivers a message at random; those between two processes keep their order. */
-static void flight_land(void)
-{
-    if (!flight_count)
-        return;
-    unsigned at = (unsigned)rng_below(&rng, flight_count);
-    for (unsigned i = 0; i < at; i++)
-        if (flights[i].from == flights[at].from && flights[i].to == flights[at].to)
-            at = i;
-    struct flight flight = flights[at];
-    memmove(&flights[at], &flights[at + 1], (--flight_count - at) * sizeof flight);
-    if (crowd[flight.to].alive && part[flight.to] == part[flight.from])
-        council_receive(&crowd[flight.to].council, flight.from + 1, flight.bytes, flight.size);
-    free(flight.bytes);
-}
-
-static void meetings_hold(unsigned i)
-{
-    for (uint32_t row = 0; row < CROWD; row++) {
-        struct one *one = &crowd[i];
-        if (!one->alive || !one->meets[row] || one->met[row])
-            continue;
-        unsigned other = (unsigned)(one->meets[row] - 100);
-        uint32_t own = council_row(&one->council);
-        if (!crowd[other].alive || part[other] != part[i] || own >= CROWD ||
-            crowd[other].meets[own] != 100 + i)
-            continue;
-        one->met[row] = true;
-        council_met(&one->council, row, one->meets[row], 0);
-    }
-}
-
-/* The program of an expelled process closes the table, or does not. */
-static void one_close(unsigned i)
-{
-    if (crowd[i].expelled && (crowd[i].left || !crowd[i].stays))
-        crowd[i].alive = false;
-}
-
-/* One process notices that another is dead or cannot be reached. */
-static void notice(unsigned i, unsigned other)
-{
-    if (i == other || !crowd[i].alive || !crowd[other].used)
-        return;
-    if (part[i] != part[other] || is_cut[other][i] || is_cut[i][other]) {
-        is_cut[i][other] = true;
-        council_silent(&crowd[i].council, other + 1, 100 + other);
-    } else if (!crowd[other].alive) {
-        council_failed(&crowd[i].council, other + 1, 100 + other);
-    }
-}
+enum { SEEDS = 3000, LAST = 7, STEPS = 400 };
 
 static void divide(void)
 {
@@ -336,12 +175,11 @@ static void divide(void)
         part[i] = (unsigned)rng_below(&rng, parts);
 }
 
-static void tick_all(void)
+/* The division is not transitive: two parts do not reach each other, but both reach a third one. */
+static void cut_pair(void)
 {
-    present += COUNCIL_RETRY_NSEC;
-    for (unsigned i = 0; i < CROWD; i++)
-        if (crowd[i].alive)
-            council_tick(&crowd[i].council, present);
+    unsigned i = (unsigned)rng_below(&rng, CROWD), other = (unsigned)rng_below(&rng, CROWD);
+    is_down[i][other] = is_down[other][i] = i != other && chance(2);
 }
 
 static void storm_step(void)
@@ -349,14 +187,14 @@ static void storm_step(void)
     unsigned i = (unsigned)rng_below(&rng, LAST);
     if (chance(60))
         divide();
+    if (seed % 2 && chance(5))
+        cut_pair();
     if (chance(60))
-        memset(part, 0, sizeof part);
+        heal();
     if (chance(100) && crowd[i].alive)
         crowd[i].alive = false;
-    if (chance(10) && !crowd[i].used) {
-        one_open(i);
-        council_join(&crowd[i].council);
-    }
+    if (chance(10) && !crowd[i].used)
+        one_join(i);
     if (chance(100) && crowd[i].alive && crowd[i].council.phase == COUNCIL_MEMBER)
         council_leave(&crowd[i].council);
     if (chance(4))
@@ -366,30 +204,6 @@ static void storm_step(void)
     meetings_hold(i);
     for (unsigned turn = (unsigned)rng_below(&rng, 4); turn > 0; turn--)
         flight_land();
-}
-
-/* The network is whole again, and every process learns of every death. */
-static void calm(unsigned ticks)
-{
-    memset(part, 0, sizeof part);
-    for (unsigned tick = 0; tick < ticks; tick++) {
-        for (unsigned i = 0; i < CROWD; i++)
-            one_close(i);
-        for (unsigned i = 0; i < CROWD; i++)
-            for (unsigned j = 0; j < CROWD; j++)
-                notice(i, j);
-        for (unsigned i = 0; i < CROWD; i++)
-            for (unsigned j = 0; j < CROWD && crowd[i].alive; j++)
-                if (crowd[i].council.lead == LEAD_RESTS && j != i)
-                    council_tell(&crowd[i].council, j + 1); /* as members.c does */
-        tick_all();
-        for (unsigned turn = 0; turn < 2000 && flight_count; turn++) {
-            flight_land();
-            meetings_hold(turn % CROWD);
-        }
-        for (unsigned i = 0; i < CROWD; i++)
-            meetings_hold(i);
-    }
 }
 
 /* Each view follows the one before: members that are not new were in that one, in the same row. Two
@@ -409,15 +223,9 @@ static void views_follow(void)
     }
 }
 
-static void run(void)
+static void run(uint64_t number)
 {
-    rng = rng_make(seed, 0);
-    memset(crowd, 0, sizeof crowd);
-    memset(part, 0, sizeof part);
-    memset(is_cut, 0, sizeof is_cut);
-    memset(by_epoch, 0, sizeof by_epoch);
-    one_open(0);
-    council_found(&crowd[0].council, TABLE);
+    crowd_found(number);
     for (unsigned step = 0; step < STEPS; step++)
         storm_step();
     calm(100);
@@ -428,8 +236,7 @@ static void run(void)
         crowd[i].stays = false;
     }
     calm(50);
-    one_open(LAST);
-    council_join(&crowd[LAST].council);
+    one_join(LAST);
     calm(100);
     views_follow();
     const struct view *last = NULL;
@@ -443,8 +250,7 @@ static void run(void)
             fail_msg("seed %llu: the members are still divided", (unsigned long long)seed);
         last = &one->view;
     }
-    while (flight_count)
-        free(flights[--flight_count].bytes);
+    flights_drop();
 }
 
 static void random_divisions_leave_one_part(void **state)
@@ -452,28 +258,16 @@ static void random_divisions_leave_one_part(void **state)
     const char *one = getenv("WEFT_SEED"), *many = getenv("WEFT_SEEDS");
     uint64_t first = one ? strtoull(one, NULL, 0) : 1;
     uint64_t last = one ? first : many ? strtoull(many, NULL, 0) : SEEDS;
-    for (seed = first; seed <= last; seed++)
-        run();
+    for (uint64_t number = first; number <= last; number++)
+        run(number);
 }
 
 /* Five members: the eldest cannot reach the last three, but it reaches the second, which reaches
  * all. The program of the eldest does not close the table. */
 static void an_outvoted_leader_does_not_block_the_majority(void **state)
 {
-    seed = 0;
-    rng = rng_make(1, 0);
-    memset(crowd, 0, sizeof crowd);
-    memset(is_cut, 0, sizeof is_cut);
-    memset(by_epoch, 0, sizeof by_epoch);
-    one_open(0);
+    crowd_begin(0, 5);
     crowd[0].stays = true;
-    council_found(&crowd[0].council, TABLE);
-    for (unsigned i = 1; i < 5; i++) {
-        one_open(i);
-        council_join(&crowd[i].council);
-        calm(10);
-        assert_true(council_is_member(&crowd[i].council));
-    }
     for (unsigned i = 2; i < 5; i++)
         is_cut[0][i] = is_cut[i][0] = true;
     calm(60);
@@ -482,12 +276,10 @@ static void an_outvoted_leader_does_not_block_the_majority(void **state)
         assert_false(crowd[i].expelled);
         assert_int_equal(crowd[i].view.rows[0].id, 0);
     }
-    one_open(5);
-    council_join(&crowd[5].council);
+    one_join(5);
     calm(20);
     assert_true(council_is_member(&crowd[5].council));
-    while (flight_count)
-        free(flights[--flight_count].bytes);
+    flights_drop();
 }
 
 TEST_MAIN(TEST(a_minority_is_expelled_and_the_majority_goes_on),

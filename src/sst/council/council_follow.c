@@ -38,7 +38,9 @@ bool council_promise_is_void(const struct council *council)
 struct ballot council_ballot_least(const struct council *council)
 {
     static const struct ballot any;
-    return council_promise_is_void(council) ? any : council->promised;
+    if (!council_promise_is_void(council))
+        return council->promised;
+    return council->prepared.epoch > council->installed.epoch ? council->prepared_ballot : any;
 }
 
 uint32_t council_row_of_leader(const struct council *council)
@@ -89,6 +91,8 @@ bool council_has_majority(const struct council *council)
 {
     if (council->silent_count == 0)
         return true;
+    if (council->unknown > council->installed.epoch)
+        return false;
     /* The leader of a view that we prepared may have installed it, if another process leads now. */
     bool orphaned = council->prepared_is && council->leader.nonce != council->config.nonce &&
                     council_is_dead(council, council->leader.nonce);
@@ -97,13 +101,26 @@ bool council_has_majority(const struct council *council)
            (!orphaned || view_has_majority(council, &council->prepared));
 }
 
+/* Do both views have the same members? Then both have the same majorities. */
+static bool view_has_same_members(const struct view *one, const struct view *other)
+{
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
+        if (one->rows[row].nonce != other->rows[row].nonce)
+            return false;
+    return true;
+}
+
 void council_doubt(struct council *council, uint64_t leader)
 {
     if (!council->prepared_is || council->leader.nonce == leader)
         return;
     council->epoch_max = most_u64(council->epoch_max, council->prepared.epoch);
+    if (council->leader.nonce == council->config.nonce)
+        return; /* we did not install it, and no other process does so before us */
     if (!council->doubt.epoch)
         council->doubt = council->prepared;
+    else if (!view_has_same_members(&council->doubt, &council->prepared))
+        council->unknown = most_u64(council->unknown, council->prepared.epoch);
 }
 
 uint32_t council_row(const struct council *council)
@@ -163,6 +180,16 @@ void council_void(struct council *council)
     for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
         meeting_end(council, row);
     council->prepared_is = council->ready = false;
+}
+
+void council_forget(struct council *council)
+{
+    assert(!council_is_member(council));
+    council_void(council);
+    council->promised = council->prepared_ballot = (struct ballot){0};
+    council->promised_to = 0;
+    council->prepared.epoch = council->doubt.epoch = council->unknown = 0;
+    council->row = ROW_NONE;
 }
 
 /* Is the member in this row of the view new to us? It is, unless it is ourselves or has the same

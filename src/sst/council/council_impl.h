@@ -40,7 +40,10 @@ void council_dead_add(struct council *council, uint64_t nonce, bool silent);
 /* A promise to a leader that died, and whose proposals we do not have, does not count: we ignore
  * what this leader may still send, and the next leader asks again. */
 bool council_promise_is_void(const struct council *council);
-struct ballot council_ballot_least(const struct council *council); /* older ones do not count */
+
+/* Older ballots do not count. A proposal that we prepared after the installed view binds us even if
+ * it was withdrawn since: its leader may have installed it, because we were ready. */
+struct ballot council_ballot_least(const struct council *council);
 
 /* Returns the row of the member that should lead: the eldest that is not known to be dead, was not
  * passed over, and is not elder than the leader that we promised to follow. ROW_NONE: none. */
@@ -73,6 +76,10 @@ void council_apply(struct council *council, const struct view *view);
 
 /* Gives the proposal up and ends all its meetings. */
 void council_void(struct council *council);
+
+/* A joining process begins again. It cannot install any view that it prepared before, because it
+ * has no meetings any more, so none of its promises binds it. */
+void council_forget(struct council *council);
 void council_end(struct council *council, void (*say)(void *argument));
 
 /* ---- leading ---- */

@@ -15,7 +15,10 @@
  * before any process installs it. Another part of the members with a majority would have to
  * contain one of them; it knows the prepared view, and its part needs a majority of that one, too.
  * A process that prepares a view takes those that the view excludes for dead, so it does not help
- * them to a majority.
+ * them to a majority. (Except members that leave and are not silent: they prepare the view, too.)
+ * It also follows no leader with an older ballot any more. A process remembers one view that
+ * another leader may have installed; if there is a second one, it belongs to no majority until a
+ * later view is installed.
  *
  * A leader that was passed over (council.h) may still lead. The next leader asks it like the
  * others. Once they have answered, they follow the elder leader no more, and it follows the next
@@ -252,21 +255,21 @@ static void view_trim(struct view *view)
         view->row_count--;
 }
 
-/* Removes members that leave or are dead. */
+/* Removes members that leave or are dead. A silent one counts as dead even if it said that it
+ * leaves: it may lead another part of the members, and those that prepare our view must not follow
+ * it any more. */
 static void lead_build_gone(const struct council *council, struct view *next, bool *goes,
                             bool *died)
 {
     for (uint32_t row = 0; row < next->row_count; row++) {
         struct view_member *member = &next->rows[row];
-        bool is_dead = member->id && council_is_dead(council, member->nonce);
-        if (!member->id || !(is_dead || lead_goes(council, row)))
+        const struct council_dead *dead = council_dead_find(council, member->nonce);
+        if (!member->id || !(dead || lead_goes(council, row)))
             continue;
-        if (lead_goes(council, row)) {
+        *goes |= lead_goes(council, row);
+        *died |= dead != NULL;
+        if (lead_goes(council, row) && !(dead && dead->silent))
             bitset_add(next->left, row);
-            *goes = true;
-        } else {
-            *died = true;
-        }
         *member = (struct view_member){0};
     }
 }

@@ -1,0 +1,158 @@
+/* Leaders that lose each other one after the other: a process that cannot be reached may have
+ * installed a view, and the next leaders must take that into account. Every case delivers its
+ * messages one by one; the crowd fails if two parts of the members go on. */
+#include "sst/council/council_crowd.h"
+
+static void land_all(enum council_kind kind, unsigned from, unsigned first, unsigned last)
+{
+    for (unsigned to = first; to <= last; to++)
+        crowd_land(kind, from, to);
+}
+
+static void land_answers(enum council_kind kind, unsigned first, unsigned last, unsigned to)
+{
+    for (unsigned from = first; from <= last; from++)
+        crowd_land(kind, from, to);
+}
+
+/* Delivers these messages if they were sent. */
+static void try_all(enum council_kind kind, unsigned from, unsigned first, unsigned last)
+{
+    for (unsigned to = first; to <= last; to++)
+        crowd_try(kind, from, to);
+}
+
+static void try_answers(enum council_kind kind, unsigned first, unsigned last, unsigned to)
+{
+    for (unsigned from = first; from <= last; from++)
+        crowd_try(kind, from, to);
+}
+
+static void join_at(unsigned first, unsigned last, unsigned leader)
+{
+    for (unsigned i = first; i <= last; i++) {
+        one_join(i);
+        crowd_land(COUNCIL_JOIN, i, leader);
+    }
+}
+
+/* The processes of the first range and those of the second cannot reach each other, and notice it.
+ * The eldest notices it last, so that it takes over when the others have noticed it, too. */
+static void divide_ranges(unsigned first, unsigned last, unsigned other_first, unsigned other_last)
+{
+    for (unsigned i = last + 1; i-- > first;)
+        for (unsigned j = other_last + 1; j-- > other_first;) {
+            is_down[i][j] = is_down[j][i] = true;
+            crowd_silence(i, j);
+            crowd_silence(j, i);
+        }
+}
+
+/* Both parts run for a while; then they reach each other. If both went on, the crowd fails. */
+static void go_on(void)
+{
+    for (unsigned tick = 0; tick < 40; tick++) {
+        tick_all();
+        flights_land();
+    }
+    calm(40);
+    flights_drop();
+}
+
+static unsigned count_members(void)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < CROWD; i++)
+        count += crowd[i].alive && !crowd[i].expelled && council_is_member(&crowd[i].council);
+    return count;
+}
+
+/* Members 0 to 4. Member 0 proposes a view and is lost. Member 1 proposes a view with the newcomers
+ * 5 to 7, installs it, and is lost to 2, 3 and 4 before the others receive its COMMIT. Member 2
+ * proposes a view with all that it reaches, and then loses the newcomers: these install the view of
+ * member 1, and they are a majority of it, together with 1. So 2, 3 and 4 must not go on, though
+ * they are a majority of the view before: they know two views that may have been installed. */
+static void a_second_view_in_doubt_is_not_forgotten(void **state)
+{
+    crowd_begin(1, 5);
+    council_leave(&crowd[0].council);
+    land_all(COUNCIL_PREPARE, 0, 1, 4);
+    flights_drop();
+    divide_ranges(0, 0, 2, 4);
+    divide_ranges(0, 0, 1, 1);
+    join_at(5, 7, 1);
+    land_all(COUNCIL_ASK, 1, 2, 4);
+    land_answers(COUNCIL_STATE, 2, 4, 1);
+    land_all(COUNCIL_PREPARE, 1, 2, 7);
+    land_answers(COUNCIL_READY, 2, 7, 1);
+    uint64_t epoch = crowd[1].view.epoch;
+    assert_int_equal(epoch, 7); /* it has installed its view */
+    divide_ranges(1, 1, 3, 4);
+    divide_ranges(1, 1, 2, 2);
+    land_all(COUNCIL_ASK, 2, 3, 7);
+    land_answers(COUNCIL_STATE, 3, 7, 2);
+    land_all(COUNCIL_PREPARE, 2, 3, 4);
+    divide_ranges(2, 4, 5, 7);
+    go_on();
+    assert_true(crowd[1].view.epoch > epoch);
+    assert_int_equal(count_members(), 4);
+    assert_false(crowd[1].expelled);
+}
+
+/* Members 0 to 4. Member 1 says that it leaves, and is lost to 0. Member 0 proposes a view without
+ * it and with the newcomers 5 to 7. Member 1, which does not know this view, has lost 0 and leads
+ * the others until it has left. Member 0 installs its view: it and the newcomers are a majority of
+ * it, and 2, 3 and 4 are a majority of the view before. */
+static void a_silent_member_that_leaves_leads_no_other_part(void **state)
+{
+    crowd_begin(1, 5);
+    join_at(5, 7, 0);
+    council_leave(&crowd[1].council);
+    crowd_land(COUNCIL_LEAVE, 1, 0);
+    flights_drop();
+    divide_ranges(0, 0, 1, 1);
+    land_all(COUNCIL_PREPARE, 0, 2, 7);
+    try_all(COUNCIL_ASK, 1, 2, 4);
+    land_answers(COUNCIL_READY, 2, 7, 0);
+    assert_int_equal(crowd[0].view.epoch, 6);
+    land_all(COUNCIL_COMMIT, 0, 5, 7);
+    try_answers(COUNCIL_STATE, 2, 4, 1);
+    try_all(COUNCIL_PREPARE, 1, 2, 4);
+    try_answers(COUNCIL_READY, 2, 4, 1);
+    try_all(COUNCIL_COMMIT, 1, 2, 4);
+    divide_ranges(0, 0, 2, 4);
+    divide_ranges(2, 4, 5, 7);
+    go_on();
+    assert_int_equal(count_members(), 4);
+    assert_false(crowd[0].expelled);
+}
+
+/* Members 0 to 3. Member 0 leaves: it proposes a view, installs it, and ends. Member 1 notices that
+ * before the COMMIT of 0 arrives, and proposes another view, for which 3 is ready. Member 2 has
+ * lost 1, asks 3, and is lost to 3, too. Member 1 may have installed its view, so 3 does not
+ * install that of 0. */
+static void a_late_commit_does_not_count_for_a_member_that_is_ready_for_another(void **state)
+{
+    crowd_begin(1, 4);
+    council_leave(&crowd[0].council);
+    land_all(COUNCIL_PREPARE, 0, 1, 3);
+    land_answers(COUNCIL_READY, 1, 3, 0);
+    assert_true(crowd[0].left);
+    council_failed(&crowd[1].council, 1, 100);
+    land_all(COUNCIL_ASK, 1, 2, 3);
+    land_answers(COUNCIL_STATE, 2, 3, 1);
+    land_all(COUNCIL_PREPARE, 1, 2, 3);
+    crowd_silence(2, 1);
+    crowd_land(COUNCIL_ASK, 2, 3);
+    crowd_silence(3, 2);
+    crowd_land(COUNCIL_COMMIT, 0, 3);
+    assert_int_equal(crowd[3].view.epoch, 4);
+    land_answers(COUNCIL_READY, 2, 3, 1);
+    crowd_land(COUNCIL_COMMIT, 1, 3);
+    assert_int_equal(crowd[3].view.epoch, 6);
+    go_on();
+}
+
+TEST_MAIN(TEST(a_second_view_in_doubt_is_not_forgotten),
+          TEST(a_silent_member_that_leaves_leads_no_other_part),
+          TEST(a_late_commit_does_not_count_for_a_member_that_is_ready_for_another))
