@@ -158,8 +158,8 @@ static void table_expel(struct sst *sst)
     for (uint32_t row = 0; row < sst->view.row_count; row++)
         if (sst->view.rows[row].id && row != sst->table.own && !sst->gone[row]) {
             sst->gone[row] = true;
+            target_freeze(&sst->share, row); /* the others may not know yet that we were expelled */
             live_set(sst, row, false);
-            target_close(&sst->share, row);
         }
     predicates_rows_changed(&sst->predicates);
     upcall(sst, &(struct sst_news){.kind = SST_EXPELLED, .epoch = sst->view.epoch});

@@ -347,6 +347,29 @@ static void a_table_stays_as_it_was_when_its_member_was_expelled(void **state)
     scene_close(ripc);
 }
 
+/* Members of one host write each other's memory, and they need not know yet that one of them was
+ * expelled. */
+static void no_member_changes_a_row_in_the_table_of_an_expelled_one(void **state)
+{
+    for (int design = SST_WRITES; design <= SST_READS; design++) {
+        struct member members[2];
+        struct sst_config config = config_of((enum sst_design)design, 2);
+        open_members(members, 2, &config);
+        struct sst *sst = members[0].sst;
+        uint32_t row = sst_row_own(members[1].sst);
+        sst_set_u64(members[1].sst, STEP, 1);
+        wait_value(sst, row, STEP, 1);
+        membership_expelled(sst);
+        uint32_t column = STEP;
+        assert_int_equal(sst_wait(sst, lives_alone, NULL, &column, 1, scene_deadline()), 0);
+        sst_set_u64(members[1].sst, STEP, 2);
+        sst_set_u64(sst, STEP, 3);
+        wait_value(sst, sst_row_own(sst), STEP, 3); /* a pass of the detector */
+        assert_int_equal(sst_get_u64(sst, row, STEP), 1);
+        close_members(members, 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +382,7 @@ int main(void)
         SCENE(a_consistent_snapshot_has_no_answer_without_its_question),
         SCENE(failures_are_reported_before_the_view_changes),
         SCENE(a_table_stays_as_it_was_when_its_member_was_expelled),
+        SCENE(no_member_changes_a_row_in_the_table_of_an_expelled_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
