@@ -82,12 +82,17 @@ void council_tell(struct council *council, ripc_id to)
         council_say_commit(council, to, &council->installed);
 }
 
-/* Also to silent members: perhaps they are not silent to us, but to the leader that we followed. */
+/* Also to silent members: perhaps they are not silent to us, but to the leader that we followed.
+ * And to newcomers of the view that we prepared: they may have installed it and promised to follow
+ * us.
+ */
 static void council_say_leave_to_all(struct council *council)
 {
     struct council_message message = {.kind = COUNCIL_LEAVE};
-    for (uint32_t row = 0; row < council->installed.row_count; row++) {
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
         const struct view_member *member = &council->installed.rows[row];
+        if (!member->id && council->prepared.epoch > council->installed.epoch)
+            member = &council->prepared.rows[row];
         const struct council_dead *dead = council_dead_find(council, member->nonce);
         if (member->id && member->nonce != council->config.nonce && (!dead || dead->silent))
             council_say(council, member->id, &message);
@@ -313,9 +318,10 @@ static void on_ask(struct council *council, ripc_id from, const struct council_m
         council_say_state(council, from);
 }
 
-/* Does this view, which does not include us, count more than ours? Usually because it is later. But
- * if deaths were reported that did not happen, two parts may have gone on: the larger one remains,
- * or the one with the smallest nonce. Both parts decide this by the same rule. */
+/* Does this view, which does not include us, count more than ours? Usually because it is later: it
+ * has a member of our view, or of the view that we prepared after it. But if deaths were reported
+ * that did not happen, two parts may have gone on: the larger one remains, or the one with the
+ * smallest nonce. Both parts decide this by the same rule. */
 static bool view_prevails(const struct council *council, const struct view *view)
 {
     const struct view *own = &council->installed;
@@ -324,7 +330,9 @@ static bool view_prevails(const struct council *council, const struct view *view
     for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
         const struct view_member *member = &view->rows[row];
         const struct view_member *mine = &own->rows[row];
-        if (member->id && member->nonce == mine->nonce)
+        if (member->id &&
+            (member->nonce == mine->nonce || (council->prepared.epoch > own->epoch &&
+                                              member->nonce == council->prepared.rows[row].nonce)))
             return view->epoch > own->epoch; /* some of us have installed it */
         count += member->id != 0;
         own_count += mine->id != 0;

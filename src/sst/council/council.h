@@ -126,6 +126,7 @@ struct council {
     bool uneven;                /* LEAD_ASKS: some process has not installed it */
     uint64_t epoch_max;         /* the highest epoch that any process has prepared */
     bool awaited[SST_ROWS_MAX]; /* rows whose answer is missing */
+    unsigned overdue;           /* ticks since we asked or proposed */
     bool leaving[SST_ROWS_MAX]; /* rows whose member leaves; includes requests that the previous
                                    leader received */
     struct council_joiner joiners[SST_ROWS_MAX];

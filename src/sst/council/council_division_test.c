@@ -229,12 +229,10 @@ static void run(uint64_t number)
     for (unsigned step = 0; step < STEPS; step++)
         storm_step();
     calm(100);
-    /* Programs give up joining, or close an expelled table at last. Members that remain let a
+    /* Programs give up joining; some never close an expelled table. Members that remain let a
      * process join. */
-    for (unsigned i = 0; i < LAST; i++) {
+    for (unsigned i = 0; i < LAST; i++)
         crowd[i].alive &= crowd[i].council.phase != COUNCIL_JOINING;
-        crowd[i].stays = false;
-    }
     calm(50);
     one_join(LAST);
     calm(100);

@@ -1,6 +1,7 @@
-/* Leaders that lose each other one after the other: a process that cannot be reached may have
- * installed a view, and the next leaders must take that into account. Every case delivers its
- * messages one by one; the crowd fails if two parts of the members go on. */
+/* Leaders that lose each other one after the other. A process that cannot be reached may have
+ * installed a view, and the next leaders must take that into account; and the others must not wait
+ * for an outvoted member whose program does not close the table. Every case delivers its messages
+ * one by one; the crowd fails if two parts of the members go on. */
 #include "sst/council/council_crowd.h"
 
 static void land_all(enum council_kind kind, unsigned from, unsigned first, unsigned last)
@@ -153,6 +154,112 @@ static void a_late_commit_does_not_count_for_a_member_that_is_ready_for_another(
     go_on();
 }
 
+/* Time passes for one process; its messages are lost. */
+static void wait_alone(unsigned i, unsigned ticks)
+{
+    for (unsigned tick = 0; tick < ticks; tick++) {
+        present += COUNCIL_RETRY_NSEC;
+        council_tick(&crowd[i].council, present);
+        flights_drop();
+    }
+}
+
+static void become_outvoted(unsigned i)
+{
+    crowd[i].stays = true; /* its program does not close the table */
+    wait_alone(i, 20);
+    assert_true(crowd[i].expelled);
+}
+
+static void assert_joins(unsigned i)
+{
+    one_join(i);
+    calm(30);
+    assert_true(council_is_member(&crowd[i].council));
+    flights_drop();
+}
+
+/* Members 0 and 1 let in 2. Member 1 loses 0 before it receives the COMMIT, and asks 2, which has
+ * promised to follow it when it is outvoted. */
+static void a_newcomer_hears_that_an_outvoted_leader_leaves(void **state)
+{
+    crowd_begin(1, 2);
+    join_at(2, 2, 0);
+    land_all(COUNCIL_PREPARE, 0, 1, 2);
+    land_answers(COUNCIL_READY, 1, 2, 0);
+    crowd_land(COUNCIL_COMMIT, 0, 2);
+    flights_drop();
+    crowd_silence(1, 0);
+    crowd_land(COUNCIL_ASK, 1, 2);
+    flights_drop();
+    become_outvoted(1);
+    calm(60);
+    assert_false(crowd[0].expelled || crowd[2].expelled);
+    assert_joins(3);
+}
+
+/* Member 0 has lost 2 and proposes a view without it; 1 prepares this view. Then 1 and 2 lose 0. So
+ * 1 takes 2 for dead, is outvoted, and does not answer 2, which therefore has no majority. */
+static void a_member_that_is_taken_for_dead_does_not_wait(void **state)
+{
+    crowd_begin(1, 3);
+    crowd_silence(0, 2);
+    crowd_land(COUNCIL_PREPARE, 0, 1);
+    flights_drop();
+    crowd[0].stays = crowd[1].stays = true;
+    crowd_silence(1, 0);
+    crowd_silence(2, 0);
+    calm(150);
+    assert_true(crowd[0].expelled && crowd[1].expelled);
+    assert_true(crowd[2].expelled);
+}
+
+/* Member 1 leaves. Member 2 has lost 0, has passed 1 over, and asks it; then it loses 3 and 4, and
+ * is outvoted. Member 1 has promised to follow 2, but must follow 0 again. */
+static void a_promise_to_an_outvoted_leader_ends(void **state)
+{
+    crowd_begin(1, 5);
+    council_leave(&crowd[1].council);
+    flights_drop();
+    council_say(&crowd[1].council, 3, &(struct council_message){.kind = COUNCIL_LEAVE});
+    crowd_land(COUNCIL_LEAVE, 1, 2);
+    crowd_silence(2, 0);
+    wait_alone(2, 25);
+    present += COUNCIL_RETRY_NSEC;
+    council_tick(&crowd[2].council, present);
+    crowd_land(COUNCIL_ASK, 2, 1);
+    divide_ranges(2, 2, 3, 4);
+    become_outvoted(2);
+    calm(60);
+    assert_true(crowd[1].left);
+    assert_false(crowd[0].expelled || crowd[3].expelled || crowd[4].expelled);
+    assert_joins(5);
+}
+
+/* Member 0 lets in 2, loses 1, leaves, and installs a view of 2 alone. Member 1 had prepared a view
+ * with 2 and asks it. The new view has no member of that of 1, but it counts. */
+static void a_newcomer_may_be_all_that_remains(void **state)
+{
+    crowd_begin(1, 2);
+    join_at(2, 2, 0);
+    land_all(COUNCIL_PREPARE, 0, 1, 2);
+    flights_drop();
+    council_leave(&crowd[0].council);
+    crowd_silence(0, 1);
+    crowd_land(COUNCIL_PREPARE, 0, 2);
+    crowd_land(COUNCIL_READY, 2, 0);
+    crowd_land(COUNCIL_COMMIT, 0, 2);
+    assert_int_equal(crowd[2].view.epoch, 3);
+    flights_drop();
+    council_failed(&crowd[1].council, 1, 100);
+    calm(30);
+    assert_true(crowd[1].expelled);
+    assert_false(crowd[2].expelled);
+}
+
 TEST_MAIN(TEST(a_second_view_in_doubt_is_not_forgotten),
           TEST(a_silent_member_that_leaves_leads_no_other_part),
-          TEST(a_late_commit_does_not_count_for_a_member_that_is_ready_for_another))
+          TEST(a_late_commit_does_not_count_for_a_member_that_is_ready_for_another),
+          TEST(a_newcomer_hears_that_an_outvoted_leader_leaves),
+          TEST(a_member_that_is_taken_for_dead_does_not_wait),
+          TEST(a_promise_to_an_outvoted_leader_ends), TEST(a_newcomer_may_be_all_that_remains))

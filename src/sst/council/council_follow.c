@@ -31,8 +31,10 @@ void council_dead_add(struct council *council, uint64_t nonce, bool silent)
 
 bool council_promise_is_void(const struct council *council)
 {
-    return council_is_dead(council, council->promised_to) &&
-           !(council->prepared_is && council->leader.nonce == council->promised_to);
+    uint32_t row = view_row_of(&council->installed, council->promised_to);
+    bool gone =
+        council_is_dead(council, council->promised_to) || (row != ROW_NONE && council->passed[row]);
+    return gone && !(council->prepared_is && council->leader.nonce == council->promised_to);
 }
 
 struct ballot council_ballot_least(const struct council *council)

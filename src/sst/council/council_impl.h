@@ -37,8 +37,8 @@ static inline int ballot_compare(const struct ballot *one, const struct ballot *
 struct council_dead *council_dead_find(const struct council *council, uint64_t nonce);
 void council_dead_add(struct council *council, uint64_t nonce, bool silent);
 
-/* A promise to a leader that died, and whose proposals we do not have, does not count: we ignore
- * what this leader may still send, and the next leader asks again. */
+/* A promise to a leader that died or was passed over, and whose proposals we do not have, does not
+ * count: the next leader asks again. */
 bool council_promise_is_void(const struct council *council);
 
 /* Older ballots do not count. A proposal that we prepared after the installed view binds us even if

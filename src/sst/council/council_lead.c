@@ -36,6 +36,9 @@
 #include "base/check.h"
 #include "sst/council/council_impl.h"
 
+/* Ticks after which a member that lives, but does not answer, takes us for dead. */
+#define DEAF_TICKS 50
+
 /* The view that contains the newcomers while we lead. */
 static const struct view *lead_view_next(const struct council *council)
 {
@@ -70,6 +73,7 @@ static void lead_await(struct council *council)
 {
     for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
         council->awaited[row] = lead_participant(council, row) != NULL;
+    council->overdue = 0;
 }
 
 static bool lead_is_answered(const struct council *council)
@@ -99,8 +103,10 @@ static void lead_say(struct council *council)
 
 void lead_tick(struct council *council)
 {
-    if (council->lead == LEAD_ASKS || council->lead == LEAD_PROPOSES)
-        lead_say(council);
+    if (council->lead != LEAD_ASKS && council->lead != LEAD_PROPOSES)
+        return;
+    council->overdue++;
+    lead_say(council);
 }
 
 /* ---- joiners ---- */
@@ -454,12 +460,20 @@ void lead_unready(struct council *council, uint32_t row, const struct council_me
 }
 
 /* If the proposal contains the member, and its answer is missing, there will be another proposal:
- * the member may never answer. */
+ * the member may never answer. A member that says that it leaves, but has not answered for a while,
+ * takes us for dead: an earlier leader excluded us, and may have gone on. Then the member does not
+ * count with us. */
 void lead_leave(struct council *council, uint32_t row)
 {
-    if (!council->installed.rows[row].id)
+    const struct view_member *member = &council->installed.rows[row];
+    if (!member->id)
         return;
     council->leaving[row] = true;
+    if (council->lead != LEAD_RESTS && council->awaited[row] && council->overdue >= DEAF_TICKS) {
+        council_dead_add(council, member->nonce, true);
+        lead_failed(council, member->nonce);
+        return;
+    }
     if (council->lead == LEAD_PROPOSES && council->awaited[row] && council->proposal.rows[row].id)
         council->lead = LEAD_RESTS; /* lead_settle makes a new proposal */
 }
