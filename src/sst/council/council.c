@@ -199,7 +199,8 @@ static void council_promise(struct council *council, const struct council_messag
     council->promised = message->ballot;
     council->promised_to = message->sender;
     council->lead = LEAD_FOLLOWS;
-    council->idle = 0;
+    if (message->kind != COUNCIL_CANCEL) /* a leader that was outvoted sends it, too */
+        council->idle = 0;
 }
 
 /* The leader takes members that its view excludes for dead, and so do we from now on. */
@@ -246,8 +247,20 @@ static void council_say_unready(struct council *council, uint32_t row)
         council_say(council, council->leader.id, &message);
 }
 
+/* A joining process waits for the outcome of a proposal, but other members installed a view of that
+ * epoch or a later one without it, and let it in now. So it begins again. */
+static void council_check_missed(struct council *council, const struct council_message *message)
+{
+    uint32_t own = view_row_of(&message->view, council->config.nonce);
+    if (council->phase == COUNCIL_JOINING && council->prepared.epoch &&
+        message->base >= council->prepared.epoch && own != ROW_NONE &&
+        message->view.rows[own].since == message->view.epoch)
+        council_forget(council);
+}
+
 static void on_prepare(struct council *council, ripc_id from, const struct council_message *message)
 {
+    council_check_missed(council, message);
     struct ballot least = council_ballot_least(council);
     int order = ballot_compare(&message->ballot, &least);
     uint32_t own = view_row_of(&message->view, council->config.nonce);
@@ -301,11 +314,15 @@ static bool council_follows(struct council *council, const struct council_messag
 
 static void on_cancel(struct council *council, ripc_id from, const struct council_message *message)
 {
-    if (!council_follows(council, message) || !council->prepared_is ||
+    if (!council->prepared_is || !council_follows(council, message) ||
         ballot_compare(&council->prepared_ballot, &message->ballot) >= 0)
         return;
     if (council->prepared.epoch <= message->epoch) {
         council_say_state(council, from); /* we missed that the prepared view was installed */
+        return;
+    }
+    if (council->phase == COUNCIL_JOINING && message->sender == council->leader.nonce) {
+        council_forget(council); /* an elder leader may let us in */
         return;
     }
     council_doubt(council, message->sender);
@@ -431,6 +448,13 @@ static void on_leave(struct council *council, const struct council_message *mess
     uint32_t row = view_row_of(&council->installed, message->sender);
     if (row != ROW_NONE)
         council->leaving[row] = true;
+    /* An outvoted leader asked us, but leads no more: we follow the leader that wants to let us
+     * in. */
+    if (council->phase == COUNCIL_JOINING && council->prepared_is &&
+        message->sender == council->promised_to && message->sender != council->leader.nonce) {
+        council->promised = council->prepared_ballot;
+        council->promised_to = council->leader.nonce;
+    }
 }
 
 /* Messages of a leader. A joining process accepts them from any sender that knows its nonce or has
@@ -595,8 +619,10 @@ void council_silent(struct council *council, ripc_id id, uint64_t nonce)
 
 static void council_tick_farewell(struct council *council)
 {
-    if (council->farewell++ % FAREWELL_TICKS == 0)
-        council_say_leave_to_all(council);
+    if (council->farewell++ % FAREWELL_TICKS != 0)
+        return;
+    council_say_leave_to_all(council);
+    lead_withdraw(council);
 }
 
 /* The other part of the members may go on, so we do not. We still answer, as a member that leaves,

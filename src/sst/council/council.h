@@ -22,7 +22,8 @@
  * An outvoted member leads no more and asks to leave. A member that should lead, but wants to leave
  * and does not lead for a while, is passed over: the next eldest takes over, as after a death, but
  * asks the member that it passes over, too. From then on only the younger of the two counts as a
- * leader, for the others have promised to follow it.
+ * leader, for the others have promised to follow it. An outvoted leader withdraws its proposal, so
+ * that newcomers of it may join with another leader.
  *
  * A process that finds no member founds the table; in a divided network that may happen twice. When
  * a member hears of a table of the same name that was founded earlier (council_tell), its own table
@@ -137,6 +138,7 @@ struct council {
     unsigned silent_count; /* of those, how many may be alive */
     struct view doubt; /* epoch 0: none. We prepared this view for another leader than the one that
                           we follow now, after `installed`: that leader may have installed it */
+    struct ballot doubt_ballot; /* the latest of all views in doubt */
     uint64_t unknown;  /* the highest epoch of a view that may have been installed, too, but whose
                           members we do not know. While a member is silent, and until a later view
                           is installed, we belong to no majority */

@@ -257,9 +257,48 @@ static void a_newcomer_may_be_all_that_remains(void **state)
     assert_false(crowd[2].expelled);
 }
 
+/* Members 0 to 4. Member 1 has lost 0, and proposes a view with the newcomer 5; then it loses the
+ * others, which follow 0. The newcomer does not wait for 1. */
+static void a_newcomer_leaves_the_proposal_of_an_outvoted_leader(void **state)
+{
+    crowd_begin(1, 5);
+    crowd_silence(1, 0);
+    join_at(5, 5, 1);
+    land_all(COUNCIL_ASK, 1, 2, 4);
+    land_answers(COUNCIL_STATE, 2, 4, 1);
+    crowd_land(COUNCIL_PREPARE, 1, 5);
+    flights_drop();
+    divide_ranges(1, 1, 2, 4);
+    become_outvoted(1);
+    calm(60);
+    assert_true(council_is_member(&crowd[5].council));
+    assert_false(crowd[0].expelled || crowd[5].expelled);
+    flights_drop();
+}
+
+/* Member 0 proposes a view with the newcomer 3. Member 1 has lost 0, asks 3, loses 2, and is
+ * outvoted. */
+static void a_newcomer_follows_no_outvoted_leader(void **state)
+{
+    crowd_begin(1, 3);
+    join_at(3, 3, 0);
+    land_all(COUNCIL_PREPARE, 0, 1, 3);
+    flights_drop();
+    crowd_silence(1, 0);
+    crowd_land(COUNCIL_ASK, 1, 3);
+    divide_ranges(1, 1, 2, 2);
+    become_outvoted(1);
+    calm(60);
+    assert_true(council_is_member(&crowd[3].council));
+    assert_false(crowd[0].expelled || crowd[3].expelled);
+    flights_drop();
+}
+
 TEST_MAIN(TEST(a_second_view_in_doubt_is_not_forgotten),
           TEST(a_silent_member_that_leaves_leads_no_other_part),
           TEST(a_late_commit_does_not_count_for_a_member_that_is_ready_for_another),
           TEST(a_newcomer_hears_that_an_outvoted_leader_leaves),
           TEST(a_member_that_is_taken_for_dead_does_not_wait),
-          TEST(a_promise_to_an_outvoted_leader_ends), TEST(a_newcomer_may_be_all_that_remains))
+          TEST(a_promise_to_an_outvoted_leader_ends), TEST(a_newcomer_may_be_all_that_remains),
+          TEST(a_newcomer_leaves_the_proposal_of_an_outvoted_leader),
+          TEST(a_newcomer_follows_no_outvoted_leader))

@@ -32,6 +32,8 @@ void council_dead_add(struct council *council, uint64_t nonce, bool silent)
 bool council_promise_is_void(const struct council *council)
 {
     uint32_t row = view_row_of(&council->installed, council->promised_to);
+    if (council->outvoted && council->promised_to == council->config.nonce)
+        return true; /* we lead no more, and withdrew our proposal */
     bool gone =
         council_is_dead(council, council->promised_to) || (row != ROW_NONE && council->passed[row]);
     return gone && !(council->prepared_is && council->leader.nonce == council->promised_to);
@@ -42,7 +44,9 @@ struct ballot council_ballot_least(const struct council *council)
     static const struct ballot any;
     if (!council_promise_is_void(council))
         return council->promised;
-    return council->prepared.epoch > council->installed.epoch ? council->prepared_ballot : any;
+    if (council->prepared_is && council->leader.nonce != council->config.nonce)
+        return council->prepared_ballot;
+    return council->doubt.epoch ? council->doubt_ballot : any;
 }
 
 uint32_t council_row_of_leader(const struct council *council)
@@ -119,6 +123,7 @@ void council_doubt(struct council *council, uint64_t leader)
     council->epoch_max = most_u64(council->epoch_max, council->prepared.epoch);
     if (council->leader.nonce == council->config.nonce)
         return; /* we did not install it, and no other process does so before us */
+    council->doubt_ballot = council->prepared_ballot;
     if (!council->doubt.epoch)
         council->doubt = council->prepared;
     else if (!view_has_same_members(&council->doubt, &council->prepared))
@@ -188,7 +193,7 @@ void council_forget(struct council *council)
 {
     assert(!council_is_member(council));
     council_void(council);
-    council->promised = council->prepared_ballot = (struct ballot){0};
+    council->promised = (struct ballot){0};
     council->promised_to = 0;
     council->prepared.epoch = council->doubt.epoch = council->unknown = 0;
     council->row = ROW_NONE;

@@ -42,7 +42,7 @@ void council_dead_add(struct council *council, uint64_t nonce, bool silent);
 bool council_promise_is_void(const struct council *council);
 
 /* Older ballots do not count. A proposal that we prepared after the installed view binds us even if
- * it was withdrawn since: its leader may have installed it, because we were ready. */
+ * another leader withdrew it: its own leader may have installed it, because we were ready. */
 struct ballot council_ballot_least(const struct council *council);
 
 /* Returns the row of the member that should lead: the eldest that is not known to be dead, was not
@@ -90,6 +90,9 @@ void lead_ready(struct council *council, uint32_t row, const struct council_mess
 void lead_unready(struct council *council, uint32_t row, const struct council_message *message);
 void lead_state(struct council *council, uint32_t row, const struct council_message *message);
 void lead_failed(struct council *council, uint64_t nonce);
+
+/* We lead no more: tells all that may have prepared our proposal that it will not be installed. */
+void lead_withdraw(struct council *council);
 
 /* Records that we are ready for our own proposal. */
 void lead_ready_self(struct council *council);

@@ -342,6 +342,21 @@ static void lead_cancel(struct council *council)
     council_void(council);
 }
 
+void lead_withdraw(struct council *council)
+{
+    if (!council->prepared_is || council->leader.nonce != council->config.nonce)
+        return;
+    if (ballot_compare(&council->ballot, &council->prepared_ballot) == 0)
+        lead_ballot_next(council);
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
+        const struct view_member *member = &council->installed.rows[row];
+        if (!member->id)
+            member = &council->prepared.rows[row];
+        if (member->id && member->nonce != council->config.nonce)
+            lead_say_cancel(council, member->id);
+    }
+}
+
 /* The last members leave: there is no next view. */
 static void lead_dissolve(struct council *council)
 {
