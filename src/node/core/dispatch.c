@@ -252,8 +252,9 @@ void dispatch_received(struct node *node, unsigned port, struct packet *packet)
 
 /* ---- waiting packets again ---- */
 
-/* Moves a packet out of limbo if its way is known now. */
-static void limbo_leave(struct node *node, struct packet *packet)
+/* Decides again about a packet that waited in limbo or in the loop. Its service has not seen it yet
+ * if it came from a link: until now it could have been for this server. */
+static void leave(struct node *node, struct packet *packet)
 {
     if (packet->unseen && way_find(node, packet) == WAY_PORTS) {
         packet->unseen = false;
@@ -271,7 +272,7 @@ void dispatch_again(struct node *node)
     node->limbo_count = 0;
     for (struct packet *packet = limbo; packet; packet = next) {
         next = packet->next;
-        limbo_leave(node, packet);
+        leave(node, packet);
     }
     if (NODE_HAS_FAULT(&node->config, NODE_FAULT_DEAD_PORT))
         return;
@@ -296,7 +297,7 @@ void dispatch_loop(struct node *node)
         }
         if (packet->kept)
             buffer_part(packet);
-        (void)follow_way(node, packet);
+        leave(node, packet);
     }
 }
 
