@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "node/packet.h"
 #include "node/plan.h"
+#include "node/planted.h"
 
 #define NODE_SERVICES_MAX  32  /* of one server, with the node's own */
 #define NODE_QUEUE_PACKETS 256 /* default of a service's queue */
@@ -45,7 +46,7 @@ struct node_config {
     bool separate;         /* send one packet per frame: no aggregation */
     const struct weft_service *const *services; /* ends with NULL; borrowed */
     uint32_t limbo_packets; /* that may wait while the root of their key is undecided; 0: 256 */
-    uint32_t faults;        /* enum node_fault; without effect in an ordinary build */
+    uint64_t faults;        /* of PLANTED_BIT (planted.h); 0 except in tests */
     struct node_watcher *watcher; /* NULL, or notified of all events: the simulator */
     struct arena_source *memory;  /* NULL, or the source of all its memory; borrowed */
     /* Values of parameters, checked against `services` when the node opens; NULL: the defaults.
@@ -53,21 +54,6 @@ struct node_config {
     const struct configuration *configuration;
     uint64_t machine_memory; /* bytes that services may take in all; 0: no limit */
 };
-
-/* Bugs that tests plant, each of which the simulator must find. Only test programs are built with
- * WEFT_PLANTED_BUGS; installed programs do not contain the bugs. */
-#ifdef WEFT_PLANTED_BUGS
-#define NODE_HAS_FAULT(config, fault) (((config)->faults & (fault)) != 0)
-enum node_fault {
-    NODE_FAULT_ROOTS_OVERLAP = 1, /* a restarted server answers for its keys at once */
-    NODE_FAULT_STALE_FLOOD = 2,   /* a stale row is accepted and flooded on */
-    NODE_FAULT_DEAD_PORT = 4,     /* waiting packets keep their ports when a link goes down */
-    NODE_FAULT_LEAK = 8,          /* a packet that a service intercepted is never released */
-    NODE_FAULT_UNFAIR = 16,       /* the round sometimes skips a service */
-};
-#else
-#define NODE_HAS_FAULT(config, fault) false
-#endif
 
 /* Every reason to drop a packet has its counter. */
 #define DROP_LIST(X)                                                                               \
@@ -105,6 +91,8 @@ struct node_watcher {
     void (*dropped)(struct node_watcher *watcher, node_id at, const struct packet *packet,
                     enum drop_reason reason);
     void (*port)(struct node_watcher *watcher, node_id at, unsigned port, bool up);
+    /* A hello or rows of the neighbour's current session arrived: the link is not silent. */
+    void (*heard)(struct node_watcher *watcher, node_id at, unsigned port);
     void (*transmitted)(struct node_watcher *watcher, node_id at, unsigned port,
                         const struct packet *packet);
     /* A row with the links of `server`, received from a neighbour, was news. */

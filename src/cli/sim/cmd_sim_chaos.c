@@ -20,7 +20,7 @@ struct chaos_call {
     struct sim_plan plan;
     uint64_t seed, seeds;
     uint32_t kinds;
-    uint32_t plants;              /* planted bugs; 0 except in test builds */
+    uint64_t plants;              /* planted bugs; 0 except in test builds */
     struct chaos_result *results; /* one for each seed */
 };
 
@@ -232,7 +232,7 @@ static const struct option chaos_options[] = {
     {"faults", "LIST",
      "only these kinds of faults, separated by commas; or all, none (default all)"},
 #ifdef WEFT_PLANTED_BUGS
-    {"plant", "NAME", "plant a bug for the checkers to find: roots, stale, port, leak, unfair"},
+    {"plant", "NAME", "plant a bug for the checkers to find; src/node/planted.h lists them"},
 #endif
     {"threads", "N", "number of seeds to run at once (default: all cores)"},
     {0},
@@ -263,19 +263,37 @@ const struct command command_sim_chaos = {
         "  pause        a server does nothing for a while\n"
         "  clock        the clock of a server is slow or fast\n"
         "  hang         a server does nothing, and the links to it are full\n"
+        "  late         some frames of a link arrive very late, also after it was down in between\n"
+        "  carrier      one end of a link is told that the other is gone, and later that it is "
+        "back\n"
+        "  slow         a server is stopped shortly, again and again\n"
+        "  jump         the clock of a server jumps ahead\n"
+        "  rewind       a server restarts with a lower incarnation, as if its wall clock had gone "
+        "back\n"
         "On a single server, torus:1, only the faults of servers happen. A network in several "
         "pieces is refused, because its servers could never all reach each other.\n\n"
         "Checkers:\n"
         "  roots        no server delivers a packet for a key while an earlier server of the "
         "key's\n"
         "               list is settled (it answers for keys) and connected to the first one by\n"
-        "               links that are up at both ends\n"
+        "               links that are up at both ends, nor before it is settled itself\n"
+        "  silence      no server handles packets, or answers local programs, while it considers "
+        "a\n"
+        "               link usable that was silent for too long: it may have been stopped and\n"
+        "               replaced\n"
+        "  links        a link goes down only for a reason, and is not up while it is cut\n"
         "  ledger       every packet was delivered, intercepted, dropped and counted, or lost on "
         "a\n"
         "               wire, exactly once; nothing is dropped after all have recovered\n"
         "  routes       rows of the link state only get newer, no packet leaves by a dead port, "
         "and\n"
-        "               afterwards all servers know all links and have the planned distances\n"
+        "               afterwards all servers know all links, have the planned distances, and "
+        "send\n"
+        "               packets by shortest paths\n"
+        "  calls        services are told of each server that comes or goes, once; see each "
+        "packet\n"
+        "               that passes, once; get packets with the right source and destination; and\n"
+        "               get their timers in time\n"
         "  leaks        no packet is left over at the end\n"
         "  fair         services that fill a link share it by their weights\n\n"
         "For each failure it prints one line and the command that replays it. The event hash of "

@@ -78,7 +78,7 @@ static bool intercept(struct node *node, struct packet *packet)
     self->intercepted++;
     if (node->config.watcher && node->config.watcher->taken)
         node->config.watcher->taken(node->config.watcher, node->self, trail);
-    if (NODE_HAS_FAULT(&node->config, NODE_FAULT_LEAK))
+    if (HAS_BUG(&node->config, LEAK))
         (void)packet_take(node->env->pool, PACKET_HEADER_SIZE);
     return true;
 }
@@ -96,7 +96,8 @@ static enum way way_to_key(struct node *node, struct packet *packet)
 {
     const struct routes *routes = &node->state.routes;
     struct place_group group = keyspace_group(&node->plan->keyspace, packet->route);
-    node_id root = keyspace_root(&node->plan->keyspace, group, routes->near_set, node->scratch);
+    const uint64_t *near = HAS_BUG(&node->config, ROOT_OVER_UP) ? routes->up_set : routes->near_set;
+    node_id root = keyspace_root(&node->plan->keyspace, group, near, node->scratch);
     packet->server = root;
     if (root == node->self)
         return node->settled ? WAY_HERE : WAY_LIMBO;
@@ -111,7 +112,8 @@ static enum way way_find(struct node *node, struct packet *packet)
     if (packet->kind == PACKET_TO_KEY)
         return way_to_key(node, packet);
     if (packet->kind == PACKET_TO_NEIGHBOUR) {
-        port_set open = packet->slot == SLOT_LINKS ? node->planned : node->state.own_near;
+        bool all = packet->slot == SLOT_LINKS || HAS_BUG(&node->config, NEIGHBOUR_DOWN);
+        port_set open = all ? node->planned : node->state.own_near;
         return packet->ports & open ? WAY_PORTS : WAY_NONE;
     }
     if (packet->server == node->self)
@@ -241,7 +243,7 @@ void dispatch_received(struct node *node, unsigned port, struct packet *packet)
         forward(node, packet);
         return;
     case WAY_LIMBO:
-        packet->unseen = true;
+        packet->unseen = !HAS_BUG(&node->config, UNSEEN);
         (void)limbo_add(node, packet); /* counts its drops itself */
         return;
     case WAY_NONE:
@@ -274,7 +276,7 @@ void dispatch_again(struct node *node)
         next = packet->next;
         leave(node, packet);
     }
-    if (NODE_HAS_FAULT(&node->config, NODE_FAULT_DEAD_PORT))
+    if (HAS_BUG(&node->config, DEAD_PORT))
         return;
     for (unsigned slot = 0; slot < node->service_count; slot++)
         for (struct packet *packet = egress_empty(node->egress, slot); packet; packet = next) {

@@ -66,7 +66,7 @@ port_set egress_ports(const struct egress *egress);
 unsigned egress_frame(struct egress *egress, unsigned port, uint32_t room,
                       struct packet *out[EGRESS_FRAME_MAX]);
 
-/* NODE_FAULT_UNFAIR, in test builds only: of the services that have packets for a port, the last
+/* PLANTED_BIT(UNFAIR), in test builds only: of the services that have packets for a port, the last
  * loses every `period`-th turn; 0: no service does. */
 void egress_fault_skips(struct egress *egress, uint32_t period);
 

@@ -109,6 +109,8 @@ void frames_recall(struct node *node, unsigned port)
     if (!(node->open >> port & 1))
         return;
     node->open &= ~((port_set)1 << port);
+    if (HAS_BUG(&node->config, RECALL_LOST))
+        return;
     struct packet *next;
     for (struct packet *packet = node->open_frames[port].first; packet; packet = next) {
         next = packet->next;

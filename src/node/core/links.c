@@ -167,7 +167,7 @@ static void port_down(struct node *node, unsigned port, enum port_state state)
     struct node_port *at = &node->ports[port];
     if (at->state == PORT_DOWN && state == PORT_DOWN && !at->peer.incarnation)
         return;
-    at->session++;
+    at->session += !HAS_BUG(&node->config, SAME_SESSION);
     at->peer = (struct hello_end){0};
     flood_unlink(&node->flood, port);
     frames_recall(node, port);
@@ -180,6 +180,13 @@ static void port_down(struct node *node, unsigned port, enum port_state state)
 }
 
 /* ---- receiving ---- */
+
+static void port_heard(struct node *node, unsigned port)
+{
+    node->ports[port].heard_at = node->env->now;
+    if (node->config.watcher && node->config.watcher->heard)
+        node->config.watcher->heard(node->config.watcher, node->self, port);
+}
 
 /* Is `said` a later incarnation or session than `known`? If not, the hello is outdated. */
 static bool end_is_new(const struct hello_end *known, const struct hello_end *said)
@@ -199,7 +206,7 @@ static void hello_take(struct node *node, unsigned port, const struct link_hello
     const struct plan_end *end = plan_end(node->plan, node->self, port);
     at->found = hello->server;
     at->found_port = hello->port;
-    if (at->state == PORT_CUT)
+    if (at->state == PORT_CUT && !HAS_BUG(&node->config, CUT_IGNORED))
         return;
     if (!(node->planned >> port & 1)) {
         port_become(node, port, PORT_MISWIRED); /* a cable where none is planned */
@@ -210,14 +217,15 @@ static void hello_take(struct node *node, unsigned port, const struct link_hello
         return;
     }
     bool known = end_equal(&at->peer, &hello->self);
-    if (!known && at->peer.incarnation && !end_is_new(&at->peer, &hello->self))
+    if (!known && at->peer.incarnation && !end_is_new(&at->peer, &hello->self) &&
+        !HAS_BUG(&node->config, OLD_HELLO))
         return;
     /* A new session of the neighbour also ends ours if the two ends had begun to exchange rows.
      * Otherwise ours stays: if it grew as well, each end would answer the other's new session with
      * another new one, forever. */
     if (!known && at->peer.incarnation && is_linked(node, port))
         port_down(node, port, PORT_DOWN);
-    at->heard_at = node->env->now;
+    port_heard(node, port);
     if (!known) {
         at->peer = hello->self;
         at->hello_now = true;
@@ -237,9 +245,10 @@ static void rows_take(struct node *node, unsigned port, const uint8_t *bytes, si
     struct node_port *at = &node->ports[port];
     struct hello_rows rows;
     if (!is_linked(node, port) || !hello_rows_read(bytes, size, &rows) ||
-        rows.self_session != at->peer.session || rows.peer_session != at->session)
+        ((rows.self_session != at->peer.session || rows.peer_session != at->session) &&
+         !HAS_BUG(&node->config, OLD_ROWS)))
         return; /* of a session that is over, or not known yet: it is sent again */
-    at->heard_at = node->env->now;
+    port_heard(node, port);
     flood_take(&node->flood, port, &rows, bytes);
     node->links_due = true;
 }
@@ -308,7 +317,10 @@ static void near_step(struct node *node)
     for (port_set left = node->planned; left; left &= left - 1) {
         unsigned port = (unsigned)__builtin_ctz(left);
         const struct flood_port *flood = &node->flood.ports[port];
-        if (node->ports[port].state != PORT_HEARD || !flood->synced_in || !flood->synced_out)
+        bool synced = flood->synced_in && flood->synced_out;
+        if (HAS_BUG(&node->config, NO_SYNC))
+            synced = flood->linked;
+        if (node->ports[port].state != PORT_HEARD || !synced)
             continue;
         port_become(node, port, PORT_COMING);
         link_state_near(&node->state, port, true);
@@ -338,7 +350,8 @@ static void notice(struct node *node, node_id server, bool up)
         const struct weft_service_ops *ops = self->service->ops;
         if (up && ops->peer_up)
             ops->peer_up(self, server);
-        if (!up && ops->peer_down)
+        if (!up && ops->peer_down &&
+            !(HAS_BUG(&node->config, PEER_DOWN_SKIPPED) && server % 8 == 7))
             ops->peer_down(self, server);
     }
 }
@@ -352,6 +365,8 @@ static void notices(struct node *node)
         while (other) {
             node_id server = (node_id)bitset_take_lowest(&other, word);
             notice(node, server, bitset_has(now, server));
+            if (HAS_BUG(&node->config, PEER_UP_SKIPPED))
+                break;
         }
     }
 }
@@ -367,7 +382,7 @@ static void settled_step(struct node *node)
     if (node->state.own_up ||
         (alone && node->env->now - node->opened_at >= node->config.silence_nsec)) {
         node->settled = true;
-        node->again = true;
+        node->again = !HAS_BUG(&node->config, LIMBO_STUCK);
     }
 }
 
@@ -378,7 +393,7 @@ static void state_step(struct node *node)
         put_step(node);
         node->again |= link_state_settle(&node->state);
         port_set admitted = link_state_admit(&node->state);
-        if (NODE_HAS_FAULT(&node->config, NODE_FAULT_ROOTS_OVERLAP))
+        if (HAS_BUG(&node->config, ROOTS_OVERLAP))
             admitted = link_state_admit_blindly(&node->state);
         for (port_set left = admitted; left; left &= left - 1)
             port_become(node, (unsigned)__builtin_ctz(left), PORT_UP);
@@ -461,7 +476,7 @@ void links_look(struct node *node)
         fell = true;
     }
     if (away) {
-        node->settled = false;
+        node->settled = HAS_BUG(&node->config, KEEPS_KEYS);
         node->opened_at = node->env->now;
         node->again = true;
     }
@@ -535,7 +550,8 @@ void links_fill(struct node *node, const uint64_t *incarnations)
 void links_carrier(struct node *node, unsigned port, bool on)
 {
     struct node_port *at = &node->ports[port];
-    if (!(node->planned >> port & 1) || at->carrier == on)
+    if (!(node->planned >> port & 1) || at->carrier == on ||
+        HAS_BUG(&node->config, CARRIER_IGNORED))
         return;
     at->carrier = on;
     carrier_note(node, port);

@@ -173,6 +173,8 @@ static enum err service_add(struct node *node, const struct weft_service *servic
         return err;
     struct weft_self *self = arena_take(&node->arena, sizeof *self);
     bool own = service->queue == WEFT_QUEUE_OWN;
+    bool weighs = service->weight && !HAS_BUG(&node->config, NO_WEIGHTS);
+    uint16_t weight = weighs ? service->weight : 1;
     struct queue *queue = service_queue(node, service); /* forwarded packets wait there */
     if (!self || !queue)
         return why_memory(why);
@@ -193,7 +195,7 @@ static enum err service_add(struct node *node, const struct weft_service *servic
                                               .queue = queue,
                                               .poll = own ? service_poll : NULL,
                                               .service = self,
-                                              .weight = service->weight ? service->weight : 1,
+                                              .weight = weight,
                                           });
     assert(self->slot == node->service_count);
     if (service->id <= UINT8_MAX)
@@ -268,11 +270,11 @@ static enum err node_fill(struct node *node, struct why *why)
     node->has_state = true;
     if (!flood_init(&node->flood, &node->state, &node->arena))
         return why_memory(why);
-    node->flood.takes_stale = NODE_HAS_FAULT(&node->config, NODE_FAULT_STALE_FLOOD);
-    if (NODE_HAS_FAULT(&node->config, NODE_FAULT_UNFAIR))
+    node->flood.faults = node->state.faults = node->config.faults;
+    if (HAS_BUG(&node->config, UNFAIR))
         egress_fault_skips(node->egress, 3);
     links_open(node);
-    node->settled = NODE_HAS_FAULT(&node->config, NODE_FAULT_ROOTS_OVERLAP);
+    node->settled = HAS_BUG(&node->config, ROOTS_OVERLAP);
     err = services_start(node, why);
     arena_seal(&node->arena);
     return err;
@@ -298,6 +300,8 @@ enum err node_open(struct node **out, const struct node_config *config, struct w
         node->config.hello_nsec = HELLO_NSEC;
     if (!node->config.silence_nsec)
         node->config.silence_nsec = HELLOS_MISSED * node->config.hello_nsec;
+    if (HAS_BUG(config, LONG_SILENCE))
+        node->config.silence_nsec *= 2;
     if (!node->config.limbo_packets)
         node->config.limbo_packets = NODE_LIMBO_PACKETS;
     enum err err = node_fill(node, why);
@@ -359,7 +363,8 @@ static void timers_fire(struct node *node)
 {
     struct timer timer;
     uint64_t order = node->timers.order;
-    while (timers_take(&node->timers, node->env->now, order, &timer)) {
+    env_nsec now = node->env->now + (HAS_BUG(&node->config, EARLY_TIMER) ? 1000000 : 0);
+    while (timers_take(&node->timers, now, order, &timer)) {
         struct weft_self *self = node->services[timer.owner];
         self->timer_count--;
         if (self->service->ops->timer)
@@ -372,7 +377,8 @@ env_nsec node_step(struct node *node)
     bool more = false;
     env_nsec now = node->env->now;
     node->counts.steps++;
-    links_glance(node);
+    if (!HAS_BUG(&node->config, LATE_LOOK))
+        links_glance(node);
     port_set inputs = node->inputs;
     node->inputs = 0;
     for (port_set left = inputs; left; left &= left - 1) {
@@ -387,6 +393,8 @@ env_nsec node_step(struct node *node)
         timers_fire(node);
     if (node->loop)
         dispatch_loop(node);
+    if (HAS_BUG(&node->config, LATE_LOOK))
+        links_glance(node);
     if (node->links_due)
         links_step(node);
     /* egress_ports is called again after each port: a packet that waits for several ports is gone
@@ -409,7 +417,8 @@ void node_input(struct node *node, unsigned port)
 
 void node_room(struct node *node, unsigned port)
 {
-    node->blocked &= ~((port_set)1 << port);
+    if (!HAS_BUG(&node->config, ROOM_LOST))
+        node->blocked &= ~((port_set)1 << port);
 }
 
 void node_lost(struct node *node, struct packet *packet)
@@ -466,7 +475,8 @@ int node_local(struct node *node, const struct env_answer *from, const void *byt
     unsigned slot = node_slot(node, from->service);
     if (slot >= node->service_count || !node->services[slot]->service->ops->request)
         return -ENOENT;
-    links_glance(node);
+    if (!HAS_BUG(&node->config, LOCAL_BLIND))
+        links_glance(node);
     struct weft_self *self = node->services[slot];
     self->service->ops->request(self, from->client, from->ticket, bytes, size);
     return 0;

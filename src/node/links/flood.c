@@ -4,6 +4,7 @@
 
 #include "base/bitset.h"
 #include "base/check.h"
+#include "node/planted.h"
 
 /* Marks the row to be sent over all links except the one that it came from. */
 static void row_spread(struct flood *flood, node_id server, unsigned from)
@@ -132,6 +133,8 @@ void flood_link(struct flood *flood, unsigned port)
     at->linked = true;
     for (node_id server = 0; server < flood->state->plan->server_count; server++) {
         struct link_report report;
+        if (HAS_BUG(flood, NEW_LINK_EMPTY) && server != flood->state->self)
+            continue;
         if (link_state_report(flood->state, server, &report))
             bitset_add(at->pending, server);
     }
@@ -145,12 +148,8 @@ void flood_link(struct flood *flood, unsigned port)
 static void row_take(struct flood *flood, unsigned port, const struct link_report *report,
                      bool more)
 {
-#ifdef WEFT_PLANTED_BUGS
-    bool news = flood->takes_stale ? link_state_take_stale(flood->state, report)
-                                   : link_state_take(flood->state, report);
-#else
-    bool news = link_state_take(flood->state, report);
-#endif
+    bool news = HAS_BUG(flood, STALE_FLOOD) ? link_state_take_stale(flood->state, report)
+                                            : link_state_take(flood->state, report);
     if (!news) {
         /* The neighbour has the same version of this row as we have: do not send it the row. */
         struct link_report known;
@@ -179,7 +178,7 @@ static void row_take(struct flood *flood, unsigned port, const struct link_repor
 static void acknowledged(struct flood *flood, unsigned port, uint32_t sequence)
 {
     struct flood_port *at = &flood->ports[port];
-    if (!at->is_under_way || sequence != at->sequence)
+    if (!at->is_under_way || (sequence != at->sequence && !HAS_BUG(flood, ANY_ACK)))
         return;
     at->is_under_way = false;
     at->attempts = 0;
@@ -244,7 +243,7 @@ static bool is_pending(const struct flood *flood, const struct flood_port *at)
 static void take_back(struct flood *flood, struct flood_port *at)
 {
     for (size_t word = 0; word < flood->words; word++) {
-        at->pending[word] |= at->told[word];
+        at->pending[word] |= HAS_BUG(flood, RESEND_EMPTY) ? 0 : at->told[word];
         at->told[word] = 0;
     }
     if (flood->own_held)
@@ -257,7 +256,7 @@ bool flood_next(struct flood *flood, unsigned port, env_nsec now, struct hello_r
                 struct link_report reports[HELLO_ROWS_MAX])
 {
     struct flood_port *at = &flood->ports[port];
-    if (at->is_under_way && now >= at->resend_at)
+    if (at->is_under_way && now >= at->resend_at && !HAS_BUG(flood, NO_RESEND))
         take_back(flood, at);
     *rows = (struct hello_rows){.acknowledged = at->received};
     bool tells = at->is_pending && !at->is_under_way;
@@ -283,7 +282,7 @@ bool flood_next(struct flood *flood, unsigned port, env_nsec now, struct hello_r
 env_nsec flood_due(const struct flood *flood, unsigned port)
 {
     const struct flood_port *at = &flood->ports[port];
-    return at->is_under_way ? at->resend_at : ENV_NEVER;
+    return at->is_under_way && !HAS_BUG(flood, NO_RESEND) ? at->resend_at : ENV_NEVER;
 }
 
 node_id flood_owed(struct flood *flood)

@@ -50,8 +50,8 @@ struct flood {
     struct flood_port ports[PORT_MAX];
     uint64_t *owed; /* servers whose links wait for our "seen" */
     bool owes_seen;
-    bool own_held;    /* our own row is held back until all batches have ended */
-    bool takes_stale; /* NODE_FAULT_STALE_FLOOD: only a test build reads it */
+    bool own_held;   /* our own row is held back until all batches have ended */
+    uint64_t faults; /* of PLANTED_BIT (planted.h); 0 except in tests */
     /* NULL, or called for each row that was new. */
     void (*news)(void *context, const struct link_report *report);
     void *context;

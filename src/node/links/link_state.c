@@ -6,6 +6,7 @@
 #include "base/bitset.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "node/planted.h"
 
 enum { INCARNATION, VERSION, NEAR, UP, SEEN, COLUMNS };
 
@@ -39,6 +40,8 @@ static bool port_matters(const struct link_state *state, node_id server, unsigne
     bool up = near && cell_get(state, server, UP) >> port & 1 &&
               cell_get(state, end->server, UP) >> end->port & 1;
     const struct routes *routes = &state->routes;
+    if (HAS_BUG(state, BLIND_PREDICATE) && up && !(state->up[server] >> port & 1))
+        return false;
     return (near != (state->near[server] >> port & 1) &&
             routes->near_hops[server] != routes->near_hops[end->server]) ||
            (up != (state->up[server] >> port & 1) &&
@@ -326,6 +329,8 @@ static void changes_apply(struct link_state *state)
             unsigned port = (unsigned)__builtin_ctz(left);
             const struct plan_end *end = plan_end(state->plan, server, port);
             bool both = near >> port & 1 && cell_get(state, end->server, NEAR) >> end->port & 1;
+            if (HAS_BUG(state, ONE_END))
+                both = near >> port & 1;
             link_apply(state->near, server, port, end, both);
             link_apply(state->up, server, port, end,
                        both && up >> port & 1 && cell_get(state, end->server, UP) >> end->port & 1);
@@ -352,7 +357,8 @@ bool link_state_settle(struct link_state *state)
 
 static uint64_t seen_by(const struct link_state *state, node_id server)
 {
-    bool known = cell_get(state, server, VERSION) >= state->needs[server];
+    bool known =
+        cell_get(state, server, VERSION) >= state->needs[server] || HAS_BUG(state, NEEDS_IGNORED);
     return known ? cell_get(state, server, SEEN) : 0;
 }
 
@@ -395,7 +401,8 @@ static uint64_t seen_by_all(struct link_state *state, uint64_t wanted)
 static port_set waiting_for(const struct link_state *state, port_set coming, uint64_t version)
 {
     port_set waiting = 0;
-    for (port_set left = coming & state->near[state->self]; left; left &= left - 1) {
+    port_set near = HAS_BUG(state, ADMITS_ONE_END) ? coming : state->near[state->self];
+    for (port_set left = coming & near; left; left &= left - 1) {
         uint64_t since = state->since[__builtin_ctz(left)];
         if (since && since <= version)
             waiting |= left & -left;

@@ -79,6 +79,7 @@ struct link_state {
     node_id lagging; /* a reachable server whose "seen" our links wait for: while no row changes,
                       * no other server need be checked. NODE_NONE: not known */
     uint64_t recomputations, taken, refused;
+    uint64_t faults; /* of PLANTED_BIT (planted.h); 0 except in tests */
 };
 
 MUST_CHECK enum err link_state_init(struct link_state *state, const struct plan *plan, node_id self,

@@ -28,15 +28,12 @@ enum {
 #define PRESS_TO      19
 #define QUIET_MSEC    200
 #define LOAD_INTERVAL 5000000 /* nanoseconds */
+#define LATENESS      200000  /* millionths of the frames of a link with late frames */
+#define CLIENT        1       /* the local program that asks for keys */
 
 #ifdef WEFT_PLANTED_BUGS
-const struct chaos_plant chaos_plants[CHAOS_PLANT_COUNT] = {
-    {"roots", NODE_FAULT_ROOTS_OVERLAP, "roots", "a restarted server answers for its keys at once"},
-    {"stale", NODE_FAULT_STALE_FLOOD, "routes", "a stale row is accepted and flooded on"},
-    {"port", NODE_FAULT_DEAD_PORT, "routes", "waiting packets keep a port that went down"},
-    {"leak", NODE_FAULT_LEAK, "leaks", "an intercepted packet is never released"},
-    {"unfair", NODE_FAULT_UNFAIR, "fair", "the round sometimes skips a service"},
-};
+#define PLANT(bug, name, checker, text) {name, PLANTED_BIT(bug), checker, text},
+const struct chaos_plant chaos_plants[CHAOS_PLANT_COUNT] = {PLANTED_LIST(PLANT)};
 #endif
 
 /* The current faults of a link; faults of one kind add up. */
@@ -44,11 +41,15 @@ struct sim_link_state {
     uint32_t loss, corruption, duplication;
     uint32_t dead; /* number of reasons */
     psec jitter;
+    psec late;
+    uint32_t lates; /* number of faults in `late` */
 };
 
 /* The current faults of a server. */
 struct server_state {
     uint32_t down, paused, hung; /* number of reasons */
+    bool stopped;                /* this incarnation is paused ... */
+    env_nsec stopped_at;         /* ... since then, by its clock */
 };
 
 /* The order of a server's services: load, press, then guests. */
@@ -71,7 +72,7 @@ struct chaos {
     struct sim_link_state *links;
     struct server_state *servers;
     struct rng rng;
-    psec began;
+    psec sampled_at;
     bool failed; /* the run itself */
     struct why why;
 };
@@ -114,10 +115,24 @@ static void saw_dropped(struct world_watcher *watcher, node_id at, const struct 
 
 static void saw_port(struct world_watcher *watcher, node_id at, unsigned port, bool up)
 {
-    if (up)
-        CHECKERS_TELL(&chaos_of(watcher)->checkers, up, at, port);
-    else
-        CHECKERS_TELL(&chaos_of(watcher)->checkers, down, at);
+    struct chaos *chaos = chaos_of(watcher);
+    if (up) {
+        CHECKERS_TELL(&chaos->checkers, up, at, port);
+    } else {
+        CHECKERS_TELL(&chaos->checkers, down, at);
+        CHECKERS_TELL(&chaos->checkers, fell, at, port);
+    }
+}
+
+static void saw_heard(struct world_watcher *watcher, node_id at, unsigned port)
+{
+    CHECKERS_TELL(&chaos_of(watcher)->checkers, heard, at, port);
+}
+
+static void saw_received(struct world_watcher *watcher, node_id at, unsigned port,
+                         const struct packet *packet)
+{
+    CHECKERS_TELL(&chaos_of(watcher)->checkers, received, at, port, packet);
 }
 
 static void saw_transmitted(struct world_watcher *watcher, node_id at, unsigned port,
@@ -148,8 +163,10 @@ static void saw_lost(struct world_watcher *watcher, const struct packet *packet)
 
 static void saw_opened(struct world_watcher *watcher, node_id at, uint64_t incarnation)
 {
-    CHECKERS_TELL(&chaos_of(watcher)->checkers, started, at);
-    CHECKERS_TELL(&chaos_of(watcher)->checkers, down, at);
+    struct chaos *chaos = chaos_of(watcher);
+    chaos->servers[at].stopped = false;
+    CHECKERS_TELL(&chaos->checkers, started, at);
+    CHECKERS_TELL(&chaos->checkers, down, at);
 }
 
 static void saw_closed(struct world_watcher *watcher, node_id at)
@@ -163,6 +180,8 @@ static const struct world_watcher_ops watcher_ops = {
     .taken = saw_taken,
     .dropped = saw_dropped,
     .port = saw_port,
+    .heard = saw_heard,
+    .received = saw_received,
     .transmitted = saw_transmitted,
     .row = saw_row,
     .copied = saw_copied,
@@ -214,6 +233,48 @@ static uint64_t view_live(void *context)
     return slab_packets(world_pool(((struct chaos *)context)->world))->live;
 }
 
+/* Called for servers that start, too, before world_open has returned. */
+static env_nsec view_clock(void *context, node_id server)
+{
+    return world_clock_of(((struct chaos *)context)->watcher.world, server);
+}
+
+struct load_stats {
+    struct checker_observed observed;
+    bool found;
+};
+
+static void load_stat(void *context, const char *service, const char *name, uint64_t value)
+{
+    struct load_stats *stats = context;
+    struct checker_observed *observed = &stats->observed;
+    if (strcmp(service, chaos_load_service.name) != 0)
+        return;
+    stats->found = true;
+    if (!strcmp(name, "peers"))
+        observed->peers = value;
+    else if (!strcmp(name, "peers_repeated"))
+        observed->peers_repeated = value;
+    else if (!strcmp(name, "passes_wrong"))
+        observed->passes_wrong = value;
+    else if (!strcmp(name, "misdelivered"))
+        observed->misdelivered = value;
+    else if (!strcmp(name, "timers_early"))
+        observed->timers_early = value;
+    else if (!strcmp(name, "timer_overdue"))
+        observed->timer_overdue = value;
+}
+
+static bool view_observed(void *context, node_id server, struct checker_observed *observed)
+{
+    struct load_stats stats = {0};
+    struct node *node = view_node(context, server);
+    if (node)
+        node_stats(node, load_stat, &stats);
+    *observed = stats.observed;
+    return stats.found;
+}
+
 /* ---- faults ---- */
 
 static bool has_failed(const struct chaos *chaos)
@@ -240,6 +301,45 @@ static void server_start(struct chaos *chaos, node_id server)
         load_set(chaos, server, LOAD_INTERVAL);
 }
 
+/* A local program asks for keys. A paused server gets the question when it goes on. */
+static void ask(struct chaos *chaos, node_id server)
+{
+    const struct chaos_load_question asked = {.keys = 2};
+    (void)world_request(chaos->world, server, CHAOS_LOAD, CLIENT, &asked, sizeof asked);
+}
+
+static void on_answer(void *context, node_id at, uint64_t client, const void *bytes, uint32_t size)
+{
+    struct chaos *chaos = context;
+    struct key key;
+    if (client != CLIENT || size != sizeof key)
+        return;
+    memcpy(&key, bytes, sizeof key);
+    CHECKERS_TELL(&chaos->checkers, answered, at, key_route(&key));
+}
+
+static void pause_apply(struct chaos *chaos, node_id server, bool paused)
+{
+    struct server_state *state = &chaos->servers[server];
+    if (paused && !state->stopped && world_node(chaos->world, server)) {
+        state->stopped = true;
+        state->stopped_at = world_clock_of(chaos->world, server);
+    } else if (!paused && state->stopped) {
+        state->stopped = false;
+        CHECKERS_TELL(&chaos->checkers, returned, server, state->stopped_at,
+                      world_clock_of(chaos->world, server));
+    }
+    world_pause(chaos->world, server, paused);
+}
+
+static void jump_apply(struct chaos *chaos, node_id server, env_nsec ahead)
+{
+    env_nsec now = world_clock_of(chaos->world, server);
+    if (!chaos->servers[server].stopped)
+        CHECKERS_TELL(&chaos->checkers, returned, server, now, now + ahead);
+    world_jump(chaos->world, server, ahead);
+}
+
 static void server_fault(struct chaos *chaos, const struct fault *fault)
 {
     struct server_state *state = &chaos->servers[fault->server];
@@ -247,13 +347,18 @@ static void server_fault(struct chaos *chaos, const struct fault *fault)
         world_clock(chaos->world, fault->server, fault->begins ? (uint32_t)fault->amount : 1000000);
         return;
     }
+    if (fault->kind == FAULT_JUMP) {
+        if (fault->begins)
+            jump_apply(chaos, fault->server, (env_nsec)(fault->amount / PSEC_PER_NSEC));
+        return;
+    }
     if (fault->kind == FAULT_HANG) {
         state->hung += fault->begins ? 1u : -1u;
         world_fill(chaos->world, fault->server, state->hung != 0);
     }
-    if (fault->kind == FAULT_PAUSE || fault->kind == FAULT_HANG) {
+    if (fault->kind == FAULT_PAUSE || fault->kind == FAULT_HANG || fault->kind == FAULT_SLOW) {
         state->paused += fault->begins ? 1u : -1u;
-        world_pause(chaos->world, fault->server, state->paused != 0);
+        pause_apply(chaos, fault->server, state->paused != 0);
         return;
     }
     state->down += fault->begins ? 1u : -1u;
@@ -261,6 +366,8 @@ static void server_fault(struct chaos *chaos, const struct fault *fault)
         server_start(chaos, fault->server);
     else if (world_node(chaos->world, fault->server))
         world_crash(chaos->world, fault->server);
+    if (fault->kind == FAULT_REWIND && fault->begins)
+        world_rewind(chaos->world, fault->server, fault->amount);
 }
 
 static uint32_t chance(uint32_t sum)
@@ -277,6 +384,8 @@ static void link_apply(struct chaos *chaos, node_id server, unsigned port)
         .duplication = chance(state->duplication),
         .jitter = state->jitter,
         .reorder = state->jitter % 2,
+        .late = state->late,
+        .lateness = state->lates ? LATENESS : 0,
         .dead = state->dead != 0,
     };
     sim_link_set_faults(world_link(chaos->world, server, port), &faults);
@@ -295,20 +404,41 @@ static void link_fault(struct chaos *chaos, const struct fault *fault)
         state->duplication += amount;
     else if (fault->kind == FAULT_JITTER)
         state->jitter += fault->begins ? fault->amount : -fault->amount;
-    else
+    else if (fault->kind == FAULT_LATE) {
+        state->lates += fault->begins ? 1u : -1u;
+        state->late = fault->begins ? fault->amount : state->late;
+    } else
         state->dead += fault->begins ? 1u : -1u;
     link_apply(chaos, fault->server, fault->port);
+}
+
+/* Faults of the server at one end of a link. */
+static void end_fault(struct chaos *chaos, const struct fault *fault)
+{
+    if (!world_node(chaos->world, fault->server))
+        return;
+    if (fault->kind == FAULT_CUT) {
+        CHECKERS_TELL(&chaos->checkers, cut, fault->server, fault->port, fault->begins);
+        world_cut(chaos->world, fault->server, fault->port, fault->begins);
+    } else {
+        CHECKERS_TELL(&chaos->checkers, carrier, fault->server, fault->port, !fault->begins);
+        world_carrier(chaos->world, fault->server, fault->port, !fault->begins);
+    }
 }
 
 static void fault_apply(struct chaos *chaos, const struct fault *fault)
 {
     chaos->result->faults += fault->begins;
-    if (fault->kind >= FAULT_CRASH)
+    if (fault_is_of_server(fault->kind))
         server_fault(chaos, fault);
-    else if (fault->kind == FAULT_CUT)
-        world_cut(chaos->world, fault->server, fault->port, fault->begins);
+    else if (fault->kind == FAULT_CUT || fault->kind == FAULT_CARRIER ||
+             (fault->kind == FAULT_LATE && !fault->amount))
+        end_fault(chaos, fault);
     else
         link_fault(chaos, fault);
+    /* Not always: a request makes its server look at the time before its next step does. */
+    if (fault->number % 2)
+        ask(chaos, fault->server);
 }
 
 /* ---- saturating a port ---- */
@@ -356,6 +486,10 @@ static void run_until(struct chaos *chaos, psec until)
     while (world_now(chaos->world) < until && !has_failed(chaos)) {
         psec next = world_now(chaos->world) + MSEC / 4;
         world_run(chaos->world, next < until ? next : until);
+        if (world_now(chaos->world) >= chaos->sampled_at) {
+            CHECKERS_TELL(&chaos->checkers, sampled, chaos->sampled_at);
+            chaos->sampled_at = world_now(chaos->world) + MSEC;
+        }
     }
 }
 
@@ -497,6 +631,8 @@ static enum err parts_open(struct chaos *chaos, struct why *why)
     world.node.faults = chaos->settings->plants;
     chaos->watchers[0] = &chaos->watcher;
     world.watchers = chaos->watchers;
+    world.answer = on_answer;
+    world.context = chaos;
     settings_draw(chaos, &world);
     chaos->links = calloc((size_t)plan->server_count * plan->port_count, sizeof *chaos->links);
     chaos->servers = calloc(plan->server_count, sizeof *chaos->servers);
@@ -510,17 +646,22 @@ static enum err parts_open(struct chaos *chaos, struct why *why)
         .settled = view_settled,
         .counts_on = view_counts_on,
         .live = view_live,
+        .clock = view_clock,
+        .silence = world.node.silence_nsec,
+        .observed = view_observed,
         .context = chaos,
     };
     enum err err = services_list(chaos, why);
     chaos->disk = world.disk =
         chaos_disk_draw(chaos->settings->seed, chaos->services, chaos->settings->kinds != 0);
     if (!err)
-        err = checkers_open(&chaos->checkers, &view, chaos->guests ? chaos->guests->checkers : NULL,
-                            why);
-    if (!err)
         err = fault_schedule_make(&chaos->schedule, plan, chaos->settings->seed,
                                   &chaos->fault_settings, why);
+    view.damages = chaos->schedule.kinds >> FAULT_CORRUPTION & 1;
+    view.rewinds = chaos->schedule.kinds >> FAULT_REWIND & 1;
+    if (!err)
+        err = checkers_open(&chaos->checkers, &view, chaos->guests ? chaos->guests->checkers : NULL,
+                            why);
     return err ? err : world_open(&chaos->world, &world, why);
 }
 

@@ -20,7 +20,7 @@ struct chaos_settings {
     const struct plan *plan; /* borrowed */
     uint64_t seed;
     uint32_t kinds;  /* of faults: FAULT_ALL */
-    uint32_t plants; /* enum node_fault: bugs that the checkers must find; 0 except in tests */
+    uint64_t plants; /* of PLANTED_BIT: bugs that the checkers must find; 0 except in tests */
 };
 
 /* A caller's additions: services to run beside the load, and checkers of what they promise. The
@@ -66,14 +66,14 @@ void chaos_replay_write(const char *word, const struct chaos_settings *settings,
                         const struct chaos_result *result, struct text *out);
 
 #ifdef WEFT_PLANTED_BUGS
-/* The planted bugs by name. */
+/* The planted bugs (node/planted.h) by name. */
 struct chaos_plant {
     const char *name;
-    uint32_t fault;      /* enum node_fault */
-    const char *checker; /* the checker that must find it */
+    uint64_t fault;      /* PLANTED_BIT */
+    const char *checker; /* see planted.h */
     const char *text;
 };
 
-#define CHAOS_PLANT_COUNT 5
+#define CHAOS_PLANT_COUNT PLANTED_COUNT
 extern const struct chaos_plant chaos_plants[CHAOS_PLANT_COUNT];
 #endif

@@ -161,7 +161,7 @@ static void a_guest_checker_finds_the_same_error_in_a_replay(void **state)
     assert_int_equal(beats_open_count, 0);
 
     struct text command = {0}, wanted = {0};
-    settings.plants = NODE_FAULT_LEAK; /* must be in the command, too */
+    settings.plants = PLANTED_BIT(LEAK); /* must be in the command, too */
     chaos_replay_write("torus:3x3", &settings, &first, &command);
     settings.plants = 0;
     text_puts(&wanted, "weft sim chaos torus:3x3 --seed 3 --seeds 1 --faults ");

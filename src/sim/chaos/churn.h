@@ -25,7 +25,7 @@ struct churn_settings {
                        * by silence */
     env_nsec hello_nsec, silence_nsec; /* 0: the node's default */
     uint64_t seed;
-    uint32_t plants; /* enum node_fault: planted bugs, to check that they are found */
+    uint64_t plants; /* of PLANTED_BIT: planted bugs, to check that they are found */
     void (*progress)(void *context, double seconds); /* simulated so far; or NULL */
     void *context;
 };

@@ -151,7 +151,7 @@ static void a_server_that_answers_for_its_keys_too_early_is_detected(void **stat
     struct why why = {0};
     fixture_open(&fixture, "torus:3x3x3");
     struct churn_settings settings = settings_make(&fixture);
-    settings.plants = NODE_FAULT_ROOTS_OVERLAP;
+    settings.plants = PLANTED_BIT(ROOTS_OVERLAP);
     settings.seed = 10;
     settings.packets = 1000 * 1000;
     result.misdelivered = 0;

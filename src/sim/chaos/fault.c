@@ -16,7 +16,7 @@ const char *const fault_texts[FAULT_COUNT] = {FAULT_LIST(FAULT_TEXT)};
 
 #define STREAM_KINDS 0xfa0175ull /* which kinds; each kind draws from its own stream */
 
-#define WORD_SHOWN 80 /* shown characters of an unknown name: the known names must fit, too */
+#define WORD_SHOWN 60 /* shown characters of an unknown name: the known names must fit, too */
 
 /* State while one schedule is made. */
 struct maker {
@@ -252,9 +252,10 @@ static void make_down(struct maker *maker, enum fault_kind kind)
     for (uint64_t count = between(maker, 1, most); count; count--) {
         struct fault fault = {.kind = kind, .at = moment(maker), .server = any_server(maker)};
         psec length = kind == FAULT_CRASH ? PSEC_NEVER
-                      : kind == FAULT_RESTART
-                          ? length_between(maker, settings->silence, 5 * settings->silence)
-                          : length_between(maker, 1000 * PSEC_PER_NSEC, settings->hello);
+                      : kind == FAULT_QUICK
+                          ? length_between(maker, 1000 * PSEC_PER_NSEC, settings->hello)
+                          : length_between(maker, settings->silence, 5 * settings->silence);
+        fault.amount = kind == FAULT_REWIND ? between(maker, 1, 3) : 0;
         fault_add(maker, fault, length);
     }
 }
@@ -273,14 +274,71 @@ static void make_slow(struct maker *maker, enum fault_kind kind)
     }
 }
 
+/* Many short stops of the same length, with short times to work between them. */
+static void make_halting(struct maker *maker, enum fault_kind kind)
+{
+    const struct fault_settings *settings = maker->settings;
+    uint64_t most = maker->plan->server_count / 6 + 1;
+    for (uint64_t count = between(maker, 1, most); count; count--) {
+        struct fault fault = {.kind = kind, .at = moment(maker), .server = any_server(maker)};
+        psec stop = length_between(maker, settings->hello / 64, settings->hello);
+        psec work = length_between(maker, settings->hello / 256, settings->hello / 16);
+        for (uint64_t times = between(maker, 8, 64); times && fault.at < settings->end; times--) {
+            fault_add(maker, fault, stop);
+            fault.at += stop + work;
+        }
+    }
+}
+
+static void make_jump(struct maker *maker, enum fault_kind kind)
+{
+    const struct fault_settings *settings = maker->settings;
+    uint64_t most = maker->plan->server_count / 4 + 1;
+    for (uint64_t count = between(maker, 1, most); count; count--) {
+        struct fault fault = {.kind = kind, .at = moment(maker), .server = any_server(maker)};
+        fault.amount = length_between(maker, settings->hello / 8, 4 * settings->silence);
+        fault_add(maker, fault, 1); /* its end has no effect */
+    }
+}
+
+/* Some frames of some links are kept for up to a few silences. The last of them arrives within the
+ * storm. Meanwhile the links go down for a moment (amount 0), so that frames of the session before
+ * arrive in the next one. */
+static void make_late(struct maker *maker, enum fault_kind kind)
+{
+    const struct fault_settings *settings = maker->settings;
+    psec storm = settings->end - settings->begin;
+    for (uint64_t count = between(maker, 1, maker->plan->server_count); count; count--) {
+        struct fault fault = {.kind = kind, .server = any_server(maker)};
+        psec most = 2 * settings->silence < storm / 2 ? 2 * settings->silence : storm / 2;
+        fault.amount = length_between(maker, settings->hello / 2, most);
+        psec rest = storm - fault.amount;
+        fault.at = settings->begin + rng_below(&maker->rng, rest);
+        psec length = settings->begin + rest - fault.at;
+        if (!any_port(maker, fault.server, &fault.port))
+            continue;
+        fault_add(maker, fault, length);
+        for (uint64_t times = between(maker, 1, 4); times; times--) {
+            struct fault blink = {.kind = kind, .server = fault.server, .port = fault.port};
+            blink.at = fault.at + rng_below(&maker->rng, length);
+            fault_add(maker, blink, settings->hello / 16);
+        }
+    }
+}
+
 /* ---- the whole ---- */
 
 static void (*const makers[FAULT_COUNT])(struct maker *maker, enum fault_kind kind) = {
-    [FAULT_LOSS] = make_noise,   [FAULT_CORRUPTION] = make_noise, [FAULT_DUPLICATION] = make_noise,
-    [FAULT_JITTER] = make_noise, [FAULT_ONE_WAY] = make_one_way,  [FAULT_FLAP] = make_flap,
-    [FAULT_PLANE] = make_plane,  [FAULT_CUT] = make_one_way,      [FAULT_CRASH] = make_down,
-    [FAULT_RESTART] = make_down, [FAULT_QUICK] = make_down,       [FAULT_PAUSE] = make_slow,
-    [FAULT_CLOCK] = make_slow,   [FAULT_HANG] = make_slow,
+    [FAULT_LOSS] = make_noise,        [FAULT_CORRUPTION] = make_noise,
+    [FAULT_DUPLICATION] = make_noise, [FAULT_JITTER] = make_noise,
+    [FAULT_ONE_WAY] = make_one_way,   [FAULT_FLAP] = make_flap,
+    [FAULT_PLANE] = make_plane,       [FAULT_CUT] = make_one_way,
+    [FAULT_CRASH] = make_down,        [FAULT_RESTART] = make_down,
+    [FAULT_QUICK] = make_down,        [FAULT_PAUSE] = make_slow,
+    [FAULT_CLOCK] = make_slow,        [FAULT_HANG] = make_slow,
+    [FAULT_LATE] = make_late,         [FAULT_CARRIER] = make_one_way,
+    [FAULT_SLOW] = make_halting,      [FAULT_JUMP] = make_jump,
+    [FAULT_REWIND] = make_down,
 };
 
 /* Draws about a third of the allowed kinds, at least one. */
@@ -302,8 +360,10 @@ static uint32_t kinds_draw(uint64_t seed, uint32_t allowed)
 /* Without a cable only servers can fail: other kinds would give seeds without faults. */
 static uint32_t kinds_possible(const struct plan *plan, uint32_t kinds)
 {
-    const uint32_t of_links = (1u << FAULT_CRASH) - 1;
-    return kinds & FAULT_ALL & (plan->topology->graph.link_count ? FAULT_ALL : ~of_links);
+    for (unsigned kind = 0; kind < FAULT_COUNT && !plan->topology->graph.link_count; kind++)
+        if (!fault_is_of_server((enum fault_kind)kind))
+            kinds &= ~(1u << kind);
+    return kinds & FAULT_ALL;
 }
 
 static int fault_order(const void *one, const void *other)

@@ -31,7 +31,12 @@
     X(QUICK, "quick", "a server restarts before this is noticed")                                  \
     X(PAUSE, "pause", "a server does nothing for a while")                                         \
     X(CLOCK, "clock", "a server's clock is slow or fast")                                          \
-    X(HANG, "hang", "a server does nothing, and the links to it are full")
+    X(HANG, "hang", "a server does nothing, and the links to it are full")                         \
+    X(LATE, "late", "some frames arrive very late, after all others")                              \
+    X(CARRIER, "carrier", "one end of a link is told that the other is gone")                      \
+    X(SLOW, "slow", "a server is stopped again and again, shortly")                                \
+    X(JUMP, "jump", "a server's clock jumps ahead")                                                \
+    X(REWIND, "rewind", "a server restarts with a lower incarnation")
 
 enum fault_kind {
 #define FAULT_ENUM(kind, name, text) FAULT_##kind,
@@ -51,9 +56,17 @@ struct fault {
     bool begins; /* false: the fault with the same `number` ends */
     uint32_t number;
     node_id server;
-    uint32_t port;   /* of the link that leaves the server; unused by faults of servers */
-    uint64_t amount; /* millionths of frames; picoseconds of jitter; millionths of a clock's rate */
+    uint32_t port; /* of the link that leaves the server; unused by faults of servers */
+    /* Millionths of frames; picoseconds of jitter, lateness (0: the link goes down for a moment) or
+     * a jump; millionths of a clock's rate; number of incarnations. */
+    uint64_t amount;
 };
+
+/* Is it a fault of servers? Otherwise it is one of links. */
+static inline bool fault_is_of_server(enum fault_kind kind)
+{
+    return kind >= FAULT_CRASH && kind != FAULT_LATE && kind != FAULT_CARRIER;
+}
 
 struct fault_settings {
     uint32_t kinds;  /* bits of the kinds that may be used */

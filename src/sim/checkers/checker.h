@@ -5,11 +5,17 @@
  * services promise.
  *
  *   roots   no server delivers a packet to a key, or is ready to, while a server before it in the
- *           key's list is reachable and settled
+ *           key's list is reachable and settled; nor before it has settled itself
+ *   silence no server handles a packet or a request while it considers a link up whose last hello
+ *           is older than the silence: it may have been away, and replaced
+ *   links   a link goes down only for a reason, and does not come up while it is cut
  *   ledger  every packet that was sent is delivered, intercepted, dropped and counted, or lost on
  *           a link, exactly once
  *   routes  rows only get newer; nothing leaves by a port that is down; after recovery all
  *           servers have all rows again
+ *   calls   services are told of every change (peer_up, peer_down), see each packet that passes
+ *           once, get packets with the source and destination that they were sent with, and get
+ *           timers when they are due
  *   leaks   no packet is left at the end
  *   fair    on a saturated link each service gets its share
  *
@@ -20,8 +26,19 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "node/node.h"
 #include "sim/engine/engine.h"
+
+/* What the service that loads a server has been told (chaos_load.h). */
+struct checker_observed {
+    uint64_t peers;          /* digest of the servers that are up: see checker_peers_add */
+    uint64_t peers_repeated; /* peer_up of a server that was up, peer_down of one that was not */
+    uint64_t passes_wrong;   /* packets that intercept() saw more or less often than they passed */
+    uint64_t misdelivered;   /* packets that were sent elsewhere, or by another server */
+    uint64_t timers_early;
+    bool timer_overdue; /* now */
+};
 
 struct checker_view {
     const struct plan *plan; /* borrowed */
@@ -31,7 +48,13 @@ struct checker_view {
     bool (*settled)(void *context, node_id server); /* and running */
     /* Does `server` leave the keys of `other` to `other`? See node_counts_on. */
     bool (*counts_on)(void *context, node_id server, node_id other);
-    uint64_t (*live)(void *context); /* packets not yet released */
+    uint64_t (*live)(void *context);                  /* packets not yet released */
+    env_nsec (*clock)(void *context, node_id server); /* what its clock shows */
+    env_nsec silence;                                 /* of the nodes' configuration */
+    /* False: it is down, or has no such service. */
+    bool (*observed)(void *context, node_id server, struct checker_observed *observed);
+    bool damages; /* links damage frames, also the counts of hops, which have no checksum */
+    bool rewinds; /* servers start with lower incarnations, and take higher ones later */
     void *context;
 };
 
@@ -79,6 +102,21 @@ struct checker_ops {
                         const struct packet *packet);
     void (*row)(struct checker *checker, node_id at, node_id server, uint64_t incarnation,
                 uint64_t version);
+    /* A server takes a packet from a link, and has not looked at it yet. */
+    void (*received)(struct checker *checker, node_id at, unsigned port,
+                     const struct packet *packet);
+    void (*heard)(struct checker *checker, node_id at, unsigned port); /* a valid hello or rows */
+    /* A service answers a local program for a key, because it is told that its server is root. */
+    void (*answered)(struct checker *checker, node_id at, uint64_t route);
+    void (*fell)(struct checker *checker, node_id at, unsigned port); /* that port went down */
+    /* The operator cuts that end of a link or mends it; its driver reports the other end gone or
+     * back. Called before the server knows. */
+    void (*cut)(struct checker *checker, node_id at, unsigned port, bool cut);
+    void (*carrier)(struct checker *checker, node_id at, unsigned port, bool on);
+    /* The server goes on after it did nothing from `left` to `back` by its clock. Called before it
+     * does anything. */
+    void (*returned)(struct checker *checker, node_id at, env_nsec left, env_nsec back);
+    void (*sampled)(struct checker *checker, psec at); /* every millisecond, between two steps */
     void (*up)(struct checker *checker, node_id at, unsigned port); /* that port came up */
     /* A port went down, or the server itself started or ended. */
     void (*down)(struct checker *checker, node_id at);
@@ -89,7 +127,7 @@ struct checker_ops {
                      const struct checker_press *press); /* the pressure is over */
 };
 
-#define CHECKER_COUNT     5  /* that always run */
+#define CHECKER_COUNT     8  /* that always run */
 #define CHECKER_MAX       16 /* with the caller's */
 #define CHECKER_TEXT_SIZE 240
 
@@ -104,8 +142,8 @@ struct checkers {
     uint64_t failures;
 };
 
-extern const struct checker_ops checker_roots, checker_ledger, checker_routes, checker_leaks,
-    checker_fair;
+extern const struct checker_ops checker_roots, checker_silence, checker_links, checker_ledger,
+    checker_routes, checker_calls, checker_leaks, checker_fair;
 
 /* Opens the built-in checkers, then `more`, which ends with NULL and must outlive them; NULL: no
  * more. */
@@ -127,6 +165,17 @@ void checker_fail(struct checker *checker, const char *format, ...)
                 told_->ops->hook(told_, __VA_ARGS__);                                              \
         }                                                                                          \
     } while (0)
+
+/* Adds a server to, or removes it from, a digest of a set of servers. */
+static inline void checker_peers_add(uint64_t *digest, node_id server)
+{
+    *digest += hash_mix(server + 1);
+}
+
+static inline void checker_peers_remove(uint64_t *digest, node_id server)
+{
+    *digest -= hash_mix(server + 1);
+}
 
 /* Are all servers running and settled, with all ports up, the same rows and the planned distances?
  * If not, `why` names a server that is not. */

@@ -1,5 +1,6 @@
 /* checker_routes: a server replaces a row only by a newer one; packets leave only by ports whose
- * two ends receive each other's hellos; after recovery all servers have all rows again. */
+ * two ends receive each other's hellos; after recovery all servers have all rows again, and every
+ * hop brings a packet nearer to its destination. */
 
 #include <stdlib.h>
 
@@ -59,6 +60,22 @@ static void routes_row(struct checker *checker, node_id at, node_id server, uint
     *age = (struct age){incarnation, version};
 }
 
+/* After recovery every hop brings a packet nearer: the distances are right then (routes_phase). */
+static void check_hop(struct checker *checker, node_id at, unsigned port,
+                      const struct packet *packet)
+{
+    const struct checker_view *view = &checker->all->view;
+    const struct node *node = view->node(view->context, at);
+    node_id next = plan_end(view->plan, at, port)->server;
+    const struct node *other = view->node(view->context, next);
+    if (packet->kind == PACKET_TO_NEIGHBOUR || !node || !other ||
+        node_distance(other, packet->server) + 1 == node_distance(node, packet->server))
+        return;
+    checker_fail(checker,
+                 "server %u sends packet %llu for server %u to server %u, which is not nearer", at,
+                 (unsigned long long)packet->trail, packet->server, next);
+}
+
 /* Only service 0, which maintains the links, may send by a port before both ends receive each
  * other's hellos. */
 static void routes_transmitted(struct checker *checker, node_id at, unsigned port,
@@ -72,6 +89,8 @@ static void routes_transmitted(struct checker *checker, node_id at, unsigned por
         checker_fail(checker,
                      "server %u sends packet %llu of service %u out of port %u, which is down", at,
                      (unsigned long long)packet->trail, packet->service, port);
+    else if (checker->all->phase == PHASE_STEADY || checker->all->phase == PHASE_QUIET)
+        check_hop(checker, at, port, packet);
 }
 
 /* ---- recovery ---- */

@@ -10,6 +10,7 @@
 
 #define SERVERS 9 /* torus:3x3 */
 #define PORTS   4
+#define SILENCE 1000
 
 /* A world that consists only of what checkers see. */
 struct stage {
@@ -19,6 +20,9 @@ struct stage {
     bool settled[SERVERS];
     bool unknown[SERVERS][SERVERS]; /* the first server leaves no keys to the other */
     uint64_t live;
+    env_nsec clock[SERVERS];
+    bool observes;                    /* there is a service that observes ... */
+    struct checker_observed observed; /* ... this */
     struct checkers checkers;
 };
 
@@ -52,6 +56,18 @@ static uint64_t stage_live(void *context)
     return ((struct stage *)context)->live;
 }
 
+static env_nsec stage_clock(void *context, node_id server)
+{
+    return ((struct stage *)context)->clock[server];
+}
+
+static bool stage_observed(void *context, node_id server, struct checker_observed *observed)
+{
+    const struct stage *stage = context;
+    *observed = stage->observed;
+    return stage->observes && server == 0;
+}
+
 /* All links are up. */
 static struct stage *stage_open(void)
 {
@@ -72,9 +88,14 @@ static struct stage *stage_open(void)
         .settled = stage_settled,
         .counts_on = stage_counts_on,
         .live = stage_live,
+        .clock = stage_clock,
+        .silence = SILENCE,
+        .observed = stage_observed,
         .context = stage,
     };
     assert_int_equal(checkers_open(&stage->checkers, &view, NULL, NULL), OK);
+    for (node_id server = 0; server < SERVERS; server++)
+        CHECKERS_TELL(&stage->checkers, started, server);
     return stage;
 }
 
@@ -230,6 +251,174 @@ static void a_connected_but_unknown_server_is_found(void **state)
     }
     CHECKERS_TELL(&stage->checkers, up, 8, 0);
     found_by(stage, "roots");
+}
+
+static void a_server_that_is_not_settled_may_not_deliver(void **state)
+{
+    struct stage *stage = stage_open();
+    node_id list[SERVERS];
+    key_list(stage, 5ull << 60, list);
+    stage->settled[list[0]] = false;
+    deliver_key(stage, 5ull << 60, list[0]);
+    found_by(stage, "roots");
+
+    stage = stage_open();
+    stage->settled[list[0]] = false;
+    CHECKERS_TELL(&stage->checkers, answered, list[0], 5ull << 60);
+    found_by(stage, "roots");
+}
+
+/* It says that it is settled, but no link was up since it returned. */
+static void a_server_that_returned_may_not_deliver_at_once(void **state)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        struct stage *stage = stage_open();
+        node_id list[SERVERS];
+        key_list(stage, 5ull << 60, list);
+        isolate(stage, list[0], false);
+        env_nsec absent = i == 0 ? SILENCE - 1 : SILENCE;
+        stage->clock[list[0]] = absent;
+        CHECKERS_TELL(&stage->checkers, returned, list[0], 0, absent);
+        if (i == 1)
+            CHECKERS_TELL(&stage->checkers, up, list[0], 0); /* and went down again */
+        stage->clock[list[0]] += i == 2 ? SILENCE : i == 0 ? 0 : SILENCE - 1;
+        deliver_key(stage, 5ull << 60, list[0]);
+        if (i == 3)
+            found_by(stage, "roots");
+        else if (i == 0) /* after its start no link was up, and the silence has not passed */
+            found_by(stage, "roots");
+        else
+            found_by_no_checker(stage);
+    }
+}
+
+/* ---- silence ---- */
+
+static void hear(struct stage *stage, node_id at, unsigned port)
+{
+    struct packet hello = {.service = 0, .kind = PACKET_TO_NEIGHBOUR};
+    CHECKERS_TELL(&stage->checkers, received, at, port, &hello);
+    CHECKERS_TELL(&stage->checkers, heard, at, port);
+}
+
+/* A key whose home is that server. */
+static uint64_t route_of(const struct stage *stage, node_id home)
+{
+    uint64_t route = 0;
+    while (keyspace_group(&stage->plan.keyspace, route).home != home)
+        route += 1ull << 56;
+    return route;
+}
+
+static void a_silent_link_may_not_be_used(void **state)
+{
+    struct packet packet = {.service = 300, .kind = PACKET_TO_SERVER, .server = 4};
+    for (unsigned i = 0; i < 5; i++) {
+        struct stage *stage = stage_open();
+        stage->clock[4] = SILENCE - 1;
+        for (unsigned port = 1; port < PORTS; port++)
+            hear(stage, 4, port);
+        assert_int_equal(stage->checkers.failures, 0);
+        stage->clock[4] = SILENCE;
+        if (i == 0)
+            stage->ports[4][0] = PORT_DOWN;
+        if (i < 2)
+            CHECKERS_TELL(&stage->checkers, received, 4, 1, &packet);
+        else if (i == 2)
+            CHECKERS_TELL(&stage->checkers, taken, 4, 1);
+        else if (i == 3)
+            CHECKERS_TELL(&stage->checkers, sent, 4, &packet);
+        else
+            CHECKERS_TELL(&stage->checkers, answered, 4, route_of(stage, 4));
+        if (i == 0)
+            found_by_no_checker(stage);
+        else
+            found_by(stage, "silence");
+    }
+}
+
+/* ---- links ---- */
+
+static void fall(struct stage *stage, node_id at, unsigned port)
+{
+    stage->ports[at][port] = PORT_DOWN;
+    CHECKERS_TELL(&stage->checkers, fell, at, port);
+}
+
+static void a_link_goes_down_for_a_reason(void **state)
+{
+    for (unsigned i = 0; i < 6; i++) {
+        struct stage *stage = stage_open();
+        const struct plan_end *end = plan_end(&stage->plan, 4, 1);
+        stage->clock[4] = 10;
+        hear(stage, 4, 1);
+        stage->clock[4] = SILENCE + 9;
+        if (i == 1)
+            stage->clock[4]++; /* the link is silent */
+        else if (i == 2)
+            stage->ports[end->server][end->port] = PORT_HEARD;
+        else if (i == 3)
+            CHECKERS_TELL(&stage->checkers, cut, 4, 1, true);
+        else if (i == 4)
+            CHECKERS_TELL(&stage->checkers, carrier, 4, 1, false);
+        else if (i == 5)
+            CHECKERS_TELL(&stage->checkers, returned, 4, 0, SILENCE);
+        fall(stage, 4, 1);
+        if (i == 0)
+            found_by(stage, "links");
+        else
+            found_by_no_checker(stage);
+    }
+}
+
+static void a_cut_link_may_not_be_up(void **state)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        struct stage *stage = stage_open();
+        if (i % 2)
+            CHECKERS_TELL(&stage->checkers, cut, 4, 1, true);
+        else
+            CHECKERS_TELL(&stage->checkers, carrier, 4, 1, false);
+        if (i < 2)
+            CHECKERS_TELL(&stage->checkers, sampled, 0);
+        else
+            CHECKERS_TELL(&stage->checkers, up, 4, 1);
+        found_by(stage, "links");
+    }
+    struct stage *stage = stage_open(); /* a server that starts again knows nothing of the cut */
+    CHECKERS_TELL(&stage->checkers, cut, 4, 1, true);
+    CHECKERS_TELL(&stage->checkers, started, 4);
+    CHECKERS_TELL(&stage->checkers, sampled, 0);
+    found_by_no_checker(stage);
+}
+
+/* ---- calls ---- */
+
+static void wrong_calls_of_a_service_are_found(void **state)
+{
+    static const struct checker_observed wrong[] = {
+        {.peers_repeated = 1}, {.passes_wrong = 1}, {.misdelivered = 1}, {.timers_early = 1}};
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct stage *stage = stage_open();
+        stage->observes = true;
+        CHECKERS_TELL(&stage->checkers, sampled, 0);
+        assert_int_equal(stage->checkers.failures, 0);
+        stage->observed = wrong[i];
+        CHECKERS_TELL(&stage->checkers, sampled, 0);
+        found_by(stage, "calls");
+    }
+}
+
+static void a_timer_may_be_late_in_a_storm_only(void **state)
+{
+    struct stage *stage = stage_open();
+    stage->observes = true;
+    stage->observed.timer_overdue = true;
+    CHECKERS_TELL(&stage->checkers, sampled, 0);
+    assert_int_equal(stage->checkers.failures, 0);
+    stage->checkers.phase = PHASE_STEADY;
+    CHECKERS_TELL(&stage->checkers, sampled, 0);
+    found_by(stage, "calls");
 }
 
 /* ---- ledger ---- */
@@ -425,11 +614,15 @@ TEST_MAIN(TEST(the_home_may_deliver), TEST(no_other_server_may_deliver_while_the
           TEST(the_next_server_may_deliver_when_the_home_has_not_settled),
           TEST(the_next_server_may_deliver_when_the_home_is_cut_off),
           TEST(a_detour_counts_as_a_connection), TEST(returning_links_count_at_once),
-          TEST(a_connected_but_unknown_server_is_found), TEST(the_ledger_balances),
-          TEST(an_intercepted_packet_may_be_sent_again), TEST(a_packet_delivered_twice_is_found),
-          TEST(a_packet_that_was_never_sent_is_found), TEST(a_packet_that_disappeared_is_found),
-          TEST(a_drop_in_the_calm_is_found), TEST(rows_may_only_get_newer),
-          TEST(nothing_leaves_by_a_dead_port), TEST(a_server_that_does_not_come_back_is_named),
-          TEST(a_packet_that_is_left_is_found), TEST(shares_by_weight_are_fair),
-          TEST(a_service_that_loses_its_turn_is_found),
+          TEST(a_connected_but_unknown_server_is_found),
+          TEST(a_server_that_is_not_settled_may_not_deliver),
+          TEST(a_server_that_returned_may_not_deliver_at_once), TEST(a_silent_link_may_not_be_used),
+          TEST(a_link_goes_down_for_a_reason), TEST(a_cut_link_may_not_be_up),
+          TEST(wrong_calls_of_a_service_are_found), TEST(a_timer_may_be_late_in_a_storm_only),
+          TEST(the_ledger_balances), TEST(an_intercepted_packet_may_be_sent_again),
+          TEST(a_packet_delivered_twice_is_found), TEST(a_packet_that_was_never_sent_is_found),
+          TEST(a_packet_that_disappeared_is_found), TEST(a_drop_in_the_calm_is_found),
+          TEST(rows_may_only_get_newer), TEST(nothing_leaves_by_a_dead_port),
+          TEST(a_server_that_does_not_come_back_is_named), TEST(a_packet_that_is_left_is_found),
+          TEST(shares_by_weight_are_fair), TEST(a_service_that_loses_its_turn_is_found),
           TEST(a_link_that_carries_nothing_is_an_error))

@@ -7,7 +7,8 @@
 #include "base/check.h"
 
 static const struct checker_ops *const checker_table[CHECKER_COUNT] = {
-    &checker_roots, &checker_ledger, &checker_routes, &checker_leaks, &checker_fair,
+    &checker_roots,  &checker_silence, &checker_links, &checker_ledger,
+    &checker_routes, &checker_calls,   &checker_leaks, &checker_fair,
 };
 
 static enum err checker_open(struct checkers *checkers, const struct checker_ops *ops,

@@ -41,8 +41,9 @@ void sim_link_fini(struct sim_link *link)
 void sim_link_set_faults(struct sim_link *link, const struct sim_link_faults *faults)
 {
     link->faults = *faults;
-    link->faulty =
-        faults->loss || faults->corruption || faults->duplication || faults->jitter || faults->dead;
+    link->faulty = faults->loss || faults->corruption || faults->duplication || faults->jitter ||
+                   faults->lateness || faults->dead;
+    link->overtakes = faults->reorder || faults->lateness || (link->overtakes && link->first);
     link->odd = true;
 }
 
@@ -148,9 +149,12 @@ static inline psec in_order(const struct sim_link *link, psec arrival)
 
 static psec late(struct sim_link *link, psec arrival)
 {
-    if (link->faults.jitter)
-        arrival += rng_below(&link->rng, link->faults.jitter + 1);
-    return link->faults.reorder ? arrival : in_order(link, arrival);
+    const struct sim_link_faults *faults = &link->faults;
+    if (faults->jitter)
+        arrival += rng_below(&link->rng, faults->jitter + 1);
+    if (happens(link, faults->lateness))
+        arrival += rng_below(&link->rng, faults->late + 1);
+    return link->overtakes ? arrival : in_order(link, arrival);
 }
 
 static void duplicate(struct sim_link *link, struct packet *const *packets, unsigned count,
@@ -191,10 +195,11 @@ __attribute__((noinline)) static void send_odd(struct sim_link *link, struct pac
                                                unsigned count, psec arrival)
 {
     link->odd = link->faulty || link->first;
+    link->overtakes &= link->odd;
     if (link->faulty)
         send_faulty(link, packets, count, arrival);
     else
-        enqueue_frame(link, packets, count, in_order(link, arrival));
+        enqueue_frame(link, packets, count, link->overtakes ? arrival : in_order(link, arrival));
 }
 
 void sim_link_send(struct sim_link *link, psec now, struct packet *const *packets, unsigned count)

@@ -47,7 +47,10 @@ struct sim_link_faults {
     uint32_t duplication;
     psec jitter;  /* extra delay, uniform up to this */
     bool reorder; /* jitter may let frames overtake each other */
-    bool dead;    /* nothing arrives; the sender does not notice */
+    psec late;    /* extra delay of the frames that `lateness` selects, uniform up to this; other
+                   * frames overtake them */
+    uint32_t lateness;
+    bool dead; /* nothing arrives; the sender does not notice */
 };
 
 /* Settings in precomputed form. Equal links share one. */
@@ -83,6 +86,7 @@ struct sim_link {
     uint64_t joined; /* packets in a frame after its first; the cache line ends here */
     uint64_t lost, dead, overrun, flushed, duplicated, corrupted, full;
     struct sim_link_faults faults;
+    bool overtakes; /* frames may overtake those that arrive late */
     struct rng rng; /* for the faults */
     struct slab_pool *pool;
     struct sim_link_pace own; /* set by sim_link_set */

@@ -211,6 +211,32 @@ static void jitter_keeps_the_order_unless_reordering_is_set(void **state)
     assert_true(run(&faults, 5).overtaken > MANY / 10);
 }
 
+/* Late frames are overtaken by all others, also after the fault has ended. */
+static void late_frames_are_overtaken(void **state)
+{
+    struct sim_link_faults faults = {.late = 100000000, .lateness = 100000};
+    struct outcome late = run(&faults, 5);
+    assert_in_range(late.overtaken, MANY / 20, MANY);
+    assert_int_equal(late.received, 2 * MANY);
+
+    struct slab_pool *pool = pool_open();
+    struct sim_link link;
+    struct packet *out[4];
+    link_open(&link, &settings, pool, 1);
+    faults = (struct sim_link_faults){.late = 1000 * PSEC_PER_SECOND, .lateness = SIM_LINK_PARTS};
+    sim_link_set_faults(&link, &faults);
+    send_one(&link, pool, 0, 100);
+    assert_true(sim_link_next(&link) > PSEC_PER_SECOND);
+    sim_link_set_faults(&link, &(struct sim_link_faults){0});
+    send_one(&link, pool, 0, 200);
+    assert_true(sim_link_next(&link) < PSEC_PER_SECOND);
+    assert_int_equal(sim_link_receive(&link, PSEC_PER_SECOND, out, 4), 1);
+    assert_int_equal(out[0]->size, 200);
+    packet_done(out[0]);
+    sim_link_fini(&link);
+    slab_pool_close(pool);
+}
+
 static void equal_seeds_give_equal_runs_and_others_differ(void **state)
 {
     const struct sim_link_faults faults = {.loss = 50000,
@@ -242,6 +268,6 @@ static void an_end_that_does_not_read_loses_excess_packets(void **state)
 TEST_MAIN(TEST(a_frame_takes_byte_times_and_delay), TEST(fractional_byte_times_are_exact_enough),
           TEST(a_full_link_has_no_room_until_it_drains),
           TEST(faults_have_the_set_frequency_and_are_counted),
-          TEST(jitter_keeps_the_order_unless_reordering_is_set),
+          TEST(jitter_keeps_the_order_unless_reordering_is_set), TEST(late_frames_are_overtaken),
           TEST(equal_seeds_give_equal_runs_and_others_differ),
           TEST(an_end_that_does_not_read_loses_excess_packets))

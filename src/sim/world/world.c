@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/check.h"
@@ -25,6 +26,9 @@
 #define CLOCK_RIGHT    1000000u
 #define NOT_ASKED      INT64_MIN /* value of `wanted`: the channel is not set */
 #define REQUEST_TICKET 1         /* of all requests: the client's number tells them apart */
+/* The distance of two starts leaves numbers for world_rewind that were never used. */
+#define INCARNATION_FIRST 4096
+#define INCARNATION_STEP  16
 /* A node that is called this often at one moment would never stop. */
 #define STEPS_PER_MOMENT_MAX 1000000u
 
@@ -40,10 +44,21 @@ struct world_node {
     bool skewed;         /* its clock is not the world's */
     uint32_t input_link; /* ... and the link of that arrival */
     uint64_t incarnation;
-    uint32_t rate;          /* of its clock, in millionths */
-    env_nsec clock_base;    /* world time at the last change of rate ... */
-    env_nsec clock_at_base; /* ... and what its clock read then */
-    struct disk *disk;      /* NULL: it has none; it outlives the node */
+    uint64_t rewinds;                       /* number of calls of world_rewind */
+    uint32_t rate;                          /* of its clock, in millionths */
+    env_nsec clock_base;                    /* world time at the last change of rate ... */
+    env_nsec clock_at_base;                 /* ... and what its clock read then */
+    struct disk *disk;                      /* NULL: it has none; it outlives the node */
+    struct waiting *waiting, **waiting_end; /* requests to a paused server, in order */
+};
+
+/* A local program's request that waits while its server is paused. */
+struct waiting {
+    struct waiting *next;
+    uint16_t service;
+    uint64_t client;
+    uint32_t size;
+    uint8_t bytes[];
 };
 
 struct world {
@@ -263,6 +278,8 @@ static unsigned env_receive(struct env *env, unsigned port, struct packet **out,
     unsigned count = sim_link_receive(&world->links[link], engine_now(world->engine), out, most);
     for (unsigned i = 0; i < count; i++)
         hash_add(world, out[i]->trail << 16 ^ out[i]->size);
+    for (unsigned i = 0; world->watch.receives && i < count; i++)
+        world_watch_received(&world->watch, at->self, port, out[i]);
     world->counts.hops += count;
     if (world->links[link].first) /* otherwise the channel stays unset: engine_next removed it */
         arm(world, link);
@@ -346,7 +363,7 @@ static enum err node_begin(struct world *world, node_id id, struct why *why)
     config.plan = world->plan;
     config.self = id;
     config.env = &at->env;
-    config.incarnation = at->incarnation + 1;
+    config.incarnation = at->incarnation ? at->incarnation + INCARNATION_STEP : INCARNATION_FIRST;
     /* Another incarnation draws other numbers. */
     config.seed =
         hash_mix(world->settings.seed ^ hash_mix((uint64_t)id << 32 ^ config.incarnation));
@@ -383,10 +400,39 @@ static void lose_input(struct world *world, node_id id)
     }
 }
 
+/* Passes the requests that waited to the services, or forgets them. */
+static void waiting_end(struct world_node *at, bool pass)
+{
+    struct waiting *waiting = at->waiting;
+    at->waiting = NULL;
+    at->waiting_end = &at->waiting;
+    for (struct waiting *next; waiting; waiting = next) {
+        next = waiting->next;
+        const struct env_answer from = {waiting->client, REQUEST_TICKET, waiting->service};
+        if (pass)
+            (void)node_local(at->node, &from, waiting->bytes, waiting->size);
+        free(waiting);
+    }
+}
+
+static int waiting_add(struct world_node *at, uint16_t service, uint64_t client, const void *bytes,
+                       uint32_t size)
+{
+    struct waiting *waiting = malloc(sizeof *waiting + size);
+    if (!waiting)
+        return -ENOMEM;
+    *waiting = (struct waiting){.service = service, .client = client, .size = size};
+    memcpy(waiting->bytes, bytes, size);
+    *at->waiting_end = waiting;
+    at->waiting_end = &waiting->next;
+    return 0;
+}
+
 void world_crash(struct world *world, node_id id)
 {
     struct world_node *at = &world->nodes[id];
     assert(at->node);
+    waiting_end(at, false);
     at->env.now = clock_read(at);
     node_close(at->node);
     at->node = NULL;
@@ -431,6 +477,8 @@ void world_pause(struct world *world, node_id id, bool paused)
     at->paused = paused;
     if (paused)
         return;
+    at->env.now = clock_read(at);
+    waiting_end(at, true);
     /* It is notified now of all that happened meanwhile. */
     for (unsigned port = 0; port < world->plan->port_count; port++) {
         if (plan_end(world->plan, id, port)->server == NODE_NONE)
@@ -458,17 +506,42 @@ void world_fill(struct world *world, node_id id, bool full)
     }
 }
 
-void world_clock(struct world *world, node_id id, uint32_t millionths)
+static void clock_set(struct world_node *at, env_nsec reads, uint32_t rate)
 {
-    struct world_node *at = &world->nodes[id];
-    assert(millionths > 0);
-    at->clock_at_base = clock_read(at);
-    at->clock_base = world_nsec(world);
-    at->rate = millionths;
+    at->clock_at_base = reads;
+    at->clock_base = world_nsec(at->world);
+    at->rate = rate;
     at->skewed = true;
     at->wanted = NOT_ASKED;
     if (is_awake(at))
         step(at); /* its timers are due earlier or later now */
+}
+
+void world_clock(struct world *world, node_id id, uint32_t millionths)
+{
+    struct world_node *at = &world->nodes[id];
+    assert(millionths > 0);
+    clock_set(at, clock_read(at), millionths);
+}
+
+void world_jump(struct world *world, node_id id, env_nsec ahead)
+{
+    struct world_node *at = &world->nodes[id];
+    assert(ahead >= 0);
+    clock_set(at, clock_read(at) + ahead, at->rate);
+}
+
+env_nsec world_clock_of(const struct world *world, node_id id)
+{
+    return clock_read(&world->nodes[id]);
+}
+
+void world_rewind(struct world *world, node_id id, uint64_t incarnations)
+{
+    struct world_node *at = &world->nodes[id];
+    assert(!at->node);
+    uint64_t back = incarnations * INCARNATION_STEP + ++at->rewinds % INCARNATION_STEP;
+    at->incarnation -= back < at->incarnation ? back : at->incarnation - 1;
 }
 
 void world_carrier(struct world *world, node_id id, unsigned port, bool on)
@@ -497,8 +570,10 @@ int world_request(struct world *world, node_id id, uint16_t service, uint64_t cl
                   const void *bytes, uint32_t size)
 {
     struct world_node *at = &world->nodes[id];
-    if (!is_awake(at))
+    if (!at->node)
         return -ECONNREFUSED;
+    if (at->paused)
+        return waiting_add(at, service, client, bytes, size);
     at->env.now = clock_read(at);
     const struct env_answer from = {client, REQUEST_TICKET, service};
     int result = node_local(at->node, &from, bytes, size);
@@ -541,6 +616,7 @@ static enum err parts_open(struct world *world, struct why *why)
             .wanted = NOT_ASKED,
             .input_port = PORT_NONE,
             .rate = CLOCK_RIGHT,
+            .waiting_end = &world->nodes[id].waiting,
         };
     return disks_open(world, why);
 }

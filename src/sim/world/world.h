@@ -45,6 +45,10 @@ struct world_watcher_ops {
     void (*dropped)(struct world_watcher *watcher, node_id at, const struct packet *packet,
                     enum drop_reason reason);
     void (*port)(struct world_watcher *watcher, node_id at, unsigned port, bool up);
+    void (*heard)(struct world_watcher *watcher, node_id at, unsigned port);
+    /* A server takes a packet from a link; it has not looked at the packet yet. */
+    void (*received)(struct world_watcher *watcher, node_id at, unsigned port,
+                     const struct packet *packet);
     void (*transmitted)(struct world_watcher *watcher, node_id at, unsigned port,
                         const struct packet *packet);
     void (*row)(struct world_watcher *watcher, node_id at, node_id server, uint64_t incarnation,
@@ -116,20 +120,28 @@ MUST_CHECK enum err world_restart(struct world *world, node_id id, struct why *w
 void world_hang(struct world *world, node_id id, psec length);
 /* The disk of a server that is down is replaced by an empty one. */
 void world_erase(struct world *world, node_id id);
-/* A paused server does nothing; packets that arrive wait, up to the link's buffer. */
+/* A paused server does nothing; packets that arrive wait, up to the link's buffer. So do requests:
+ * the server gets them first when it goes on. */
 void world_pause(struct world *world, node_id id, bool paused);
 /* Makes the links to that server full, or ends this. A full link has no room for frames, like
  * shared memory that is not read. */
 void world_fill(struct world *world, node_id id, bool full);
-/* From now on its clock runs at `millionths` of the world's rate; 1,000,000 is correct. It never
- * jumps. */
+/* From now on its clock runs at `millionths` of the world's rate; 1,000,000 is correct. */
 void world_clock(struct world *world, node_id id, uint32_t millionths);
+/* Its clock jumps ahead. (A clock that only measures durations never jumps back.) */
+void world_jump(struct world *world, node_id id, env_nsec ahead);
+/* What its clock shows now. */
+env_nsec world_clock_of(const struct world *world, node_id id);
+/* A server that is down forgets about that many of its incarnations, as if the clock from which it
+ * takes the number had gone back: the next start uses a lower number than the last, which was not
+ * used before. */
+void world_rewind(struct world *world, node_id id, uint64_t incarnations);
 /* Tells a node that the other end of that port is gone or back (node_carrier). */
 void world_carrier(struct world *world, node_id id, unsigned port, bool on);
 /* The operator cuts that end (node_cut). */
 void world_cut(struct world *world, node_id id, unsigned port, bool cut);
 /* Sends a local program's request to a service; answers go to settings.answer. -ENOENT: no such
- * service; -ECONNREFUSED: the server is down. */
+ * service; -ECONNREFUSED: the server is down; -ENOMEM. To a paused server the result is 0. */
 int world_request(struct world *world, node_id id, uint16_t service, uint64_t client,
                   const void *bytes, uint32_t size);
 

@@ -367,8 +367,9 @@ static void a_crash_is_noticed_and_the_server_can_return(void **state)
     assert_true(lost > 0); /* packets sent to it before that */
     world_run(scene->world, world_now(scene->world) + 100 * MILLI);
     assert_true(scene->witness.lost == lost);
+    uint64_t first = world_incarnation(scene->world, 13);
     assert_int_equal(world_restart(scene->world, 13, NULL), OK);
-    assert_true(world_incarnation(scene->world, 13) == 2);
+    assert_true(world_incarnation(scene->world, 13) > first);
     run_until_whole(scene);
     assert_true(node_reaches(world_node(scene->world, 0), 13));
     scene_close(scene);
@@ -439,6 +440,61 @@ static void a_local_program_is_answered(void **state)
     assert_string_equal(scene->answer, "hello");
     assert_true(scene->answers == 77);
     assert_int_equal(world_request(scene->world, 3, 999, 77, "hello", 5), -ENOENT);
+    scene_close(scene);
+}
+
+/* It gets the request before anything else when it goes on, unless it crashes. */
+static void a_request_to_a_paused_server_waits(void **state)
+{
+    struct scene *scene = scene_open("torus:3x3", 14, true);
+    world_pause(scene->world, 3, true);
+    assert_int_equal(world_request(scene->world, 3, CHATTER, 77, "one", 3), 0);
+    assert_int_equal(world_request(scene->world, 3, CHATTER, 1, "two", 3), 0);
+    world_run(scene->world, 10 * MILLI);
+    assert_true(scene->answers == 0);
+    world_pause(scene->world, 3, false);
+    assert_true(scene->answers == 78);
+    assert_string_equal(scene->answer, "two");
+
+    world_pause(scene->world, 3, true);
+    assert_int_equal(world_request(scene->world, 3, CHATTER, 5, "three", 5), 0);
+    world_crash(scene->world, 3);
+    assert_int_equal(world_restart(scene->world, 3, NULL), OK);
+    world_run(scene->world, 20 * MILLI);
+    assert_true(scene->answers == 78);
+    scene_close(scene);
+}
+
+/* Its silence has passed by its clock: it takes its links down, and finds its neighbours again. */
+static void a_clock_that_jumps_ahead_ends_the_links(void **state)
+{
+    struct scene *scene = scene_open("torus:3x3", 15, true);
+    world_run(scene->world, 10 * MILLI);
+    env_nsec before = world_clock_of(scene->world, 4);
+    world_jump(scene->world, 4, 5000000000);
+    assert_true(world_clock_of(scene->world, 4) == before + 5000000000);
+    assert_true(world_clock_of(scene->world, 5) == before);
+    struct node_snapshot snapshot;
+    node_snapshot(world_node(scene->world, 4), &snapshot);
+    assert_false(snapshot.settled);
+    assert_int_equal(snapshot.reachable, 1);
+    run_until_whole(scene);
+    scene_close(scene);
+}
+
+static void a_server_with_a_lower_incarnation_comes_back(void **state)
+{
+    struct scene *scene = scene_open("torus:3x3", 16, true);
+    uint64_t last = world_incarnation(scene->world, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        world_crash(scene->world, 4);
+        world_run(scene->world, world_now(scene->world) + 2 * SECOND);
+        world_rewind(scene->world, 4, 1);
+        assert_int_equal(world_restart(scene->world, 4, NULL), OK);
+        assert_true(world_incarnation(scene->world, 4) < last);
+        last = world_incarnation(scene->world, 4);
+        run_until_whole(scene);
+    }
     scene_close(scene);
 }
 
@@ -528,7 +584,9 @@ static void synced_data_survives_a_crash(void **state)
     scene_close(scene);
 }
 
-TEST_MAIN(TEST(servers_find_each_other_on_any_topology), TEST(synced_data_survives_a_crash),
+TEST_MAIN(TEST(a_request_to_a_paused_server_waits), TEST(a_clock_that_jumps_ahead_ends_the_links),
+          TEST(a_server_with_a_lower_incarnation_comes_back),
+          TEST(servers_find_each_other_on_any_topology), TEST(synced_data_survives_a_crash),
           TEST(a_settled_world_delivers_from_the_start), TEST(a_seed_determines_the_run),
           TEST(a_crash_is_noticed_and_the_server_can_return), TEST(a_short_pause_is_survived),
           TEST(full_links_accept_nothing_until_they_drain),

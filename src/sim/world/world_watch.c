@@ -39,6 +39,11 @@ static void tell_port(struct node_watcher *watcher, node_id at, unsigned port, b
     TELL(of_node(watcher), port, at, port, up);
 }
 
+static void tell_heard(struct node_watcher *watcher, node_id at, unsigned port)
+{
+    TELL(of_node(watcher), heard, at, port);
+}
+
 static void tell_transmitted(struct node_watcher *watcher, node_id at, unsigned port,
                              const struct packet *packet)
 {
@@ -81,13 +86,16 @@ void world_watch_init(struct world_watch *watch, struct world *world,
     LISTEN(watch, node, taken);
     LISTEN(watch, node, dropped);
     LISTEN(watch, node, port);
+    LISTEN(watch, node, heard);
     LISTEN(watch, node, transmitted);
     LISTEN(watch, node, row);
     LISTEN(watch, node, mistake);
     LISTEN(watch, slab, copied);
     LISTEN(watch, slab, lost);
-    for (struct world_watcher *const *each = watchers; each && *each; each++)
+    for (struct world_watcher *const *each = watchers; each && *each; each++) {
         (*each)->world = world;
+        watch->receives |= (*each)->ops->received != NULL;
+    }
 }
 
 struct node_watcher *world_watch_node(struct world_watch *watch)
@@ -98,6 +106,12 @@ struct node_watcher *world_watch_node(struct world_watch *watch)
 const struct slab_watcher *world_watch_slab(struct world_watch *watch)
 {
     return &watch->slab;
+}
+
+void world_watch_received(const struct world_watch *watch, node_id at, unsigned port,
+                          const struct packet *packet)
+{
+    TELL(watch, received, at, port, packet);
 }
 
 void world_watch_opened(const struct world_watch *watch, node_id at, uint64_t incarnation)
