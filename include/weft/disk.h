@@ -42,8 +42,9 @@
  *
  * ERRORS, in addition to those of each call: -ENOSPC (no space left; also a quota), -EROFS,
  * -EACCES, -EIO, or another errno of the operating system. Refused at once: -EAGAIN (see above),
- * -EINVAL (a mistake of the service), -ENODEV (this server has no disk, or the service declares no
- * files), -ESHUTDOWN (the server stops).
+ * -EINVAL (a mistake of the service, which is counted, and of which the first is in the log),
+ * -ENODEV (this server has no disk, or the service declares no files), -ESHUTDOWN (the server
+ * stops).
  *
  * docs/guide/disk.md explains examples/journal.c, a service that keeps records. */
 

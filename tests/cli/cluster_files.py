@@ -208,6 +208,7 @@ class Files(ClusterCase):
         self.up("torus:3", "--service", os.environ["PROBE"])
         refused = [f"refused {-number}" for number in (errno.EINVAL, errno.EBUSY)]
         self.assertEqual(self.probe(1, "o../x", "o.x", "o", "d/x", "l"), [refused[0]] * 4 + ["0"])
+        self.assertRegex((self.folder / "node-1.log").read_text(), "service probe: weft_disk_open: a name has 1 to 64 ")
         self.assertEqual(self.probe(1, "ox", "ox", "dx", "n"), ["0"] + [refused[1]] * 3)
         self.assertEqual(self.probe(1, "ahello", "a world", "s", "r", "z"), ["0", "5", "0", "11 hello world", "11"])
         self.assertEqual(self.probe(1, "t4", "a!", "r", "c", "s"), ["0", "4", "5 hell!", "0", refused[0]])

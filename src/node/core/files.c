@@ -37,7 +37,7 @@ struct service_files {
     struct operation *free;
 };
 
-bool files_name_is_valid(const char *name)
+static bool name_is_valid(const char *name)
 {
     size_t size = strnlen(name, DISK_NAME_MAX + 1);
     if (!size || size > DISK_NAME_MAX || name[0] == '.')
@@ -76,6 +76,7 @@ void files_end(struct node *node)
 
 static int mistake(struct weft_self *self, const char *function, const char *text)
 {
+    service_mistake(self, function, text);
     return -EINVAL;
 }
 
@@ -130,7 +131,7 @@ static struct weft_file *file_find(const struct weft_self *self, const char *nam
 
 static int name_check(struct weft_self *self, const char *name, const char *function)
 {
-    return name && files_name_is_valid(name)
+    return name && name_is_valid(name)
                ? 0
                : mistake(self, function,
                          "a name has 1 to 64 letters, digits, '-', '_' and '.', and does not "

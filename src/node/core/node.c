@@ -156,8 +156,6 @@ static enum err service_check(const struct node *node, const struct weft_service
         return service_refused(service, why, "keeps its own queue, but has no poll()");
     if (service->files > WEFT_DISK_FILES_MAX)
         return service_refused(service, why, "has `files` above the limit");
-    if (service->files && !files_name_is_valid(service->name))
-        return service_refused(service, why, "uses the disk, but its name cannot name a folder");
     assert(node->service_count < SERVICES_MAX); /* services_add counts them */
     for (unsigned slot = 0; slot < node->service_count; slot++)
         if (node->services[slot]->service->id == service->id ||

@@ -240,5 +240,3 @@ void links_cut(struct node *node, unsigned port, bool cut);
 /* files.c */
 MUST_CHECK bool files_add(struct weft_self *self); /* false: no memory */
 void files_end(struct node *node);                 /* no operation uses its memory any more */
-/* Is it a name of a file, and so of a service that uses the disk? */
-bool files_name_is_valid(const char *name);

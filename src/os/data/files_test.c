@@ -281,12 +281,14 @@ static void the_end_of_a_server_waits_for_its_operations(enum files_way way)
     scene_open(&scene, way);
     assert_int_equal(open_one(&scene, "one", "data", true, &file), 0);
     struct pending *pending = calloc(100, sizeof *pending);
-    char *bytes = calloc(1, 1 << 20);
+    char *bytes = calloc(100, 1 << 16); /* a piece for each */
     for (unsigned i = 0; i < 100; i++) {
         static const enum disk_kind kinds[] = {DISK_WRITE, DISK_APPEND, DISK_SYNC,
                                                DISK_SIZE,  DISK_READ,   DISK_LIST};
-        pending[i].operation = (struct disk_operation){
-            .kind = kinds[i % 6], .file = &file, .bytes = bytes, .size = i % 6 == 5 ? 1 : 1 << 20};
+        pending[i].operation = (struct disk_operation){.kind = kinds[i % 6],
+                                                       .file = &file,
+                                                       .bytes = bytes + ((size_t)i << 16),
+                                                       .size = i % 6 == 5 ? 1 : 1 << 16};
         begin(&scene, &pending[i]);
     }
     files_server_end(scene.server);
