@@ -214,6 +214,26 @@ static void a_member_that_is_taken_for_dead_does_not_wait(void **state)
     assert_true(crowd[2].expelled);
 }
 
+/* The same with a newcomer: 3 is a member of a view that 1 and 2 have only prepared, and takes 1
+ * for dead. Members 1 and 2 are a majority of their view, but not of the one with the newcomer. */
+static void a_member_that_a_newcomer_takes_for_dead_does_not_wait(void **state)
+{
+    crowd_begin(1, 3);
+    join_at(3, 3, 0);
+    land_all(COUNCIL_PREPARE, 0, 1, 3);
+    land_answers(COUNCIL_READY, 1, 3, 0);
+    crowd_land(COUNCIL_COMMIT, 0, 3);
+    crowd_silence(0, 1);
+    crowd_land(COUNCIL_PREPARE, 0, 3);
+    flights_drop();
+    crowd[0].stays = crowd[3].stays = true;
+    for (unsigned i = 3; i > 0; i--)
+        crowd_silence(i, 0);
+    calm(150);
+    assert_true(crowd[0].expelled && crowd[3].expelled);
+    assert_true(crowd[1].expelled && crowd[2].expelled);
+}
+
 /* Member 1 leaves. Member 2 has lost 0, has passed 1 over, and asks it; then it loses 3 and 4, and
  * is outvoted. Member 1 has promised to follow 2, but must follow 0 again. */
 static void a_promise_to_an_outvoted_leader_ends(void **state)
@@ -299,6 +319,7 @@ TEST_MAIN(TEST(a_second_view_in_doubt_is_not_forgotten),
           TEST(a_late_commit_does_not_count_for_a_member_that_is_ready_for_another),
           TEST(a_newcomer_hears_that_an_outvoted_leader_leaves),
           TEST(a_member_that_is_taken_for_dead_does_not_wait),
+          TEST(a_member_that_a_newcomer_takes_for_dead_does_not_wait),
           TEST(a_promise_to_an_outvoted_leader_ends), TEST(a_newcomer_may_be_all_that_remains),
           TEST(a_newcomer_leaves_the_proposal_of_an_outvoted_leader),
           TEST(a_newcomer_follows_no_outvoted_leader))

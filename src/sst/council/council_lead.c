@@ -476,20 +476,20 @@ void lead_unready(struct council *council, uint32_t row, const struct council_me
 
 /* If the proposal contains the member, and its answer is missing, there will be another proposal:
  * the member may never answer. A member that says that it leaves, but has not answered for a while,
- * takes us for dead: an earlier leader excluded us, and may have gone on. Then the member does not
- * count with us. */
+ * takes us for dead: an earlier leader excluded us, and may have gone on. Then the member, or the
+ * newcomer that became one without our knowledge, does not count with us. */
 void lead_leave(struct council *council, uint32_t row)
 {
-    const struct view_member *member = &council->installed.rows[row];
-    if (!member->id)
-        return;
-    council->leaving[row] = true;
+    const struct view_member *member = lead_participant(council, row);
+    bool installed = council->installed.rows[row].id != 0;
+    council->leaving[row] |= installed;
     if (council->lead != LEAD_RESTS && council->awaited[row] && council->overdue >= DEAF_TICKS) {
         council_dead_add(council, member->nonce, true);
         lead_failed(council, member->nonce);
         return;
     }
-    if (council->lead == LEAD_PROPOSES && council->awaited[row] && council->proposal.rows[row].id)
+    if (council->lead == LEAD_PROPOSES && council->awaited[row] && installed &&
+        council->proposal.rows[row].id)
         council->lead = LEAD_RESTS; /* lead_settle makes a new proposal */
 }
 
