@@ -68,6 +68,18 @@ class Examples(unittest.TestCase):
     def test_event_loop_prints_its_reports(self):
         self.assertRegex(self.lines("event_loop")[0], "^collector: 100 reports, and the timer ")
 
+    def test_ask_gets_the_answers_of_echo(self):
+        self.env["WEFT_DIR"] = self.env["WEFT_FOLDER"] + "/run"
+        weft = FOLDER.parent / "weft"
+        up = [weft, "up", "torus:3x3", "--service", FOLDER / "echo.so", "--silence", "30000", "--wait", "120"]
+        try:
+            subprocess.run(up, check=True, capture_output=True, timeout=150, env=self.env)
+            self.assertEqual(self.lines("ask"),
+                             ["attached to server 0", "asked: hello",
+                              "answered: servers whose numbers sum to 36", "in a loop: 9 answers"])
+        finally:
+            subprocess.run([weft, "down", "--grace", "0"], capture_output=True, timeout=60, env=self.env)
+
     def test_sst_counting_counts_in_step(self):
         *counted, rate = sorted(self.lines("sst_counting", "3", "5000"), key=lambda line: line[0] != "p")
         self.assertEqual(sorted(counted), [
@@ -114,7 +126,7 @@ class Examples(unittest.TestCase):
     def test_each_example_is_short_and_explains_how_to_run_it(self):
         sources = sorted(SOURCES.glob("*.c"))
         services = [path for path in sources if "WEFT_SERVICE_VERSION" in path.read_text()]
-        self.assertEqual([path.stem for path in services], ["counter", "journal"])  # tests/*.c run these
+        self.assertEqual([path.stem for path in services], ["counter", "echo", "journal"])  # other tests run these
         programs = [path.stem for path in sources if path not in services]
         self.assertGreater(len(programs), 8)
         for program in programs:  # a test whose name begins with the program's runs it

@@ -231,7 +231,7 @@ class Names(unittest.TestCase):
         named = set(re.findall(r"`(\w+)(?:\.c)?`", text)) | set(re.findall(r"^### (\S+)", text, re.M))
         missing = []
         for path in sorted((ROOT / "src").rglob("*.h")):
-            if re.search(r"_(impl|scene|cases|world|test|pair)$|^(test|test_plan|scratch|scene|example)$", path.stem):
+            if re.search(r"_(impl|scene|cases|crowd|world|test|pair)$|^(test|test_plan|scratch|scene|example)$", path.stem):
                 continue  # private to a folder, or for tests
             layer = path.relative_to(ROOT / "src").parts[0]
             for name in (layer, path.parent.name, path.stem):
