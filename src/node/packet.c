@@ -22,15 +22,23 @@ static struct header header_load(const uint8_t *bytes)
     return header;
 }
 
+static uint64_t rotated(uint64_t word, unsigned by)
+{
+    return word << by | word >> (64 - by);
+}
+
 /* The check of the header without its two hop bytes and the check itself. The products do not
- * depend on each other; as the factors are odd, a changed word always changes the sum. */
+ * depend on each other; as the factors are odd, a changed word always changes the sum. But the
+ * highest bits of all words have the same weight in it, so two flipped ones would cancel out:
+ * `turned`, in which they have different places, tells them apart. */
 static uint32_t header_check(const struct header *header)
 {
     const uint64_t *words = header->words;
     uint64_t sum = (words[0] & 0xffff0000ffffffffu) * 0x9e3779b97f4a7c15u +
                    words[1] * 0xbf58476d1ce4e5b9u + words[2] * 0x94d049bb133111ebu +
                    words[3] * 0xd6e8feb86659fd93u + (words[4] & 0xffffffffu) * 0xa0761d6478bd642fu;
-    return (uint32_t)(hash_mix(sum) >> 32);
+    uint64_t turned = rotated(words[1], 11) ^ rotated(words[2], 23) ^ rotated(words[3], 41);
+    return (uint32_t)(hash_mix(sum ^ turned) >> 32);
 }
 
 /* The number at that byte of a word, stored most significant byte first. */

@@ -71,15 +71,43 @@ static void a_flipped_bit_is_detected(void **state)
     packet_pool_close(pool);
 }
 
+/* Flips every two bits of the header. */
+static void two_flipped_bits_are_detected(void **state)
+{
+    struct packet_pool *pool = packet_pool_open(1, 64);
+    struct packet *packet = packet_take(pool, 50);
+    struct key key = key_make(0x123456789abcdef0);
+    packet->service = 3;
+    packet_set_key(packet, &key);
+    packet_seal(packet);
+    uint8_t *bytes = packet->bytes;
+    for (unsigned one = 0; one < 8 * PACKET_HEADER_SIZE; one++)
+        for (unsigned other = one + 1; other < 8 * PACKET_HEADER_SIZE; other++) {
+            bool hops = (one / 8 == 4 || one / 8 == 5) && (other / 8 == 4 || other / 8 == 5);
+            bytes[one / 8] ^= (uint8_t)(1 << one % 8);
+            bytes[other / 8] ^= (uint8_t)(1 << other % 8);
+            struct packet copy = {.bytes = bytes, .stored = 50, .size = 50};
+            assert_int_equal(packet_read(&copy, 50), hops);
+            bytes[one / 8] ^= (uint8_t)(1 << one % 8);
+            bytes[other / 8] ^= (uint8_t)(1 << other % 8);
+        }
+    packet_done(packet);
+    packet_pool_close(pool);
+}
+
 /* Computes the check of a changed header, as an attacker can. packet.c defines the check. */
 static void check_forge(uint8_t bytes[PACKET_HEADER_SIZE])
 {
     static const uint64_t factors[] = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb,
                                        0xd6e8feb86659fd93, 0xa0761d6478bd642f};
-    uint64_t sum = 0;
+    uint64_t words[5] = {0}, sum = 0;
     for (unsigned i = 0; i < 36; i++)
         if (i != 4 && i != 5)
-            sum += ((uint64_t)bytes[i] << 8 * (i % 8)) * factors[i / 8];
+            words[i / 8] |= (uint64_t)bytes[i] << 8 * (i % 8);
+    for (unsigned i = 0; i < 5; i++)
+        sum += words[i] * factors[i];
+    sum ^= words[1] << 11 ^ words[1] >> 53 ^ words[2] << 23 ^ words[2] >> 41 ^ words[3] << 41 ^
+           words[3] >> 23;
     uint32_t check = (uint32_t)(hash_mix(sum) >> 32);
     for (unsigned i = 0; i < 4; i++)
         bytes[36 + i] = (uint8_t)(check >> 8 * (3 - i));
@@ -187,6 +215,6 @@ static void timers_fire_by_time_then_in_the_order_in_which_they_were_set(void **
 }
 
 TEST_MAIN(TEST(a_header_is_read_as_it_was_written), TEST(a_flipped_bit_is_detected),
-          TEST(headers_out_of_range_are_refused), TEST(a_frame_is_split_by_its_headers),
-          TEST(a_pool_does_not_exceed_its_size),
+          TEST(two_flipped_bits_are_detected), TEST(headers_out_of_range_are_refused),
+          TEST(a_frame_is_split_by_its_headers), TEST(a_pool_does_not_exceed_its_size),
           TEST(timers_fire_by_time_then_in_the_order_in_which_they_were_set))
