@@ -247,6 +247,9 @@ class Names(unittest.TestCase):
             self.assertGreater(len(shown), 30)
             self.assertEqual([line for line in shown if line and line != "..." and line not in example], [])
 
+    def test_the_readme_has_one_screen_of_words(self):
+        self.assertLessEqual(len((ROOT / "README.md").read_text().split()), 700)
+
     def test_links_lead_somewhere(self):
         broken = []
         for path in self.documents():
