@@ -293,13 +293,20 @@ static void claim_forge(struct hostile_pair *pair, bool group)
     ripc_release(&message);
 }
 
-/* A service with the id 43 appears and is sent to. */
+/* A service with the id 43 appears and is sent to. A list of a group's members is used for a short
+ * time before the sender asks anew, so the first messages may still go to the liar. */
 static void assert_service_is_found(struct hostile_pair *pair)
 {
     struct ripc *elsewhere = scene_open(NULL);
     struct ripc_service *honest = scene_bind(elsewhere, 43);
-    assert_int_equal(ripc_send(pair->server, 43, "honest", 7, scene_deadline()), 0);
-    struct ripc_message message = scene_receive(honest);
+    struct ripc_message message;
+    int received;
+    nsec end = scene_deadline();
+    do {
+        assert_int_equal(ripc_send(pair->server, 43, "honest", 7, end), 0);
+        received = ripc_receive(honest, &message, 1, clock_after(NSEC_PER_SEC / 20));
+    } while (received == -ETIMEDOUT && clock_now() < end);
+    assert_int_equal(received, 1);
     assert_string_equal(message.data, "honest");
     ripc_release(&message);
     scene_close(elsewhere);

@@ -52,7 +52,8 @@ struct group *group_find(struct ripc_service *service, ripc_id id)
         group->sent_to = true;
     }
     nsec now = clock_now();
-    if (!group->checked_at || now - group->checked_at > GROUP_OLD_NSEC) {
+    /* A list without members is never recent enough: the id may be a service's or a new group's. */
+    if (!group->checked_at || !group->count || now - group->checked_at > GROUP_OLD_NSEC) {
         names_ask(service->ripc->names, id);
         group->count = group_list(service, id, group->members);
         group->checked_at = now;
