@@ -1,6 +1,5 @@
 #include "program/place.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -8,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "transport/fork/descriptor.h"
 
 static int written(int size)
 {
@@ -35,7 +36,7 @@ int place_socket(const char *folder, uint32_t server, char out[PLACE_SIZE])
 
 int place_next(const char *folder, uint32_t *server)
 {
-    DIR *entries = opendir(folder);
+    DIR *entries = descriptor_folder(folder);
     const struct dirent *entry;
     bool first = *server == UINT32_MAX;
     uint32_t best = UINT32_MAX;
@@ -51,7 +52,7 @@ int place_next(const char *folder, uint32_t *server)
         if (later && number < best && !strcmp(name, entry->d_name))
             best = number;
     }
-    closedir(entries);
+    descriptor_folder_close(entries);
     *server = best;
     return best == UINT32_MAX ? -ENOENT : 0;
 }

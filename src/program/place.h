@@ -8,8 +8,8 @@
 
 #define PLACE_SIZE 4096
 
-/* Writes the run directory: `dir`, or if it is NULL the one that the command weft uses by default.
- * -ENAMETOOLONG; -EINVAL: an empty name. */
+/* Writes the run directory: `dir`, or if it is NULL the default one (WEFT_DIR, or a folder of the
+ * user). -ENAMETOOLONG: `out` has the beginning; -EINVAL: an empty name. */
 MUST_CHECK int place_folder(const char *dir, char out[PLACE_SIZE]);
 /* The socket of that server. -ENAMETOOLONG. */
 MUST_CHECK int place_socket(const char *folder, uint32_t server, char out[PLACE_SIZE]);

@@ -13,25 +13,18 @@
 #include "cli/core/load.h"
 #include "os/cluster/cluster_ask.h"
 #include "os/cluster/serial_file.h"
+#include "program/place.h"
 #include "transport/clock.h"
 
 static enum err folder_choose(const struct call *call, char *folder, size_t size, bool *usual,
                               struct why *why)
 {
     const char *chosen = call_option(call, "dir");
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-    char text[4096];
+    char text[PLACE_SIZE];
     *usual = !chosen;
-    if (chosen && !*chosen)
+    /* The check below refuses a name that was cut off. */
+    if (place_folder(chosen, text) == -EINVAL)
         return why_fail(why, ERR_USAGE, "--dir: expected the name of a folder");
-    if (!chosen)
-        chosen = getenv("WEFT_DIR");
-    if (chosen && *chosen)
-        snprintf(text, sizeof text, "%s", chosen);
-    else if (runtime && *runtime)
-        snprintf(text, sizeof text, "%s/weft", runtime);
-    else
-        snprintf(text, sizeof text, "/tmp/weft-%u", (unsigned)getuid());
     for (size_t end = strlen(text); end > 1 && text[end - 1] == '/'; end--)
         text[end - 1] = '\0';
     enum err err = cluster_folder_check(text, why);

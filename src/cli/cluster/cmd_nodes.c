@@ -76,49 +76,57 @@ static void port_put(struct result *result, uint32_t number, const struct port_s
     result_end(result);
 }
 
-/* Adds the counters of the services of a server, which may need several answers. */
-static void services_put(const struct nodes *nodes, node_id server, struct result *result)
+/* ---- what services report: counters and parameters ---- */
+
+/* The lists of a server, sorted by service. */
+struct reports {
+    struct result *result;
+    char service[CONTROL_NAME_MAX + 1]; /* whose object is open; empty: none */
+};
+
+static void reports_enter(struct reports *reports, const char *service)
 {
-    static uint8_t bytes[CONTROL_ANSWER_MAX];
-    struct control_request request = {.kind = CONTROL_STATS};
-    struct control_stat stat;
-    char open[CONTROL_NAME_MAX + 1] = "";
-    uint32_t total = 1;
-    result_object(result, "services");
-    while (request.first < total) {
-        struct reader in;
-        uint32_t before = request.first;
-        if (cluster_control(nodes->cluster.folder, server, &request, bytes, &in,
-                            clock_after(ANSWER_NSEC)) < 0)
-            break;
-        total = control_stats_read(&in);
-        while (control_stat_read(&in, &stat) == 1) {
-            if (strcmp(open, stat.service) != 0) {
-                if (*open)
-                    result_end(result);
-                result_object(result, result_copy(result, stat.service));
-                strcpy(open, stat.service);
-            }
-            result_uint(result, result_copy(result, stat.name), stat.value);
-            request.first++;
-        }
-        if (request.first == before)
-            break;
-    }
-    if (*open)
-        result_end(result);
-    result_end(result);
+    if (strcmp(reports->service, service) == 0)
+        return;
+    if (*reports->service)
+        result_end(reports->result);
+    result_object(reports->result, result_copy(reports->result, service));
+    strcpy(reports->service, service);
 }
 
-/* Adds the values of the parameters of the services of a server. */
-static void parameters_put(const struct nodes *nodes, node_id server, struct result *result)
+/* Adds the next entry of an answer; false: there is none. */
+typedef bool report_put(struct reports *reports, struct reader *in);
+
+static bool counter_put(struct reports *reports, struct reader *in)
+{
+    struct control_stat stat;
+    if (control_stat_read(in, &stat) != 1)
+        return false;
+    reports_enter(reports, stat.service);
+    result_uint(reports->result, result_copy(reports->result, stat.name), stat.value);
+    return true;
+}
+
+static bool parameter_put(struct reports *reports, struct reader *in)
+{
+    struct control_parameter parameter;
+    if (control_parameter_read(in, &parameter) != 1)
+        return false;
+    reports_enter(reports, parameter.service);
+    service_value_put(reports->result, result_copy(reports->result, parameter.name), parameter.type,
+                      parameter.value);
+    return true;
+}
+
+/* Adds a whole list, which may need several answers. */
+static void reports_put(const struct nodes *nodes, node_id server, enum control_request_kind kind,
+                        const char *key, report_put *put, struct result *result)
 {
     static uint8_t bytes[CONTROL_ANSWER_MAX];
-    struct control_request request = {.kind = CONTROL_PARAMETERS};
-    struct control_parameter parameter;
-    char open[CONTROL_NAME_MAX + 1] = "";
+    struct control_request request = {.kind = kind};
+    struct reports reports = {.result = result};
     uint32_t total = 1;
-    result_object(result, "parameters");
+    result_object(result, key);
     while (request.first < total) {
         struct reader in;
         uint32_t before = request.first;
@@ -126,21 +134,12 @@ static void parameters_put(const struct nodes *nodes, node_id server, struct res
                             clock_after(ANSWER_NSEC)) < 0)
             break;
         total = control_stats_read(&in);
-        while (control_parameter_read(&in, &parameter) == 1) {
-            if (strcmp(open, parameter.service) != 0) {
-                if (*open)
-                    result_end(result);
-                result_object(result, result_copy(result, parameter.service));
-                strcpy(open, parameter.service);
-            }
-            service_value_put(result, result_copy(result, parameter.name), parameter.type,
-                              parameter.value);
+        while (put(&reports, &in))
             request.first++;
-        }
         if (request.first == before)
             break;
     }
-    if (*open)
+    if (*reports.service)
         result_end(result);
     result_end(result);
 }
@@ -174,8 +173,8 @@ static void live_put(const struct nodes *nodes, node_id server, struct result *r
             port_put(result, port, &seen->ports[port]);
     result_end(result);
     if (nodes->call->json) { /* the page does not show them, and they need more requests */
-        services_put(nodes, server, result);
-        parameters_put(nodes, server, result);
+        reports_put(nodes, server, CONTROL_STATS, "services", counter_put, result);
+        reports_put(nodes, server, CONTROL_PARAMETERS, "parameters", parameter_put, result);
     }
 }
 

@@ -351,7 +351,6 @@ int client_begin(struct client_socket *listener, int fd, int process)
     int result = client ? client_table_add(&listener->table, client) : -ENOMEM;
     if (result) {
         free(client);
-        close(fd);
         return result;
     }
     client->listener = listener;
@@ -363,7 +362,6 @@ int client_begin(struct client_socket *listener, int fd, int process)
     result = poller_add(listener->poller, fd, EVENTS, client_ready, client, &client->watch);
     if (result) {
         client_table_remove(&listener->table, client);
-        close(fd);
         free(client);
         return result;
     }
@@ -415,6 +413,10 @@ static void channels_unblock(struct client_sockets *all)
 void client_sockets_poll(struct client_sockets *all)
 {
     unsigned handled = 0;
+    if (all->channel_count > POLLED_MAX && ++all->passes >= REST_PASSES) {
+        all->passes = 0;
+        channels_rest(all);
+    }
     if (!list_is_empty(&all->blocked))
         channels_unblock(all);
     list_each(&all->channels, node)
@@ -426,10 +428,6 @@ void client_sockets_poll(struct client_sockets *all)
         }
         if (client_poll(client, &handled) < 0)
             client_end(client);
-    }
-    if (all->channel_count > POLLED_MAX && ++all->passes >= REST_PASSES) {
-        all->passes = 0;
-        channels_rest(all);
     }
 }
 

@@ -83,7 +83,7 @@ uint64_t client_table_number(const struct client_table *table, const struct clie
 struct client *client_table_find(const struct client_table *table, uint64_t number); /* or NULL */
 
 /* client.c */
-/* Takes the descriptor, also on failure. */
+/* Takes the descriptor, unless it fails. */
 MUST_CHECK int client_begin(struct client_socket *listener, int fd, int process);
 void client_end(struct client *client);
 /* As client_socket_answer, with the head of the message. */

@@ -117,7 +117,7 @@ static bool accept_next(struct client_socket *listener, int refusal)
     int result = refusal ? refusal : admit(listener, process);
     if (!result)
         result = client_begin(listener, fd, process);
-    else {
+    if (result) {
         client_refuse(listener, fd, result);
         close(fd);
     }

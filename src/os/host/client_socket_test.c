@@ -151,6 +151,7 @@ static int program_answer(int fd, struct attach_head *head, char *bytes)
 {
     uint8_t packet[ATTACH_HEAD_SIZE + ATTACH_MESSAGE_MAX];
     ssize_t size = recv(fd, packet, sizeof packet, MSG_DONTWAIT);
+    *head = (struct attach_head){0};
     if (size < 0)
         return -1;
     assert_int_equal(attach_head_read(head, packet, (size_t)size), 0);
