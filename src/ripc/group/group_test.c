@@ -117,26 +117,57 @@ static void a_group_is_found_after_an_earlier_send_found_none(void **state)
     scene_close(there);
 }
 
-/* The sender learns soon, but not at once, that the member has left; until then it sends to it. */
-static void the_id_of_a_former_group_can_be_bound(void **state)
+/* Sends to the id until the sender has learned, soon but not at once, that the member has left. */
+static void expect_absence(struct ripc_service *sender, struct ripc_service *member, ripc_id id)
+{
+    int result;
+    while (!(result = ripc_send(sender, id, "none", 5, scene_deadline()))) {
+        struct ripc_message message = scene_receive(member);
+        ripc_release(&message);
+    }
+    assert_int_equal(result, -ENOENT);
+}
+
+static void expect_text(struct ripc_service *sender, struct ripc_service *receiver, ripc_id id,
+                        const char *text)
+{
+    assert_int_equal(ripc_send(sender, id, text, strlen(text) + 1, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(receiver);
+    assert_string_equal(message.data, text);
+    ripc_release(&message);
+}
+
+static void an_id_can_be_a_group_and_a_service_in_turn(void **state)
+{
+    struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
+    struct ripc_service *sender = scene_bind(here, 1), *member = scene_bind(there, 2);
+    for (unsigned round = 0; round < 3; round++) {
+        assert_int_equal(ripc_join(member, 77), 0);
+        expect_text(sender, member, 77, "group");
+        assert_int_equal(ripc_leave(member, 77), 0);
+        expect_absence(sender, member, 77);
+        struct ripc_service *server = scene_bind(there, 77);
+        expect_text(sender, server, 77, "service");
+        assert_int_equal(ripc_unbind(server), 0);
+        while (ripc_transport(sender, 77)) /* until the sender knows that its pipe is gone */
+            ripc_progress(here);
+    }
+    scene_close(here);
+    scene_close(there);
+}
+
+static void a_send_that_waits_for_a_member_ends_when_the_member_leaves(void **state)
 {
     struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
     struct ripc_service *sender = scene_bind(here, 1), *member = scene_bind(there, 2);
     assert_int_equal(ripc_join(member, 77), 0);
-    assert_int_equal(ripc_send(sender, 77, "group", 6, scene_deadline()), 0);
-    struct ripc_message message = scene_receive(member);
-    assert_string_equal(message.data, "group");
-    ripc_release(&message);
-    assert_int_equal(ripc_leave(member, 77), 0);
+    expect_text(sender, member, 77, "group");
     int result;
-    while (!(result = ripc_send(sender, 77, "none", 5, scene_deadline())))
-        ripc_progress(here);
-    assert_int_equal(result, -ENOENT);
-    struct ripc_service *server = scene_bind(there, 77);
-    assert_int_equal(ripc_send(sender, 77, "service", 8, scene_deadline()), 0);
-    message = scene_receive(server);
-    assert_string_equal(message.data, "service");
-    ripc_release(&message);
+    while (!(result = ripc_send(sender, 77, "more", 5, RIPC_NOW)))
+        ; /* until the member, which does not receive, has no room */
+    assert_int_equal(result, -EAGAIN);
+    assert_int_equal(ripc_leave(member, 77), 0);
+    assert_int_equal(ripc_send(sender, 77, "late", 5, scene_deadline()), -ENOENT);
     scene_close(here);
     scene_close(there);
 }
@@ -161,4 +192,5 @@ TEST_MAIN(SCENE(a_service_that_retires_cannot_join),
           SCENE(a_send_to_an_empty_group_fails),
           SCENE(a_failed_join_does_not_change_how_an_id_is_sent_to),
           SCENE(a_group_is_found_after_an_earlier_send_found_none),
-          SCENE(the_id_of_a_former_group_can_be_bound))
+          SCENE(a_send_that_waits_for_a_member_ends_when_the_member_leaves),
+          SCENE(an_id_can_be_a_group_and_a_service_in_turn))
