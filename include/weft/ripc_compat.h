@@ -9,18 +9,18 @@
  * How the calls behave:
  *  - The first call opens the library, configured by WEFT_DOMAIN and the other environment
  *    variables.
- *  - Ids are 0 to 65535. In <weft/ripc.h> they are the same, except that id 0 is 65536 there.
- *  - A status is 0 for success. Other values are an errno: EMSGSIZE: too large for a short message,
- *    EFAULT: memory that is not mapped, EPIPE and so on; or 1, as the calls below say. The register
- *    calls return 1 if the id was free and 0 if it was taken.
+ *  - Ids are 0 to 65535. <weft/ripc.h> uses the same numbers, except that id 0 is 65536 there.
+ *  - A status is 0 for success, and otherwise an errno (EMSGSIZE if the message is too large for a
+ *    short one, EFAULT if memory is not mapped, EPIPE and so on), or 1 where the calls below say
+ *    so. The register calls return 1 if the id was free and 0 if it was taken.
  *  - An address inside a buffer or inside registered memory stands for the whole of it.
  *  - Calls may be made from any thread.
  *  - After fork() the child begins anew: it has no services, windows and buffers, `context` is
- *    empty, and its first call opens the library again. It may register ids of its own, and
- * exchange messages with its parent. Buffers of the parent can still be read and written there, and
- * short items be sent from them. As long items or windows they are refused (EFAULT), as return
- * buffers they are ignored; they cannot be registered (1), resized (NULL) or freed (nothing
- * happens).
+ *    empty, and its first call opens the library again. The child may register ids of its own and
+ *    exchange messages with its parent. It can still read and write the buffers of its parent, and
+ *    send short items from them. As long items or windows these buffers are refused (EFAULT), and
+ *    as return buffers they are ignored. They cannot be registered (the call returns 1), resized
+ *    (NULL) or freed (nothing happens).
  *
  * What LibRIPC left undefined, and what happens here:
  *  - A send blocks while its receiver has no room; it loses no messages.
@@ -39,8 +39,8 @@
  *
  * Where this header cannot follow LibRIPC:
  *  - `context` has only the members below. LibRIPC's had handles of the InfiniBand hardware, too,
- *    and its service and remote entries had more members. For the linker it has another name: a
- *    program must include this header to use it, and what it writes there has no effect.
+ *    and its service and remote entries had more members. For the linker it has another name,
+ *    so a program must include this header to use it. What a program writes there has no effect.
  *  - If a program has a variable `context` of its own, define RIPC_COMPAT_NO_CONTEXT before
  *    including this header.
  *  - LibRIPC allocated the arrays of sizes separately, and its programs did not free them. Here an
@@ -58,8 +58,8 @@
 #include <sys/types.h>
 #include <weft/ripc.h>
 
-/* Some have other names for the linker: `init` and `context` are too common, and `ripc_receive` is
- * a call of <weft/ripc.h>, which is already declared there. */
+/* Three names differ for the linker: `init` and `context` are too common, and <weft/ripc.h> already
+ * declares another ripc_receive. */
 #define ripc_receive ripc_compat_receive
 
 #define RECV_BUF_SIZE    2000
@@ -81,7 +81,7 @@ struct ripc_compat_remote {
     uint16_t number;
 };
 
-/* The state of this process, to be read. It has no entries for id 65535. */
+/* The state of this process, for reading only. It has no entries for id 65535. */
 struct library_context {
     bool initialized;                                 /* the library is open */
     struct ripc_compat_service *services[UINT16_MAX]; /* by id: NULL, or registered here */
@@ -98,9 +98,9 @@ RIPC_API uint16_t ripc_register_random_service_id(void);
  * it with that id. */
 RIPC_API uint8_t ripc_register_multicast_service_id(int service_id);
 
-/* Memory to send from and receive into. A new buffer is zero, also if its memory was used before,
- * and so is what a buffer gains when it grows. NULL if the size is 0 or memory is short.
- * ripc_buf_realloc may move the buffer; the size 0 frees it. */
+/* Memory to send from and receive into. A new buffer is filled with zeros, and so is the part that
+ * a buffer gains when it grows. NULL if the size is 0 or memory is short. ripc_buf_realloc may move
+ * the buffer; the size 0 frees it. */
 RIPC_API void *ripc_buf_alloc(size_t size);
 RIPC_API void *ripc_buf_realloc(void *buf, size_t size);
 RIPC_API void ripc_buf_free(void *buf);
@@ -134,15 +134,16 @@ RIPC_API uint8_t ripc_send_long(uint16_t src, uint16_t dest, void **buf, uint32_
  * Returns 1 in two cases:
  *  - No window was large enough for a long item. The item is lost: it is NULL and has the size 0.
  *    Everything else of the message is returned.
- *  - The handler of a signal ran in this thread while it waited, for example that of alarm(), with
- *    or without SA_RESTART. Nothing is returned; the arguments keep their values. The call first
- *    blocks signals; they are handled when it sleeps or returns, so that none is missed. If there
- *    was a message, the call returns that and 0, and the handler runs before it returns. A handler
- *    that ran before the call, or before its first system call, which blocks signals, ends nothing:
- *    the program cannot tell these two apart. In LibRIPC every handler that ran before the system
- *    call that sleeps ended nothing. A program whose only signal may come so early repeats it, for
- *    example by setitimer(). Only if several threads receive with the same id, all but one of them
- *    may miss a signal that comes in the moment before they sleep. */
+ *  - A signal handler ran in this thread while the call waited, for example that of alarm(), with
+ *    or without SA_RESTART. No message is returned; the arguments keep their values. The call
+ *    begins by blocking signals; their handlers run when it sleeps or returns, so that no signal
+ *    is missed. If there is a message, the call returns it and 0, and the handler runs before the
+ *    call returns. A handler that runs before the call, or inside it before signals are blocked,
+ *    does not end the call; the program cannot tell these two cases apart. (In LibRIPC a handler
+ *    that ran at any time before the system call that sleeps did not end the call.) A program whose
+ *    only signal may come so early repeats the signal, for example by setitimer(). If several
+ *    threads receive with the same id, all but one of them may miss a signal that comes in the
+ *    moment before they sleep. */
 RIPC_API uint8_t ripc_receive(uint16_t service_id, uint16_t *from_service_id, void ***short_items,
                               uint32_t **short_item_sizes, uint16_t *num_short_items,
                               void ***long_items, uint32_t **long_item_sizes,

@@ -20,12 +20,13 @@
  *
  * All services of a server take packets from the same buffers. So that none of them can use up what
  * the links and the other services need, an instance holds at most its share (keep_packets):
- * packets that it made or owns, until it sends or releases them. Those that it sends to its own
- * server count until they are delivered; those that wait in its queue for a link do not. A service
- * that holds its share gets NULL from weft_packet, and packets for it are dropped; a service that
- * intercept() made the owner of one packet more gets no packets to intercept either: they are
- * dropped, too. All this is counted (over_share; drops for the reason `share`), and `weft status`
- * names the service. stop() releases the packets that the service holds.
+ * packets that it made or owns, until it sends or releases them. Packets that it sends to
+ * its own server count until they are delivered; packets that wait in its queue for a link do not
+ * count. A service that holds its share gets NULL from weft_packet, and packets for it are dropped.
+ * It is still offered packets to intercept, until it takes one and so holds one more than its
+ * share: then packets that it could intercept are dropped, too. All this is counted (over_share;
+ * drops for the reason `share`), and `weft status` names the service. stop() must release the
+ * packets that the service holds.
  *
  * Mistakes of a service are refused where weft can detect them: a packet that the service does not
  * hold (any more), NULL, a size that is too large, a function that the service lacks. The call then
@@ -71,8 +72,8 @@ enum weft_queue {
     WEFT_QUEUE_PRIORITY, /* by weft_set_priority; when full, the packet of lowest priority is
                           * dropped */
     WEFT_QUEUE_NEWEST,   /* last in first out; when full, the oldest packet is dropped */
-    WEFT_QUEUE_OWN, /* the service keeps its own queue, which poll() reads. Packets that pass or
-                     * are sent wait in a FIFO, which goes first */
+    WEFT_QUEUE_OWN, /* the service keeps its own queue, from which poll() takes packets. Packets
+                     * that pass through or are sent wait in a FIFO, which goes first */
 };
 
 /* Any function may be NULL. */
@@ -88,8 +89,8 @@ struct weft_service_ops {
      * destination. */
     enum weft_verdict (*intercept)(struct weft_self *self, struct weft_packet *packet);
     /* WEFT_QUEUE_OWN: returns the next packet for that port, at most `room` bytes with its header,
-     * or NULL. Called after weft_wake. The packet was addressed with weft_address_*. A larger
-     * packet and one without an address are dropped, as mistakes. */
+     * or NULL. Called after weft_wake. The service has addressed the packet with
+     * weft_address_*. A larger packet and one without an address are dropped, as mistakes. */
     struct weft_packet *(*poll)(struct weft_self *self, unsigned port, uint32_t room);
     /* A server became reachable (peer_up) or unreachable (peer_down). */
     void (*peer_up)(struct weft_self *self, weft_server server);
@@ -116,7 +117,7 @@ struct weft_service_ops {
  * A service lists its parameters in a table. Each one is a field of the instance, and weft writes
  * its value there before start(): the default, or what the operator set with `--set store.copies=3`
  * or in a configuration file. A value that is not of the type or not within the bounds is refused
- * before any server starts. Reading a parameter is reading a field, from the first call on.
+ * before any server starts. The service reads the field, from its first call on.
  *
  *     struct store { int64_t copies; int64_t timeout; ... };
  *     static const struct weft_parameter parameters[] = {
@@ -186,8 +187,8 @@ struct weft_service {
     uint64_t size;          /* bytes of memory for an instance */
     const void *local; /* functions that other services on this server may call; see weft_local */
     const struct weft_service_ops *ops;
-    uint32_t
-        files; /* that may be open at once (weft/disk.h); 0: the service does not use the disk */
+    uint32_t files; /* how many files may be open at once (weft/disk.h); 0: the service does not use
+                     * the disk */
     const struct weft_parameter *parameters; /* ends with an entry without a name; or NULL */
 };
 
@@ -202,8 +203,8 @@ WEFT_API int64_t weft_now(const struct weft_self *self); /* nanoseconds; not wal
 WEFT_API uint64_t weft_random(struct weft_self *self);
 /* Allocates more memory, zeroed and freed with the node; only in start(). A large piece occupies
  * memory only where the service writes, page by page. NULL: this is beyond the service's budget
- * (weft_memory_left), or there is not so much memory; then the server does not start, and its log
- * says why. */
+ * (weft_memory_left), or the machine has too little memory; then the server does not start, and its
+ * log says why. */
 WEFT_API void *weft_allocate(struct weft_self *self, uint64_t size);
 /* How many bytes of its budget the service can still allocate. */
 WEFT_API uint64_t weft_memory_left(const struct weft_self *self);
@@ -229,7 +230,7 @@ WEFT_API unsigned weft_servers(struct weft_self *self, const struct weft_key *ke
  *
  * Two servers can both be root if they cannot reach each other. This includes a short time in which
  * only one of them knows that: frames are lost, a link is dead in one direction, clocks run at
- * different rates. And a server can be stopped after the call of deliver() has begun. A service
+ * different rates. A server can also be stopped while deliver() runs, and go on later. A service
  * that must exclude these cases needs epochs or leases of its own; docs/architecture.md, "Which
  * server answers for a key", has the details. */
 WEFT_API bool weft_is_root(struct weft_self *self, const struct weft_key *key);
@@ -254,8 +255,9 @@ WEFT_API int weft_done(struct weft_packet *packet);
 /* Releases a malformed packet, and counts it among the drops of this server. */
 WEFT_API int weft_refuse(struct weft_self *self, struct weft_packet *packet);
 
-/* For NULL, and for a packet that the service does not hold, an address where what the service
- * writes is lost. The functions that follow return 0 or WEFT_NOBODY for NULL. */
+/* Returns the payload. For NULL, and for a packet that the service does not hold, it returns memory
+ * outside all packets: what the service writes there is lost. The functions that follow return 0 or
+ * WEFT_NOBODY for NULL. */
 WEFT_API void *weft_payload(struct weft_packet *packet);
 WEFT_API uint32_t weft_size(const struct weft_packet *packet); /* bytes of payload in memory */
 /* Bytes of payload as they travel; more if hollow. */
@@ -272,16 +274,16 @@ WEFT_API int weft_set_identity(struct weft_packet *packet, uint32_t identity);
 WEFT_API int weft_set_priority(struct weft_packet *packet, unsigned priority);
 /* True: sent to a key, which is stored in `key` unless that is NULL. */
 WEFT_API bool weft_is_for_key(const struct weft_packet *packet, struct weft_key *key);
-/* UINT32_MAX: made on this server */
+/* The port by which the packet arrived; UINT32_MAX: it was made on this server. */
 WEFT_API unsigned weft_port_in(const struct weft_packet *packet);
 
 /* ---- sending ---- */
 
 /* All send functions take the packet. They return 0; -EHOSTUNREACH: no path to the destination;
  * -ENOBUFS: the queue is full; or -EINVAL: a mistake, such as a packet that was sent before. On an
- * error the packet, if the service held it, was dropped and counted. The destination may
- * be an intermediate stop, whose service sends the packet on; the source stays the server that made
- * the packet. */
+ * error the packet, if the service held it, was dropped and counted. The destination may be an
+ * intermediate stop, whose service sends the packet on; the source stays the server that made the
+ * packet. */
 WEFT_API int weft_send_key(struct weft_self *self, struct weft_packet *packet,
                            const struct weft_key *key);
 WEFT_API int weft_send_server(struct weft_self *self, struct weft_packet *packet,
@@ -300,8 +302,8 @@ WEFT_API uint32_t weft_address_server(struct weft_self *self, struct weft_packet
                                       weft_server server);
 WEFT_API uint32_t weft_address_port(struct weft_self *self, struct weft_packet *packet,
                                     unsigned port);
-/* Packets wait for those ports, a bit each: poll() will be called. Ports that do not exist are
- * ignored. -EINVAL: the service has no poll(), or another queue than WEFT_QUEUE_OWN. */
+/* Tells weft that packets wait for those ports, a bit each, so that it calls poll(). Ports that do
+ * not exist are ignored. -EINVAL: the service has no poll(), or its queue is not WEFT_QUEUE_OWN. */
 WEFT_API int weft_wake(struct weft_self *self, uint32_t ports);
 
 /* ---- local programs, and numbers ---- */
@@ -313,10 +315,10 @@ WEFT_API int weft_wake(struct weft_self *self, uint32_t ports);
  */
 WEFT_API int weft_answer(struct weft_self *self, uint64_t client, uint64_t ticket,
                          const void *bytes, uint32_t size);
-/* In stats(): reports a counter, whose name has 1 to 32 printable letters and no blanks. The names
- * of the counters that weft keeps for every service are refused: sent, delivered, intercepted,
- * dropped, memory, kept, share, over_share, mistakes, disk_calls, disk_failed, disk_bytes_read,
- * disk_bytes_written. */
+/* In stats(): reports a counter, whose name has 1 to 32 printable characters and no blanks. The
+ * names of the counters that weft keeps for every service are refused: sent, delivered,
+ * intercepted, dropped, memory, kept, share, over_share, mistakes, disk_calls, disk_failed,
+ * disk_bytes_read, disk_bytes_written. */
 WEFT_API int weft_stat(struct weft_report *report, const char *name, uint64_t value);
 
 #ifdef __cplusplus

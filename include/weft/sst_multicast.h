@@ -7,9 +7,9 @@
  * member that neither leaves nor fails, at the same position in the order, even when members fail,
  * leave or join in between. In a divided network at most one part of the members goes on; the
  * others deliver nothing more and are expelled (-ESTALE, SST_EXPELLED). So no two members of a
- * group deliver different messages with the same sequence number. A process that opens the group
- * where it can reach no member founds another group; when the network is whole, that one ends
- * (SST_EXPELLED).
+ * group deliver different messages with the same sequence number. A process that
+ * can reach no member when it opens the group founds a second group; when the network is whole
+ * again, the members of that second group are expelled (SST_EXPELLED).
  *
  *     static void deliver(struct sst_multicast *multicast,
  *                         const struct sst_multicast_message *messages, unsigned count,
@@ -39,7 +39,7 @@ struct sst_multicast;
 struct sst_multicast_message {
     const void *data; /* valid until the callback returns; 8-byte aligned */
     uint32_t size;
-    uint32_t row; /* of the sender, while it is a member */
+    uint32_t row; /* row of the sender, as long as it is a member */
     ripc_id member;
     uint64_t sequence; /* the same at every member; increases, with gaps */
 };
@@ -69,12 +69,12 @@ struct sst_multicast_config {
     uint64_t table;          /* name of the group; no other table may use it; not 0 */
     uint32_t slot_size;      /* 64: largest message, in bytes */
     uint32_t slot_count;     /* 256: messages of one member that may be under way */
-    uint32_t ring_count;     /* 4 * slot_count: messages kept here until all members have them */
-    uint32_t members_wanted; /* 1: opening waits until there are so many members */
+    uint32_t ring_count;     /* 4 * slot_count: messages kept by this member until all have them */
+    uint32_t members_wanted; /* 1: opening waits until there are this many members */
     uint32_t rows_max;       /* 64 */
     uint32_t flags;          /* SST_MANUAL: the caller's sst_multicast_step does all the work */
     ripc_id member;          /* id of this member; 0: a random one */
-    int64_t deadline;        /* ten seconds from now: for opening */
+    int64_t deadline;        /* ten seconds from now: opening fails after this time */
     int64_t spin_nsec;       /* as in struct sst_config */
     int64_t yield_nsec;      /* the same */
     sst_multicast_deliver *deliver;
@@ -90,14 +90,15 @@ RIPC_API int sst_multicast_open(struct ripc *ripc, const struct sst_multicast_co
                                 struct sst_multicast **multicast);
 
 /* Waits until all members have what this member sent, leaves, and frees everything. Messages of
- * others that are not delivered here by then are never delivered here. Always closes. -ETIMEDOUT:
- * some messages may be lost, or the others will see a failure. */
+ * others that are not delivered here by then are never delivered here. Everything is freed even if
+ * an error is returned. -ETIMEDOUT: some messages may be lost, or the other members see this member
+ * as failed. */
 RIPC_API int sst_multicast_close(struct sst_multicast *multicast, int64_t deadline);
 
 /* Sends one message. It will be delivered unless this process fails or is expelled.
  *   -EMSGSIZE      the message is larger than a slot
  *   -EAGAIN        RIPC_NOW: no slot is free, or the membership is changing
- *   -ETIMEDOUT     the same until the deadline
+ *   -ETIMEDOUT     the deadline passed before a slot was free and the membership was stable
  *   -ESTALE        this member was expelled: it will not receive what the others deliver
  *   -EDEADLK       called from a callback and would have to wait */
 RIPC_API int sst_multicast_send(struct sst_multicast *multicast, const void *data, size_t size,
@@ -123,8 +124,8 @@ struct sst_multicast_stats {
     uint64_t nulls;                        /* turns that this member skipped so as not to block the
                                             * others */
     uint64_t waits;                        /* sends that found no room */
-    uint64_t views;                        /* sets of members so far */
-    uint64_t sent_again;                   /* messages delayed by a change of members */
+    uint64_t views;                        /* how many views there were so far */
+    uint64_t sent_again;                   /* messages that a change of members delayed */
 };
 RIPC_API int sst_multicast_stats(struct sst_multicast *multicast,
                                  struct sst_multicast_stats *stats);

@@ -4,8 +4,8 @@
 
 #include "base/check.h"
 
-/* MAP_NORESERVE would only switch off the check that a single request is not larger than the
- * machine. It is not needed for memory that is never touched: the default policy of Linux does not
+/* MAP_NORESERVE would only switch off the check that a single request is not larger than the memory
+ * of the machine. Memory that is never touched does not need the flag: by default Linux does not
  * add up the requests of processes. */
 void *mapping_take(size_t size)
 {

@@ -19,10 +19,11 @@
 
 struct crowd_shared {
     pthread_barrier_t meeting;
-    _Atomic uint64_t arrivals; /* of all processes at all meetings; added with release, read with
-                                  acquire */
-    _Atomic bool spoken;       /* set by the process that writes the reason; relaxed */
-    bool missing;              /* this and `reason` are read by the parent after the end */
+    _Atomic uint64_t arrivals; /* calls of crowd_arrive by all processes; added with release, read
+                                  with acquire */
+    _Atomic bool spoken;       /* set by the process that writes the reason; relaxed, because the
+                                  parent reads the reason after all processes have ended */
+    bool missing;              /* the parent reads this and `reason` after that, too */
     char reason[CROWD_REASON_SIZE];
 };
 
@@ -88,7 +89,7 @@ void crowd_pin(uint32_t core)
             CPU_SET(i, &one);
             break;
         }
-    (void)sched_setaffinity(0, sizeof one, &one); /* without it the process is only slower */
+    (void)sched_setaffinity(0, sizeof one, &one); /* a process that is not pinned is only slower */
 }
 
 void crowd_meet(struct crowd *crowd)
@@ -107,7 +108,7 @@ bool crowd_is_full(struct crowd *crowd, uint32_t meetings)
            (uint64_t)meetings * crowd->count;
 }
 
-/* The argument of a process. */
+/* The argument of part_run. */
 struct part {
     const struct crowd_play *play;
     struct crowd crowd;
@@ -173,8 +174,9 @@ enum err crowd_run(const struct crowd_play *play, struct crowd_end *end, struct 
     memcpy(end->reason, crowd.shared->reason, sizeof end->reason);
     if (!done && !end->missing)
         err = why_fail(why, ERR_SYSTEM, "%s: %s", play->name,
-                       end->reason[0] ? end->reason
-                                      : "the measurement ended early, without a reason");
+                       end->reason[0]
+                           ? end->reason
+                           : "a process ended without a reason, or the time limit was reached");
     child_folder_remove(&folder);
 unmap:
     crowd_memory_free(crowd.shared, sizeof *crowd.shared);

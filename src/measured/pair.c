@@ -253,8 +253,9 @@ enum err pair_run(const struct side *side, const struct job *job, struct pair_re
     result_fill(result, pair.shared, job);
     if (!done && !result->missing)
         err = why_fail(why, ERR_SYSTEM, "%s: %s", side->name,
-                       result->reason[0] ? result->reason
-                                         : "the measurement ended early, without a reason");
+                       result->reason[0]
+                           ? result->reason
+                           : "a process ended without a reason, or the time limit was reached");
     child_folder_remove(&folder);
 unmap:
     crowd_memory_free(pair.memory, size);

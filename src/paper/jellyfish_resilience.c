@@ -21,12 +21,13 @@ static double step_gap(uint32_t step)
     return step == CLAIMED ? 0.002 : 0.005;
 }
 
-/* One network, over all runs. */
+/* The results of one network over all runs. */
 struct decline {
     const char *name;
     const char *words; /* specification, without the seed */
     bool random;       /* the specification takes a seed */
     uint32_t servers;
+    /* By step: the mean rate of all flows, and the largest rate that all can have at once. */
     struct throughput_bracket mean[STEPS + 1], at_once[STEPS + 1];
     double apart[STEPS + 1]; /* servers cut off from their partner; sum of all runs */
 };
@@ -43,7 +44,7 @@ static enum err decline_run(struct decline *decline, const struct topology *whol
         if (err)
             return err;
         err = throughput_add_mean(&decline->mean[step], &broken, seed, gap, &apart, why);
-        if (!err && apart) /* the rate of all is that of the servers that are cut off: 0 */
+        if (!err && apart) /* the least rate counts: that of a server that is cut off, 0 */
             throughput_add(&decline->at_once[step], 0, 0);
         else if (!err)
             err = throughput_add_permutation(&decline->at_once[step], &broken, seed, gap, why);

@@ -126,8 +126,8 @@ struct worst_case {
     double valiant; /* ... and of Valiant's algorithm on the torus cables */
 };
 
-/* Lowers the upper bound: in its worst case no routing does better than the best routing does under
- * this traffic. */
+/* Lowers the upper bound to what the best routing reaches under this traffic: the worst case of any
+ * routing is at most that. */
 static enum err limit_by(struct worst_case *found, const struct topology *topology,
                          const struct traffic *traffic, struct why *why)
 {
@@ -154,7 +154,7 @@ static enum err limit_by_longest(struct worst_case *found, const struct topology
     return err;
 }
 
-/* Tries the permutation that is worst for one algorithm, which may be hard for all. */
+/* Tries the permutation that is worst for one algorithm: it may be hard for all algorithms. */
 static enum err limit_by_worst_of(struct worst_case *found, const struct topology *topology,
                                   const char *algorithm, double *throughput, struct why *why)
 {
@@ -209,8 +209,8 @@ static enum err worst_of(struct worst_case *found, uint32_t k, uint32_t n, struc
 #define VALIANT_SHARE 50.0
 
 /* The worst case of the best routing is between the two bounds. The claim agrees if
- * both are above the printed share, and differs if both are below. Bounds on both
- * sides of it decide nothing; an upper bound above it alone is no agreement. */
+ * both are above the printed share, and differs if both are below. If the printed
+ * share lies between them, nothing is decided. */
 static void claim_share(struct figure_result *result, const char *what, double lower, double upper)
 {
     const double printed = 62.5;

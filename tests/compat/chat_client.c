@@ -1,6 +1,6 @@
 /* Sends the lines of its standard input to the chat server, under the given name and id, and prints
- * everything that the server sends until a line is "bye", or "leave" from itself. The lines are
- * sent without their terminating 0: what follows them in the receiver's buffer is 0. */
+ * everything that the server sends, until it receives "bye", or its own "leave". The lines are sent
+ * without a terminating 0, because the bytes behind them in the receiver's buffer are 0. */
 #include "common.h"
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
-/* Tests claims in files and datagrams, and the names of those files: any bytes are refused, or are
- * exactly what our writer writes. A fuzzer cannot guess a seal, so each input is also tried with
- * the correct seal in its last bytes. */
+/* Tests claims in files and datagrams, and the names of those files: input is refused, or is
+ * exactly what our writer would write. A fuzzer cannot guess a seal, so each input is also tried
+ * with the correct seal in its last bytes. */
 #include <sodium.h>
 
 #include "fuzz.h"

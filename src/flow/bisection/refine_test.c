@@ -28,7 +28,7 @@ static void any_sides_become_halves(void **state)
         struct topology topology;
         uint8_t side[40];
         uint32_t nodes = 1 + (uint32_t)rng_below(&rng, 40);
-        /* Many weights: more classes than lists of buckets. */
+        /* Many weights, so that there may be more classes than REFINE_CLASS_MAX. */
         example_random(&topology, nodes, 3 * nodes, true, (uint32_t)rng_below(&rng, 30), &rng);
         for (uint32_t v = 0; v < nodes; v++)
             side[v] = rng_below(&rng, 4) == 0;

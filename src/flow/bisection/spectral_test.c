@@ -62,8 +62,8 @@ static void hypercubes_and_complete_graphs_are_proved_up_to_their_eigenvalue(voi
     eigenvalue_check(&topology, 75);
 }
 
-/* A star whose leaves have the servers: the hub weighs nothing, and eliminating it leaves a
- * complete graph with cables of 1/n each. */
+/* A star whose leaves have the servers: the hub has weight 0, and eliminating it leaves a
+ * complete graph whose cables have weight 1/n each. */
 static void nodes_without_weight_are_eliminated(void **state)
 {
     struct link links[30];

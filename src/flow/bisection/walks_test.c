@@ -12,8 +12,8 @@ static double bound_of(const struct topology *topology, uint32_t steps)
     return bound;
 }
 
-/* With any number of steps the bound is below the eigenvalue, and never above the tree's d - 2
- * sqrt(d - 1), which it approaches. */
+/* With any number of steps the bound is at most the eigenvalue. It approaches d - 2 sqrt(d - 1),
+ * the value of the infinite tree, and is never above that. */
 static void known_eigenvalues_are_bounded(void **state)
 {
     static const struct {
@@ -39,9 +39,10 @@ static void known_eigenvalues_are_bounded(void **state)
     }
 }
 
-/* A walk of one cable: all squares sum to n d, so no eigenvalue but the first is above sqrt(n d -
- * d^2). For the Petersen graph sqrt(21) is above the degree 3; for the complete graph on 26 nodes
- * 25 - 5 remains. */
+/* Walks of one cable: the squares of all eigenvalues of the adjacency matrix sum to n d, so every
+ * eigenvalue but the first is at most r = sqrt(n d - d^2). The bound is d minus the larger of r and
+ * 2 sqrt(d - 1). For the complete graph on 26 nodes r is 5, less than 2 sqrt(24). For the Petersen
+ * graph r is sqrt(21), above the degree 3, so nothing is proved. */
 static void the_bound_of_one_step_is_that_computed_by_hand(void **state)
 {
     struct topology topology;
@@ -66,7 +67,7 @@ static void random_graphs_are_bounded_well(void **state)
     topology_fini(&topology);
 }
 
-/* 59 * 58^7 walks do not fit, and must not be counted as fewer. */
+/* 59 * 58^7 walks of each node do not fit into the counts, which must be noticed. */
 static void too_many_walks_prove_nothing(void **state)
 {
     struct topology topology;

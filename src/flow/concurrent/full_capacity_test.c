@@ -97,9 +97,9 @@ static void each_step_can_be_repeated(void **state)
     full_capacity_fini(&found);
 }
 
-/* One switch needs no network but cannot use free link ports, so only eight servers are possible.
- * Two switches with one link port each are full with one server each. Of five switches of six
- * ports, each has at least two servers. */
+/* A single switch of eight ports can have no links, so all its ports have servers. Two switches of
+ * two ports need one port each for the link, so each has one server. Five switches of six ports
+ * carry at least two servers each. */
 static void the_smallest_networks_have_their_full_capacity(void **state)
 {
     uint32_t ended = 0;
@@ -114,7 +114,7 @@ static void the_smallest_networks_have_their_full_capacity(void **state)
     found = find("jellyfish:servers=11,switches=5,ports=6", &ended);
     assert_in_range(found.servers, 10, 15);
     full_capacity_fini(&found);
-    found = find("jellyfish:servers=2,switches=3,ports=2", &ended); /* at most a path */
+    found = find("jellyfish:servers=2,switches=3,ports=2", &ended); /* only a path is possible */
     assert_int_equal(found.servers, 2);
     full_capacity_fini(&found);
 }

@@ -1,11 +1,11 @@
 #pragma once
 /* stride: one long step in the direction of the last sweeps.
  *
- * A sweep moves one demand after the other and makes slow progress along valleys in which many have
- * to move together. The difference between the spread some sweeps ago and now is a direction along
- * such a valley; the step continues in this direction as far as the sum of exp(sharpness * load)
- * decreases. Paths that would then carry a negative amount carry nothing; so the sum is computed
- * again, and the step is undone unless the sum has decreased. */
+ * A sweep moves one demand after the other. It makes slow progress where many demands have to move
+ * together to decrease the sum of exp(sharpness * load). The difference between the spread some
+ * sweeps ago and now is a direction in which they moved together; the step continues in this
+ * direction as far as the sum decreases. Paths that would then carry a negative amount carry
+ * nothing; so the sum is computed again, and the step is undone unless the sum has decreased. */
 
 #include "base/err.h"
 #include "flow/concurrent/spread.h"

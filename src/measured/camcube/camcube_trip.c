@@ -8,9 +8,9 @@
 #include "sim/world/world.h"
 #include "transport/clock.h"
 
-#define LOST_NSEC (20 * NSEC_PER_SEC) /* a ping that takes longer is lost */
-#define END_NSEC  (120 * NSEC_PER_SEC)
-#define WARM      100 /* pings before those that are measured */
+#define LOST_NSEC (20 * NSEC_PER_SEC)  /* a ping that takes longer is lost */
+#define END_NSEC  (120 * NSEC_PER_SEC) /* how long to wait for an answer */
+#define WARM      100                  /* pings before those that are measured */
 
 const uint16_t trip_sizes[TRIP_SIZES] = {1500 - WEFT_HEADER_SIZE, WEFT_PAYLOAD_MAX};
 const char *const trip_size_words[TRIP_SIZES] = {"1,500 B", "jumbo"};
@@ -70,7 +70,7 @@ static void measure_run(struct hosts *hosts, const void *argument)
     const struct measurement *measurement = argument;
     const struct trip_job *job = measurement->job;
     for (int i = 0; i < TRIP_SIZES; i++) {
-        pings_run(hosts, job, trip_sizes[i], 1, false);
+        pings_run(hosts, job, trip_sizes[i], 1, false); /* its answer shows the hops */
         pings_run(hosts, job, trip_sizes[i], WARM, true);
         measurement->usec[i] = pings_run(hosts, job, trip_sizes[i], job->count, true);
     }

@@ -16,7 +16,7 @@ extern const char *const trip_size_words[TRIP_SIZES];
 struct trip_job {
     const char *spec;
     node_id to;
-    unsigned hops;  /* that each ping must take, in each direction */
+    unsigned hops;  /* how many each ping must take in each direction */
     uint32_t count; /* pings of each size, one after another */
     /* For real processes only, as in hosts.h. */
     uint32_t process_count;
@@ -28,7 +28,7 @@ struct trip_job {
 /* Measures the mean round trip of each size, in microseconds. */
 MUST_CHECK enum err trip_measure(const struct trip_job *job, double usec[TRIP_SIZES],
                                  struct why *why);
-/* The same in the simulator: 1 Gb/s, store and forward, 1 us for each cable; servers take no time.
- */
+/* The same in the simulator: 1 Gb/s, store and forward, 1 us for each cable; computing takes no
+ * time. */
 MUST_CHECK enum err trip_simulate(const struct trip_job *job, double usec[TRIP_SIZES],
                                   struct why *why);

@@ -24,7 +24,7 @@ struct link_hello {
     struct hello_end self;
     struct hello_end heard; /* the end from which it last received a hello */
     uint64_t layout;        /* hash of the rows' columns: a server with another layout is ignored */
-    uint64_t digest;        /* of its link state */
+    uint64_t digest;        /* hash of all rows that the sender has */
 };
 
 #define HELLO_SIZE 60
@@ -56,10 +56,10 @@ void hello_rows_write(const struct hello_rows *rows, const struct link_report *r
                       uint8_t *out);
 void hello_seen_write(const struct link_seen *seen, uint8_t out[HELLO_SEEN_SIZE]);
 
-/* The type of an intact message; 0: damaged, or unknown. */
+/* Returns the type of an intact message, or 0 if it is damaged or of an unknown type. */
 unsigned hello_type(const uint8_t *bytes, size_t size);
 void hello_read(const uint8_t *bytes, struct link_hello *hello);
-/* False: the count does not match the size. */
+/* Returns false if the count does not match the size. */
 bool hello_rows_read(const uint8_t *bytes, size_t size, struct hello_rows *rows);
 void hello_row_read(const uint8_t *bytes, uint32_t index, struct link_report *report);
 void hello_seen_read(const uint8_t *bytes, struct link_seen *seen);

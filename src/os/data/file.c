@@ -2,14 +2,14 @@
  *
  * Reads and writes begin at once; each is a job. Appends wait in a list; one job writes as many of
  * them as fit, then the next begins. A sync waits until the writes and appends that were called
- * before it have ended: it counts them when it is called, and each that ends and was called before
- * subtracts one. All syncs that are ready share one job.
+ * before it have ended: it counts them when it is called, and each of them subtracts one when it
+ * ends. All syncs that are ready share one job.
  *
- * If all that a sync waits for is the batch that begins, the sync begins with it: it runs when the
- * batch is written, without a return to the host.
+ * If a sync waits only for the batch that begins now, its job is linked to the job of the batch: it
+ * runs as soon as the batch is written, without a return to the host.
  *
- * Appends and syncs begin in file_flush, at the end of a pass of the host: so all appends of a pass
- * are in one job, also those that the service makes when earlier ones are done. */
+ * Appends and syncs begin in file_flush, at the end of a pass of the host. So all appends of a pass
+ * are in one job, also those that the service calls when earlier ones are done. */
 #include "os/data/file.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ struct queue_of {
 
 struct file {
     struct file_events events;
-    struct list listed;  /* by the owner */
+    struct list listed;  /* in the owner's list of files */
     struct list touched; /* in events.touched while appends or syncs may begin */
     int fd;
     int broken;   /* the error of a failed sync, negative: later syncs fail, too */
@@ -46,10 +46,10 @@ struct file {
     uint64_t end;            /* bytes of the file; the next append goes there */
     uint64_t sequence;       /* of the last operation */
     uint32_t unwritten;      /* writes and appends that were called and have not ended */
-    struct queue_of appends; /* that wait */
-    struct queue_of batch;   /* that are being written */
-    struct queue_of syncs;   /* that wait */
-    struct queue_of synced;  /* that the running sync serves */
+    struct queue_of appends; /* appends that wait */
+    struct queue_of batch;   /* appends that are being written */
+    struct queue_of syncs;   /* syncs that wait */
+    struct queue_of synced;  /* syncs that the running job serves */
     struct disk_job append_job, sync_job;
     bool appending, syncing;
     uint64_t batch_moved; /* bytes of the batch that were written */
@@ -147,7 +147,7 @@ static void job_begin(struct file *file, struct disk_job *job)
     file->events.begin(file->events.owner, job);
 }
 
-/* Appends or syncs may begin: file_flush will look. */
+/* Appends or syncs of this file may begin: file_flush will examine it. */
 static void touch(struct file *file)
 {
     if (list_is_empty(&file->touched))
@@ -163,7 +163,7 @@ static void finish(struct file *file, struct disk_operation *operation, int64_t 
 
 static void sync_done(struct disk_job *job);
 
-/* How many operations of the batch were called before the sync. */
+/* Returns how many appends of the batch were called before the sync. */
 static uint32_t batch_before(const struct file *file, struct disk_operation *sync)
 {
     uint32_t count = 0;
@@ -172,8 +172,8 @@ static uint32_t batch_before(const struct file *file, struct disk_operation *syn
     return count;
 }
 
-/* Selects the syncs that may begin now: those that wait for nothing or, `linked`, only for the
- * batch. False: there is none. */
+/* Selects the syncs that may begin now: those that wait for nothing or, if `linked`, only for
+ * the batch. Returns false if there is none. */
 static bool syncs_select(struct file *file, bool linked)
 {
     struct queue_of left = {0};
@@ -234,7 +234,7 @@ static void write_ended(struct file *file, struct disk_operation *operation)
 
 /* ---- reads and writes ---- */
 
-/* The kernel may move fewer bytes than it was told to: the rest is another job. */
+/* The kernel may move fewer bytes than requested: the rest is another job. */
 static void move_done(struct disk_job *job)
 {
     struct state *state = container_of(job, struct state, job);
@@ -256,7 +256,7 @@ static void move_done(struct disk_job *job)
     int64_t result = job->result < 0 ? job->result : operation->result;
     if (operation->kind == DISK_WRITE) {
         if (result >= 0 && result < operation->size)
-            result = -EIO; /* it wrote nothing and gave no reason */
+            result = -EIO; /* the kernel wrote nothing and gave no reason */
         uint64_t end = operation->offset + operation->size;
         if (result > 0 && end > file->end)
             file->end = end;
@@ -318,7 +318,7 @@ static void appends_begin(struct file *file)
     job_begin(file, &file->append_job);
 }
 
-/* Removes what was written from the pieces. True: nothing is left. */
+/* Removes the bytes that were written from the pieces. Returns true if nothing is left. */
 static bool batch_advance(struct file *file, uint64_t moved)
 {
     file->batch_moved += moved;
@@ -334,8 +334,8 @@ static bool batch_advance(struct file *file, uint64_t moved)
     return true;
 }
 
-/* Appends that were written as a whole have succeeded; the others have failed. What was written of
- * them is after the end of the file, where the next append goes. */
+/* Appends that were written as a whole have succeeded; the others have failed. Bytes that were
+ * written of a failed append are behind file->end, and the next append overwrites them. */
 static void batch_finish(struct file *file, int64_t error)
 {
     uint64_t left = file->batch_moved;
@@ -373,7 +373,7 @@ static void append_done(struct disk_job *job)
     job_begin(file, job);
 }
 
-/* ---- */
+/* ---- beginning ---- */
 
 void file_flush(struct list *touched)
 {

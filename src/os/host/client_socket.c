@@ -1,12 +1,13 @@
-/* client_socket: who may attach, and when.
+/* client_socket: which programs may attach, and when.
  *
- * A server has at most clients_max programs, and a process has at most as many as its descriptors
- * allow. When an eighth of that is left, only programs with few connections are accepted, so that a
- * program that attaches thousands of times does not keep the others out. A program that is refused
- * is told so by a welcome with an errno.
+ * At most clients_max programs are attached to a server, and to all servers of this process
+ * together at most as many as its descriptors allow. When an eighth of either limit is left, only
+ * programs with few connections are accepted, so that a program that attaches thousands of times
+ * does not keep the others out. A program that is refused gets a welcome with an errno.
  *
- * When no descriptor is left for a connection, a spare descriptor makes room to refuse it. If even
- * that fails, the socket is not watched for a while: it stays readable, and would keep us busy. */
+ * When no descriptor is left for a connection, the spare descriptor is closed to make room for it,
+ * and the connection is refused. If even that fails, the socket is not watched for a while, because
+ * it stays readable and would wake the host again and again. */
 #include "os/host/client_socket.h"
 
 #include <errno.h>
@@ -94,7 +95,7 @@ static bool is_crowded(uint32_t count, uint32_t most)
     return count >= most - most / 8;
 }
 
-/* Returns 0, or why that process gets no connection. */
+/* Returns 0, or a negative errno: why that process gets no connection. */
 static int admit(const struct client_socket *listener, int process)
 {
     const struct client_sockets *all = listener->all;
@@ -107,7 +108,7 @@ static int admit(const struct client_socket *listener, int process)
     return crowded && process_count(listener, process) >= CROWD_SHARE ? -EUSERS : 0;
 }
 
-/* Accepts one connection and takes care of it; false: there was none. */
+/* Accepts one connection, and attaches or refuses the program. Returns false if there was none. */
 static bool accept_next(struct client_socket *listener, int refusal)
 {
     int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -124,7 +125,7 @@ static bool accept_next(struct client_socket *listener, int refusal)
     return true;
 }
 
-/* No descriptor is left: refuses one program with the spare one, or pauses. */
+/* No descriptor is left: refuses one program by means of the spare descriptor, or pauses. */
 static void listener_pause(struct client_socket *listener)
 {
     struct client_sockets *all = listener->all;
@@ -138,7 +139,7 @@ static void listener_pause(struct client_socket *listener)
         return; /* the next one is refused in the next step */
     poller_ignore(listener->poller, listener->watch);
     int result = poller_set(listener->poller, &listener->retry, clock_after(RETRY_NSEC));
-    assert(result == 0); /* the timer is always set */
+    assert(result == 0); /* setting a timer that is set cannot fail */
 }
 
 static void listener_retry(void *owner)
@@ -149,7 +150,7 @@ static void listener_retry(void *owner)
         listener->all->spare = spare_open();
     int result =
         poller_set(listener->poller, &listener->retry, again ? NSEC_FAR : clock_after(RETRY_NSEC));
-    assert(result == 0); /* the slot that the timer had is still free */
+    assert(result == 0); /* the timer fired just now, so its slot is free */
 }
 
 static void listener_ready(void *owner, uint32_t events)

@@ -128,7 +128,7 @@ static void other_sizes_and_keys_are_refused(void **state)
     claim_record_write(&claim, &seal, record);
     size_t size = datagram_write(&datagram, &seal, data);
     for (size_t cut = 0; cut < size; cut++) {
-        uint8_t *copy = malloc(cut + 1); /* apart, so that the sanitizer finds reads beyond it */
+        uint8_t *copy = malloc(cut + 1); /* separate, so that the sanitizer finds reads beyond it */
         assert_non_null(copy);
         memcpy(copy, data, cut);
         assert_int_equal(datagram_read(&back, 5, &seal, copy, cut), -EPROTO);

@@ -5,7 +5,7 @@
 #define ASK_SENDS       3
 #define GRACE_NSEC      (5 * NSEC_PER_SEC) /* time in which a new binding yields to an older one */
 #define ASSERT_WAIT_MAX (8 * NSEC_PER_SEC)
-#define ASSERT_CALM     (30 * NSEC_PER_SEC) /* a rival silent for so long counts as new */
+#define ASSERT_CALM     (30 * NSEC_PER_SEC) /* a rival that was silent this long counts as new */
 
 void claiming_start(struct claiming *claiming, const struct names_tuning *tuning, bool group)
 {
@@ -62,7 +62,7 @@ bool claiming_probed(struct claiming *claiming, const struct claim *own, const s
 void claiming_withdrawn(struct claiming *claiming, const struct claim *other)
 {
     if (claiming->objector == other->address.context)
-        claiming->objector = 0; /* it withdrew exactly what it objected with */
+        claiming->objector = 0; /* the objector has withdrawn its claim */
 }
 
 static bool claim_is_newer(const struct claim *claim, const struct claim *than)
@@ -76,8 +76,9 @@ bool claiming_yields(const struct claim *own, const struct claim *other, uint64_
                      uint64_t said, bool keyed)
 {
     if (own->member != other->member)
-        return false; /* the id belongs to a group and to a service: it is unknown which is right */
+        return false; /* one claims a group, the other a service: neither has precedence */
     bool newer = claim_is_newer(own, other);
+    /* The age of the newer binding, by the clock of its claimant. */
     uint64_t age = newer ? now - own->incarnation : said - other->incarnation;
     if (age < GRACE_NSEC)
         return newer;
@@ -102,7 +103,7 @@ nsec asking_next(struct name_question *asking, const struct names_tuning *tuning
 {
     if (asking->answered || asking->sends == ASK_SENDS)
         return NSEC_NEVER;
-    /* After 1, 4 and 1 waits: the first repetition comes soon, because the question may be lost;
-     * the next comes late, because the asked process may just be starting. */
+    /* The waits are 1, 4 and 1 times ask_wait. The first repetition comes soon, because the
+     * question may be lost; the second late, because the asked process may just be starting. */
     return tuning->ask_wait * (asking->sends++ == 1 ? 4 : 1);
 }

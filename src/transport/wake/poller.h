@@ -34,13 +34,13 @@ MUST_CHECK int poller_add(struct poller *poller, int fd, uint32_t events, poller
                           void *owner, struct poller_watch **watch);
 MUST_CHECK int poller_change(struct poller *poller, struct poller_watch *watch, uint32_t events);
 
-/* Stops watching the descriptor entirely until the next poller_change. A writer that makes an
- * ignored descriptor readable pays nothing for it; with an empty set of events the system would
- * still examine a descriptor that is itself a set of others. */
+/* Stops watching the descriptor entirely until the next poller_change. While it is ignored, a
+ * process that makes it readable does no work for this poller. An empty set of events would not
+ * achieve this: the system would still examine a descriptor that is itself an epoll set. */
 void poller_ignore(struct poller *poller, struct poller_watch *watch);
 
-/* The watch is never called back from here on. Its descriptor stays open; it must still be open
- * now. */
+/* From here on, the callback of the watch is not called. The descriptor must still be open, and
+ * stays open. */
 void poller_remove(struct poller *poller, struct poller_watch *watch); /* NULL is allowed */
 
 /* Zero the timer, fill in fired and owner, then set it as often as needed. Setting a timer that is
@@ -52,8 +52,8 @@ void poller_set_by(struct poller *poller, struct poller_timer *timer, nsec at);
 
 /* Waits until a descriptor is ready, a timer fires, poller_wake is called or `until` is reached,
  * then runs the callbacks. Takes the lock itself. Returns how many callbacks ran. Only one thread
- * at a time does this. While it is inside, a second thread that calls poller_step only waits until
- * there is work, or until `until`, and returns 0. */
+ * at a time does this: a second thread that calls poller_step meanwhile only waits until there is
+ * work or `until` is reached, and returns 0. */
 int poller_step(struct poller *poller, nsec until);
 
 /* Makes the current or next poller_step return at once. May be called by any thread. */
