@@ -203,6 +203,8 @@ int main(void)
     must(ripc_send(client, SERVER_ID, "x", 1, ripc_after(PATIENCE)), "send");
     kill(server, SIGKILL);
     waitpid(server, NULL, 0);
+    while (ripc_transport(client, SERVER_ID)) /* until the client knows that its pipe is gone */
+        ripc_progress(ripc);
     count_questions(client, "an id whose process just died is asked for a few times");
     atomic_store(&forgets, true);
     count_questions(client, "an id that no process has is asked for a few times");

@@ -31,7 +31,7 @@ static inline void scant_give(struct arena_source *source, void *block, size_t s
 static inline void scant_open(struct scant *scant, unsigned pieces)
 {
     enum { BLOCK = 64 * 1024 - ARENA_ALIGN }; /* the capacity of the first block */
-    *scant = (struct scant){.source = {scant_take, scant_give}};
+    *scant = (struct scant){.source = {.take = scant_take, .give = scant_give}};
     scant->arena.source = &scant->source;
     assert_non_null(arena_take(&scant->arena, BLOCK - (size_t)pieces * ARENA_ALIGN));
 }

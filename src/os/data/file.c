@@ -347,8 +347,6 @@ static void batch_finish(struct file *file, int64_t error)
         append->result = written ? (int64_t)file->end : error;
         file->end += written ? append->size : 0;
         left = written ? left - append->size : 0;
-        if (!written)
-            error = append->result;
         write_ended(file, append);
     }
     for (struct disk_operation *append; !file->dropped && (append = queue_take(&batch));)
