@@ -424,9 +424,10 @@ static void scene_open(struct scene *scene)
     assert(poller_open(&scene->poller, &scene->lock) == 0);
     assert(doorbell_open(&scene->pipes.bell) == 0);
     node_open_listening(scene);
-    assert(thread_start(&node, "node", node_run, scene) == 0);
+    int result = thread_start(&node, "node", node_run, scene);
+    assert(result == 0);
     struct transport_config config = {.poller = scene->poller, .node = scene->path};
-    int result = transport_routed.open(&scene->transport, &config, &why);
+    result = transport_routed.open(&scene->transport, &config, &why);
     thread_join(&node);
     assert(result == 0);
     struct lifelines_config lines = {.poller = scene->poller,
