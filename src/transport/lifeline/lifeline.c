@@ -196,8 +196,8 @@ static void hello_heard(struct lifeline *line, const struct control *control)
 
 /* ---- receiving ---- */
 
-/* Handles at most `max` messages; returns how many, -EPIPE if the line is down, or -EMFILE if it
- * rests. */
+/* Handles at most `max` messages, and those that were read together with the last one: no event
+ * reports them. Returns how many, -EPIPE if the line is down, or -EMFILE if it rests. */
 static int lifeline_read(struct lifeline *line, int max)
 {
     struct lifelines *lines = line->lines;
@@ -206,7 +206,7 @@ static int lifeline_read(struct lifeline *line, int max)
     if (line->reading)
         return 0;
     line->reading = true;
-    while (count < max && line->fd >= 0) {
+    while (line->fd >= 0 && (count < max || lifeline_has_read(line))) {
         int result = lifeline_get(line, &control);
         if (result == 0)
             break;

@@ -109,6 +109,8 @@ void lifeline_flush(struct lifeline *line); /* may cut the line */
 /* Returns 1 and a message, 0 if there is none now, or why there will be no more. -EMFILE: there is
  * one, but no room for its descriptors. The caller owns the message's descriptors. */
 MUST_CHECK int lifeline_get(struct lifeline *line, struct control *control);
+/* Would lifeline_get return a message, or -EPROTO, without a look at the socket? */
+bool lifeline_has_read(const struct lifeline *line);
 void control_close_fds(struct control *control);
 /* A TCP connection was reset. Had the peer time to give it up, because it did not hear us? Given is
  * how long ago we last heard the peer, and how long this host was suspended meanwhile. */

@@ -308,17 +308,29 @@ static int packet_get(struct lifeline *line, struct control *control)
     return 1;
 }
 
-/* Returns 1 and the message if the stream's buffer contains a whole one. */
+/* Returns 1 and the head if the stream's buffer contains a whole message. */
+static int stream_look(const struct lifeline *line, struct control_head *head)
+{
+    if (line->input_size < CONTROL_HEAD_SIZE)
+        return 0;
+    if (control_head_read(head, line->input) || head->fd_count)
+        return -EPROTO;
+    return line->input_size >= CONTROL_HEAD_SIZE + (size_t)head->size;
+}
+
+bool lifeline_has_read(const struct lifeline *line)
+{
+    struct control_head head;
+    return stream_look(line, &head) != 0;
+}
+
 static int stream_take(struct lifeline *line, struct control *control)
 {
     struct control_head head;
-    if (line->input_size < CONTROL_HEAD_SIZE)
-        return 0;
-    if (control_head_read(&head, line->input) || head.fd_count)
-        return -EPROTO;
+    int result = stream_look(line, &head);
+    if (result != 1)
+        return result;
     size_t whole = CONTROL_HEAD_SIZE + head.size;
-    if (line->input_size < whole)
-        return 0;
     control->kind = head.kind;
     control->size = head.size;
     memcpy(control->body, line->input + CONTROL_HEAD_SIZE, head.size);

@@ -10,7 +10,6 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,6 +94,23 @@ static void bursts_arrive_whole_and_in_order(void **state)
         if (!tcp)
             assert_true(refused > 0); /* TCP's buffers may take everything */
         assert_int_equal(lifelines_garbage(other->lines), 0);
+        hub_close(one);
+        hub_close(other);
+    }
+}
+
+/* More than are handled for one event. What one read took from the socket causes no other event. */
+static void small_messages_that_arrive_together_are_all_handled(void **state)
+{
+    enum { COUNT = 80 };
+    for (int tcp = 0; tcp < 2; tcp++) {
+        struct hub *one = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+        struct hub *other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+        connect_both(one, other, tcp);
+        for (uint32_t sent = 0; sent < COUNT; sent++)
+            assert_int_equal(send_number(one->line, sent, 4), 0);
+        step_until(one, other, &other->controls, COUNT);
+        assert_false(other->disordered);
         hub_close(one);
         hub_close(other);
     }
@@ -432,6 +448,7 @@ int main(void)
                                        TEST(a_hello_identifies_both_contexts),
                                        TEST(a_context_is_found_at_its_port_alone),
                                        TEST(bursts_arrive_whole_and_in_order),
+                                       TEST(small_messages_that_arrive_together_are_all_handled),
                                        TEST(descriptors_arrive_and_do_not_leak),
                                        TEST(over_tcp_descriptors_are_refused),
                                        TEST(a_killed_peer_is_noticed_after_its_last_messages),
