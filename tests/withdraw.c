@@ -393,7 +393,7 @@ static void serve_many(struct ripc *ripc, struct ripc_service *service)
         ripc_release(&message);
     }
     demand_result(ripc_send(service, PARENT_ID, "done", 5, soon()), 0);
-    demand_result(ripc_receive(service, &message, 1, RIPC_FOREVER), 1); /* the client withdraws all */
+    demand_result(ripc_receive(service, &message, 1, RIPC_FOREVER), 1); /* until all is withdrawn */
     ripc_release(&message);
 }
 
