@@ -108,9 +108,9 @@ static struct forward_round forward_round(struct host *host, pid_t forwarder, ui
     double cpu = 0;
     bool counting = false;
     while (now < end) {
-        for (unsigned i = 0; i < 8 && left->ops->room(left); i++) {
+        for (unsigned i = 0; i < 8 && port_room(left); i++) {
             struct packet *frame = &pump.packet;
-            if (!left->ops->transmit(left, &frame, 1, false))
+            if (!port_transmit(left, &frame, 1, false))
                 bench_fail("the link is down");
         }
         packets += drain(right, size);
@@ -144,9 +144,9 @@ static double forward_alone(struct host *host, struct host *middle, uint32_t siz
     double seconds = 0;
     pump_fill(&pump, size, frame_packets);
     for (unsigned turn = 0; turn < turns; turn++) {
-        for (unsigned i = 0; i < 16 && left->ops->room(left); i++) {
+        for (unsigned i = 0; i < 16 && port_room(left); i++) {
             struct packet *frame = &pump.packet;
-            if (!left->ops->transmit(left, &frame, 1, false))
+            if (!port_transmit(left, &frame, 1, false))
                 bench_fail("the link is down");
         }
         double begin = bench_seconds(&clock);

@@ -163,8 +163,8 @@ struct pipe_ops {
      * credit arrives), -EMSGSIZE beyond FRAME_BODY_MAX, or -EPIPE. */
     int (*push)(struct outlet *outlet, const struct frame_head *head, const struct iovec *pieces,
                 unsigned piece_count);
-    /* Would a frame of that size be accepted now? */
-    bool (*room)(struct outlet *outlet, size_t size);
+    /* Returns how many frames of up to that size are certainly accepted from now on, or 0. */
+    unsigned (*room)(struct outlet *outlet, size_t size);
     /* Takes acknowledgements; returns how many. */
     int (*collect)(struct outlet *outlet, struct acknowledgement *out, unsigned max);
     /* Also works when the peer is lost. */

@@ -188,14 +188,13 @@ static void port_receive(struct scene *scene)
     }
 }
 
-static void port_transmit(struct scene *scene, uint32_t size)
+static void scene_transmit(struct scene *scene, uint32_t size)
 {
     struct packet *packet = packet_take(packets_pool(scene->packets), PACKET_HEADER_SIZE + size);
     if (!packet)
         return;
     packet_seal(packet);
-    if (!scene->port->ops->room(scene->port) ||
-        !scene->port->ops->transmit(scene->port, &packet, 1, size & 1))
+    if (!port_room(scene->port) || !port_transmit(scene->port, &packet, 1, size & 1))
         packet_done(packet);
 }
 
@@ -210,7 +209,7 @@ static void step_port(struct scene *scene, struct reader *in)
     if (what & 4 && ops->settle)
         ops->settle(scene->port);
     if (what & 64)
-        port_transmit(scene, which * 100);
+        scene_transmit(scene, which * 100);
     if (what & 128 && scene->held[which]) {
         packet_done(scene->held[which]);
         scene->held[which] = NULL;

@@ -29,6 +29,7 @@ void cable_carrier(struct cable_port *cable, bool on)
     if (cable->carrier == on)
         return;
     cable->carrier = on;
+    cable->port.frames = 0; /* the pipe is another one */
     events->carrier(events->owner, cable->plan.server, cable->plan.number, on);
 }
 

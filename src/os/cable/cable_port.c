@@ -112,12 +112,12 @@ static unsigned cable_receive(struct port *port, struct packet **out, unsigned m
 
 /* ---- sending ---- */
 
-static uint32_t cable_room(struct port *port)
+static unsigned cable_room(struct port *port)
 {
     struct cable_port *cable = cable_of(port);
     if (!cable->carrier || cable->ending)
-        return PACKET_SIZE_MAX;
-    return cable->outlet->ops->room(cable->outlet, FRAME_BODY_MAX) ? PACKET_SIZE_MAX : 0;
+        return 1;
+    return cable->outlet->ops->room(cable->outlet, FRAME_BODY_MAX);
 }
 
 /* Collects at least one packet. Bytes that are not in memory travel as zeroes. */

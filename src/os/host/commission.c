@@ -101,7 +101,7 @@ static bool port_send(void *context, unsigned number, const void *bytes, size_t 
     if (!port)
         return true; /* nothing is plugged in */
     struct packet *packet = NULL;
-    if (port->ops->room(port))
+    if (port_room(port))
         packet = packet_take(commission->config.pool, PACKET_HEADER_SIZE + (uint32_t)size);
     if (!packet)
         return false;
@@ -113,7 +113,7 @@ static bool port_send(void *context, unsigned number, const void *bytes, size_t 
     packet_seal(packet);
     /* A server that has its place does not wake others: a server that looks for one polls at every
      * hello of its own. */
-    if (!port->ops->transmit(port, &packet, 1, commission->place != NODE_NONE))
+    if (!port_transmit(port, &packet, 1, commission->place != NODE_NONE))
         packet_done(packet); /* it is sent again */
     return true;
 }

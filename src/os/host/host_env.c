@@ -21,16 +21,13 @@ static uint32_t env_room(struct env *env, unsigned number)
 {
     struct host_node *node = host_node_of(env);
     struct port *port = node->ports[number];
-    uint32_t room = 0;
     if (!port)
         return PACKET_SIZE_MAX; /* planned, but not plugged in */
-    if (!shaper_busy_until(&port->shaper, env->now))
-        room = port->ops->room(port);
-    if (!room) {
-        node->host->starved_count += !node->starved;
-        node->starved |= (port_set)1 << number;
-    }
-    return room;
+    if (!shaper_busy_until(&port->shaper, env->now) && port_room(port))
+        return PACKET_SIZE_MAX;
+    node->host->starved_count += !node->starved;
+    node->starved |= (port_set)1 << number;
+    return 0;
 }
 
 static void env_transmit(struct env *env, unsigned number, struct packet **packets, unsigned count,
@@ -43,7 +40,7 @@ static void env_transmit(struct env *env, unsigned number, struct packet **packe
         if (port->shaper.bits_per_sec)
             shaper_take(&port->shaper, env->now, packets_bytes(packets, count));
         node->host->eager |= !lazy;
-        sent = port->ops->transmit(port, packets, count, lazy);
+        sent = port_transmit(port, packets, count, lazy);
     }
     for (unsigned i = 0; !sent && i < count; i++)
         node_lost(node->node, packets[i]);

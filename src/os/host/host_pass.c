@@ -32,7 +32,7 @@ static void pass_starved(struct host *host)
         for (port_set left = node->starved; left; left &= left - 1) {
             unsigned number = (unsigned)__builtin_ctz(left);
             struct port *port = node->ports[number];
-            if (shaper_busy_until(&port->shaper, host->now) || !port->ops->room(port))
+            if (shaper_busy_until(&port->shaper, host->now) || !port_room(port))
                 continue;
             node->starved &= ~((port_set)1 << number);
             node_room(node->node, number);

@@ -44,11 +44,10 @@ static unsigned local_link_receive(struct port *port, struct packet **out, unsig
     return count;
 }
 
-static uint32_t local_link_room(struct port *port)
+static unsigned local_link_room(struct port *port)
 {
     const struct local_link *other = local_link_of(port)->other;
-    bool room = !other || other->tail - other->head <= LOCAL_LINK_PACKETS_MAX - EGRESS_FRAME_MAX;
-    return room ? PACKET_SIZE_MAX : 0;
+    return other ? (LOCAL_LINK_PACKETS_MAX - (other->tail - other->head)) / EGRESS_FRAME_MAX : 1;
 }
 
 static bool local_link_transmit(struct port *port, struct packet **packets, unsigned count,

@@ -25,9 +25,9 @@ struct port_ops {
     /* Could poll() find packets? Cheap; cables only. */
     bool (*waiting)(const struct port *port);
     unsigned (*receive)(struct port *port, struct packet **out, unsigned most);
-    /* Bytes of the next frame: 0 (busy) or PACKET_SIZE_MAX. A link without a neighbour has room;
-     * transmit() then refuses the packets. */
-    uint32_t (*room)(struct port *port);
+    /* Returns how many frames of up to PACKET_SIZE_MAX bytes certainly fit; 0: the link is busy. A
+     * link without a neighbour has room; transmit() then refuses the packets. */
+    unsigned (*room)(struct port *port);
     /* Sends the packets as one frame and releases them. False: no neighbour; the caller still owns
      * them. */
     bool (*transmit)(struct port *port, struct packet **packets, unsigned count, bool lazy);
@@ -39,8 +39,25 @@ struct port {
     const struct port_ops *ops;
     uint32_t server; /* the server of this port ... */
     uint32_t number; /* ... and its number there */
+    unsigned frames; /* how many certainly fit, as room() said last; 0: not known */
     struct shaper shaper;
 };
+
+/* Is there room for a frame? Asks the port itself only if it is not known. */
+static inline bool port_room(struct port *port)
+{
+    if (!port->frames)
+        port->frames = port->ops->room(port);
+    return port->frames > 0;
+}
+
+/* As transmit() of the table; the port has room. */
+static inline bool port_transmit(struct port *port, struct packet **packets, unsigned count,
+                                 bool lazy)
+{
+    port->frames -= port->frames > 0;
+    return port->ops->transmit(port, packets, count, lazy);
+}
 
 /* Events that a port reports to the code that steps its node. */
 struct port_events {

@@ -206,7 +206,7 @@ int datagram_outlet_answer(struct outlet *outlet, struct parcel *answer);
 void datagram_outlet_close(struct outlet *outlet);
 int datagram_push(struct outlet *outlet, const struct frame_head *head, const struct iovec *pieces,
                   unsigned piece_count);
-bool datagram_room(struct outlet *outlet, size_t size);
+unsigned datagram_room(struct outlet *outlet, size_t size);
 int datagram_collect(struct outlet *outlet, struct acknowledgement *out, unsigned max);
 void datagram_outlet_count(struct outlet *outlet, struct outlet_counts *counts);
 size_t datagram_outlet_owes(struct outlet *outlet);

@@ -44,10 +44,13 @@ static struct datagram_outlet *outlet_of(struct outlet *outlet)
     return container_of(outlet, struct datagram_outlet, outlet);
 }
 
-static bool outlet_has_room(const struct datagram_outlet *outlet)
+/* Returns how many frames fit into our window and the peer's. */
+static unsigned outlet_room(const struct datagram_outlet *outlet)
 {
-    return outlet->frames.next - outlet->frames.base < outlet->window &&
-           (!outlet->peer_window || outlet->frames.next < outlet->released + outlet->peer_window);
+    uint64_t end = outlet->frames.base + outlet->window;
+    if (outlet->peer_window && outlet->released + outlet->peer_window < end)
+        end = outlet->released + outlet->peer_window;
+    return outlet->frames.next < end ? (unsigned)(end - outlet->frames.next) : 0;
 }
 
 static void outlet_wake(struct datagram_outlet *outlet)
@@ -185,7 +188,7 @@ static void outlet_heard(struct datagram_pipe *pipe, const struct pipe_datagram 
         nsec at = now + DATAGRAM_DELAY_NSEC;
         outlet->confirm_at = outlet->confirm_at < at ? outlet->confirm_at : at;
     }
-    bool fed = outlet->starved && outlet_has_room(outlet);
+    bool fed = outlet->starved && outlet_room(outlet);
     if (fed) {
         outlet->starved = false;
         outlet->ask_at = NSEC_NEVER;
@@ -266,10 +269,10 @@ int datagram_outlet_open_numbered(struct transport_link *link, struct doorbell *
     return 0;
 }
 
-bool datagram_room(struct outlet *base, size_t size)
+unsigned datagram_room(struct outlet *base, size_t size)
 {
     struct datagram_outlet *outlet = outlet_of(base);
-    return size <= FRAME_BODY_MAX && !outlet->pipe.link->lost && outlet_has_room(outlet);
+    return size <= FRAME_BODY_MAX && !outlet->pipe.link->lost ? outlet_room(outlet) : 0;
 }
 
 int datagram_push(struct outlet *base, const struct frame_head *head, const struct iovec *pieces,
@@ -285,7 +288,7 @@ int datagram_push(struct outlet *base, const struct frame_head *head, const stru
         size += pieces[i].iov_len;
     }
     nsec now = clock_now();
-    if (!outlet_has_room(outlet)) {
+    if (!outlet_room(outlet)) {
         if (!outlet->starved && outlet->pipe.peer) {
             outlet->ask_at = resend_again(&outlet->frames, now);
             outlet_wake(outlet);

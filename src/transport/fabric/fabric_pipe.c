@@ -185,12 +185,12 @@ static int fabric_push(struct outlet *base, const struct frame_head *head,
     return 0;
 }
 
-static bool fabric_room(struct outlet *base, size_t size)
+static unsigned fabric_room(struct outlet *base, size_t size)
 {
     struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
     if (!outlet->credit)
         outlet->starved = true;
-    return outlet->credit && size <= FRAME_BODY_MAX;
+    return size <= FRAME_BODY_MAX ? outlet->credit : 0;
 }
 
 static int fabric_collect(struct outlet *base, struct acknowledgement *out, unsigned max)

@@ -208,11 +208,28 @@ static int sender_reserve(struct ring_sender *sender, size_t size, bool token, u
     return sender_fits(sender, size, area_at) ? 0 : -EAGAIN;
 }
 
-bool ring_room(struct ring_sender *sender, size_t size)
+/* How many bodies of up to that size certainly fit into the area. A body that does not fit at the
+ * end of the area begins at its start: that wastes less than one body, and happens at most once. */
+static uint64_t area_room(const struct ring_sender *sender, size_t size)
+{
+    uint64_t free = sender->area_size - (sender->area_tail - sender->area_head);
+    return free > size ? (free - size) / area_size_of(size) : 0;
+}
+
+unsigned ring_room(struct ring_sender *sender, size_t size)
 {
     uint64_t area_at;
-    /* A broken ring reports room, so that the caller pushes and gets the error. */
-    return sender->broken || sender_reserve(sender, size, true, &area_at) != -EAGAIN;
+    int result = sender_reserve(sender, size, true, &area_at);
+    if (result) /* a broken ring reports room, so that the caller pushes and gets the error */
+        return result != -EAGAIN;
+    uint64_t count = sender->slot_mask + 1 - (sender->tail - sender->head);
+    uint64_t tokens = sender->answer_mask + 1 - sender->tokens;
+    count = tokens < count ? tokens : count;
+    if (size > RING_INLINE_MAX) {
+        uint64_t bodies = area_room(sender, size);
+        count = bodies < count ? bodies : count;
+    }
+    return count ? (unsigned)count : 1; /* sender_reserve has found room for one */
 }
 
 /* Copies line by line with prefetch: another processor wrote the source lines, and another one read

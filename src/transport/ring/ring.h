@@ -62,8 +62,10 @@ void ring_sender_fini(struct ring_sender *sender);
 MUST_CHECK int ring_push(struct ring_sender *sender, const struct frame_head *head,
                          const struct iovec *pieces, unsigned piece_count);
 
-/* Would a frame of that size, with a token, be accepted now? */
-bool ring_room(struct ring_sender *sender, size_t size);
+/* Returns how many frames of up to that size, with tokens, are certainly accepted from now on, or
+ * 0.
+ */
+unsigned ring_room(struct ring_sender *sender, size_t size);
 
 /* Returns how many of the pushed frames the receiver has released and published. */
 uint64_t ring_released(struct ring_sender *sender);

@@ -251,6 +251,33 @@ static void bytes_of_the_area_limit_credit_too(void **state)
     pair_close(&pair);
 }
 
+static void as_many_frames_are_accepted_as_there_is_room_for(void **state)
+{
+    struct pair pair;
+    struct rng rng = rng_make(13, 0);
+    struct frame frames[64];
+    uint64_t pushed = 0;
+    unsigned waiting = 0, promised_many = 0;
+    pair_open(&pair, 64, 128 << 10);
+    for (unsigned round = 0; round < 5000; round++) {
+        size_t size = rng_below(&rng, FRAME_BODY_MAX + 1);
+        unsigned room = ring_room(&pair.sender, size);
+        bool part = rng_below(&rng, 2);
+        promised_many += room > 1 && size > RING_INLINE_MAX;
+        for (unsigned i = 0; i < room; i++)
+            assert_int_equal(push(&pair, pushed++, part ? rng_below(&rng, size + 1) : size, 0), 0);
+        waiting += room;
+        unsigned most = (unsigned)rng_below(&rng, waiting + 1);
+        int got = pull(&pair, frames, most);
+        assert_int_equal(got, most);
+        for (unsigned i = 0; i < most; i++)
+            ring_release(&pair.receiver, &frames[i]);
+        waiting -= most;
+    }
+    assert_true(promised_many > 100);
+    pair_close(&pair);
+}
+
 static void release_in_any_order_frees_the_prefix(void **state)
 {
     struct pair pair;
@@ -274,7 +301,7 @@ static void release_in_any_order_frees_the_prefix(void **state)
             done[order[i]] = true;
             while (done[free])
                 free++;
-            assert_int_equal(ring_room(&pair.sender, 0), free > 0);
+            assert_int_equal(ring_room(&pair.sender, 0) > 0, free > 0);
             assert_int_equal(pair.receiver.published - lap * 16, free);
             assert_int_equal(ring_released(&pair.sender), lap * 16 + free);
         }
@@ -361,6 +388,7 @@ TEST_MAIN(TEST(shapes_are_rounded_and_checked), TEST(every_size_arrives_whole),
           TEST(the_area_is_filled_to_its_last_byte), TEST(order_survives_many_laps),
           TEST(without_credit_no_frame_is_accepted), TEST(bytes_of_the_area_limit_credit_too),
           TEST(no_bell_rings_if_no_sender_waits_for_credit),
+          TEST(as_many_frames_are_accepted_as_there_is_room_for),
           TEST(release_in_any_order_frees_the_prefix), TEST(acknowledgements_always_have_room),
           TEST(a_broken_ring_stays_broken_for_its_sender),
           TEST(a_broken_ring_stays_broken_for_its_receiver))

@@ -124,10 +124,10 @@ static int shm_push(struct outlet *base, const struct frame_head *head, const st
     return result;
 }
 
-static bool shm_room(struct outlet *base, size_t size)
+static unsigned shm_room(struct outlet *base, size_t size)
 {
     struct shm_outlet *outlet = (struct shm_outlet *)base;
-    return size <= FRAME_BODY_MAX && ring_room(&outlet->ring, size);
+    return size <= FRAME_BODY_MAX ? ring_room(&outlet->ring, size) : 0;
 }
 
 static int shm_collect(struct outlet *base, struct acknowledgement *out, unsigned max)
