@@ -405,6 +405,14 @@ static void mine_claim(struct weft_self *self, struct mine *mine)
     key_tell(self, DIRECTORY_CLAIM, &mine->name, &mine->claim);
 }
 
+/* May a program that has `own` of the `count` entries of `mines` or `wants` get one more? When a
+ * quarter is left, only programs with few entries do, so that one program cannot take all. */
+static bool has_room(const struct directory *directory, uint32_t count, uint32_t own)
+{
+    uint32_t size = (uint32_t)directory->names;
+    return count < size - size / 4 || (count < size && own < size / 16);
+}
+
 static void mine_add(struct weft_self *self, uint64_t client)
 {
     struct directory *directory = weft_memory(self);
@@ -416,7 +424,10 @@ static void mine_add(struct weft_self *self, uint64_t client)
         client_tell(self, &new, -EADDRINUSE);
         return;
     }
-    if (!mine && directory->mine_count == directory->names) {
+    uint32_t own = 0;
+    for (uint32_t i = 0; i < directory->mine_count; i++)
+        own += directory->mines[i].client == client;
+    if (!mine && !has_room(directory, directory->mine_count, own)) {
         directory->overflows++;
         client_tell(self, &new, -ENOSPC);
         return;
@@ -468,10 +479,15 @@ static void want_add(struct weft_self *self, uint64_t client)
     struct directory *directory = weft_memory(self);
     struct name name = name_of(&directory->message);
     struct want *want = NULL;
-    for (uint32_t i = 0; i < directory->want_count && !want; i++)
-        if (directory->wants[i].client == client && name_equal(&directory->wants[i].name, &name))
+    uint32_t own = 0;
+    for (uint32_t i = 0; i < directory->want_count; i++) {
+        if (directory->wants[i].client != client)
+            continue;
+        own++;
+        if (name_equal(&directory->wants[i].name, &name))
             want = &directory->wants[i];
-    if (!want && directory->want_count == directory->names) {
+    }
+    if (!want && !has_room(directory, directory->want_count, own)) {
         directory->overflows++;
         return; /* the program asks again */
     }
@@ -703,7 +719,9 @@ static const struct weft_parameter directory_parameters[] = {
     {WEFT_PARAMETER(struct directory, lease, DURATION), .value = "3500ms", .minimum = "2500ms",
      .maximum = "1h", .help = "life of a claim on a name that its server no longer repeats"},
     {WEFT_PARAMETER(struct directory, names, INTEGER), .value = "256", .minimum = "16",
-     .maximum = "65536", .help = "names that programs of a server may claim, and ask for"},
+     .maximum = "65536",
+     .help =
+         "names that programs of a server may claim, and ask for; one program gets three quarters"},
     {WEFT_PARAMETER(struct directory, claims_held, INTEGER), .value = "1024", .minimum = "64",
      .maximum = "4096", .help = "claims that a server stores as the root or a successor of names"},
     {0},

@@ -188,6 +188,35 @@ static void the_claims_of_a_disconnected_program_are_gone(void **state)
     world_close(world);
 }
 
+/* The table of a server has 256 entries. */
+static void one_program_does_not_take_all_names(void **state)
+{
+    struct world *world = directory_world();
+    for (uint64_t id = 1; id <= 192; id++)
+        say(world, 3, 1, DIRECTORY_CLAIM, id, id, 5);
+    assert_int_equal(claim(world, 3, 1, 193, 193, 5), -ENOSPC);
+    for (uint64_t client = 2; client < 6; client++)
+        for (uint64_t id = 1; id <= 16; id++)
+            assert_int_equal(claim(world, 3, client, 1000 * client + id, 1000 * client + id, 5), 0);
+    assert_int_equal(claim(world, 3, 7, 7777, 7777, 5), -ENOSPC); /* all entries are in use */
+    hang_up(world, 3, 1);
+    world_run(world, SOON);
+    assert_int_equal(claim(world, 3, 7, 7777, 7777, 6), 0);
+    world_close(world);
+}
+
+/* The same for questions; a program without room asks again by itself. */
+static void one_program_does_not_take_all_questions(void **state)
+{
+    struct world *world = directory_world();
+    assert_int_equal(claim(world, 4, 9, 7777, 7777, 5), 0);
+    for (uint64_t id = 1; id <= 300; id++)
+        say(world, 3, 1, DIRECTORY_ASK, id, 0, 0);
+    assert_int_equal(world_number(world, 3, "directory", "overflows"), 300 - 192);
+    assert_int_equal(ask(world, 3, 2, 7777), 1);
+    world_close(world);
+}
+
 static void no_claim_is_lost_when_the_root_crashes(void **state)
 {
     struct world *world = directory_world();
@@ -522,12 +551,12 @@ static void tables_are_bounded(void **state)
     assert_int_equal(number(world, 0, "held"), 1024);
     assert_int_equal(number(world, 0, "overflows"), 6);
     for (uint64_t id = 2001; id <= 2257; id++)
-        say(world, 4, 1, DIRECTORY_CLAIM, id, id, 1);
+        say(world, 4, id % 20, DIRECTORY_CLAIM, id, id, 1);
     assert_int_equal(number(world, 4, "claimed_here"), 256);
-    assert_non_null(heard(world, 1, DIRECTORY_CLAIMED, 2257));
+    assert_non_null(heard(world, 2257 % 20, DIRECTORY_CLAIMED, 2257));
     assert_int_equal(scratch.status, -ENOSPC);
     for (uint64_t id = 2001; id <= 2257; id++)
-        say(world, 8, 1, DIRECTORY_ASK, id, 0, 0);
+        say(world, 8, id % 20, DIRECTORY_ASK, id, 0, 0);
     assert_int_equal(number(world, 8, "wanted_here"), 256);
     assert_int_equal(number(world, 8, "overflows"), 1);
     world_close(world);
@@ -568,7 +597,7 @@ static void the_sizes_of_tables_are_parameters(void **state)
         tell(world, 1, 0, DIRECTORY_COPY, id, 1, 0);
     assert_int_equal(number(world, 0, "held"), 64);
     for (uint64_t id = 2001; id <= 2020; id++)
-        say(world, 4, 1, DIRECTORY_CLAIM, id, id, 1);
+        say(world, 4, id, DIRECTORY_CLAIM, id, id, 1);
     assert_int_equal(number(world, 4, "claimed_here"), 16);
     world_close(world);
     configuration_fini(&settings);
@@ -576,6 +605,7 @@ static void the_sizes_of_tables_are_parameters(void **state)
 
 TEST_MAIN(TEST(a_claim_is_found_from_every_server), TEST(a_name_has_only_one_holder),
           TEST(a_group_has_many_members), TEST(the_claims_of_a_disconnected_program_are_gone),
+          TEST(one_program_does_not_take_all_names), TEST(one_program_does_not_take_all_questions),
           TEST(no_claim_is_lost_when_the_root_crashes), TEST(a_claim_that_is_not_repeated_expires),
           TEST(a_pause_of_all_servers_does_not_age_claims),
           TEST(a_claim_that_expired_in_a_pause_does_not_block_new_ones),

@@ -13,7 +13,8 @@
 
 #include "base/check.h"
 
-#define RUNS 8 /* a power of two */
+#define RUNS            16 /* a power of two */
+#define RUNS_OF_PROGRAM (RUNS / 4)
 /* Pings of a run that may be in flight; a power of two. Large enough that a lost ping does not
  * delay those after it, at one every few milliseconds. */
 #define WINDOW     256
@@ -305,12 +306,25 @@ static enum weft_verdict ping_intercept(struct weft_self *self, struct weft_pack
 
 /* ---- runs ---- */
 
+/* One program cannot take all runs. */
+static bool program_has_enough(const struct ping *ping, const struct ping_run *who)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < RUNS; i++) {
+        const struct ping_run *run = &ping->runs[i];
+        count += run->active && !run->listener.told && run->client == who->client;
+    }
+    return !who->listener.told && count >= RUNS_OF_PROGRAM;
+}
+
 static int run_open(struct weft_self *self, const struct ping_request *request,
                     const struct ping_run *who)
 {
     struct ping *ping = weft_memory(self);
     if (!request->to_key && request->server >= weft_server_count(self))
         return -EINVAL;
+    if (program_has_enough(ping, who))
+        return -ENOBUFS;
     for (unsigned i = 0; i < RUNS; i++) {
         struct ping_run *run = &ping->runs[i];
         if (run->active)

@@ -82,11 +82,17 @@ static struct ping_request order(weft_server server, uint32_t count, uint16_t si
     };
 }
 
-static void ask(struct world *world, node_id from, const struct ping_request *request)
+static void ask_as(struct world *world, node_id from, uint64_t client,
+                   const struct ping_request *request)
 {
     uint8_t bytes[PING_REQUEST_MAX];
     size_t size = ping_request_write(request, bytes);
-    world_ask(world, from, PING_SERVICE, CLIENT, bytes, size);
+    world_ask(world, from, PING_SERVICE, client, bytes, size);
+}
+
+static void ask(struct world *world, node_id from, const struct ping_request *request)
+{
+    ask_as(world, from, CLIENT, request);
 }
 
 static struct ping_answer answer_at(const struct world *world, uint32_t i)
@@ -256,14 +262,16 @@ static void runs_are_bounded_and_can_be_stopped(void **state)
     struct world *world = world_open_settled("torus:2", services, 0);
     struct ping_request request = order(1, 1000, 64);
     request.interval_nsec = 100 * MSEC;
-    for (unsigned i = 0; i < 9; i++) {
-        request.token = i;
-        ask(world, 0, &request);
-    }
+    for (request.token = 0; request.token < 5; request.token++)
+        ask(world, 0, &request); /* a program gets four runs ... */
     assert_int_equal(world->answer_count, 1);
     assert_int_equal(last_answer(world).kind, PING_REFUSED);
-    assert_int_equal(last_answer(world).token, 8);
+    assert_int_equal(last_answer(world).token, 4);
     assert_int_equal(last_answer(world).error, ENOBUFS);
+    for (unsigned i = 0; i < 13; i++)
+        ask_as(world, 0, CLIENT + 1 + i / 4, &request); /* ... and all programs sixteen */
+    assert_int_equal(world->answer_count, 2);           /* the last one was refused */
+    assert_int_equal(world->answers[1].client, CLIENT + 4);
     world_run(world, 50 * MSEC);
     struct ping_request stop = {.kind = PING_STOP, .token = 3};
     ask(world, 0, &stop);
