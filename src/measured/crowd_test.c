@@ -80,8 +80,9 @@ static void one_leaves(struct crowd *crowd, const void *argument)
 static void a_failed_process_ends_all_others(void **state)
 {
     static const enum err errors[] = {ERR_SYSTEM, OK, ERR_SYSTEM};
-    static const char *const texts[] = {"leaves: process 3 failed", "",
-                                        "leaves: the measurement ended early, without a reason"};
+    static const char *const texts[] = {
+        "leaves: process 3 failed", "",
+        "leaves: a process ended without a reason, or the time limit was reached"};
     board = crowd_memory(sizeof *board);
     assert_non_null(board);
     for (int how = 0; how < 3; how++) {

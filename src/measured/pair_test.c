@@ -83,7 +83,8 @@ static void damage(struct pair *pair)
 static void a_role_that_fails_ends_its_partner(void **state)
 {
     fails(&(const struct side){"refuse", refuse}, "refuse: refused by role 1");
-    fails(&(const struct side){"die", die}, "die: the measurement ended early, without a reason");
+    fails(&(const struct side){"die", die},
+          "die: a process ended without a reason, or the time limit was reached");
 }
 
 static void a_damaged_message_is_noticed(void **state)
