@@ -61,9 +61,10 @@ struct weft_key {
                                    * root */
 };
 
-struct weft_self;   /* one service on one server */
-struct weft_packet; /* opaque; use the functions below */
-struct weft_report; /* receives the counters from stats() */
+struct weft_self;    /* one service on one server */
+struct weft_packet;  /* opaque; use the functions below */
+struct weft_report;  /* receives the counters from stats() */
+struct weft_streams; /* weft/stream.h */
 
 enum weft_verdict { WEFT_PASS, WEFT_TAKEN };
 
@@ -190,6 +191,7 @@ struct weft_service {
     uint32_t files; /* how many files may be open at once (weft/disk.h); 0: the service does not use
                      * the disk */
     const struct weft_parameter *parameters; /* ends with an entry without a name; or NULL */
+    const struct weft_streams *streams;      /* NULL: the service has no streams */
 };
 
 /* ---- where we are ---- */

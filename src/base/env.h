@@ -85,6 +85,7 @@ struct env_ops {
     /* Ends all operations of this node: when it returns none uses the node's memory, and done() of
      * none will be called. Not NULL if disk() is not. */
     void (*disk_end)(struct env *env);
+    bool gathers; /* transmit() takes packets whose bytes are elsewhere (packet.piece) */
 };
 
 struct env {

@@ -4,7 +4,7 @@
  * On the wire a packet is a header of 40 bytes and at most 8,900 of payload; numbers are most
  * significant byte first (docs/protocol.md):
  *
- *    0  version (1)           1  kind: packet_kind, and the priority
+ *    0  version (1)           1  kind, priority, stream
  *    2  service (2)           4  hops left                5  hops taken
  *    6  payload bytes (2)     8  source server (4)
  *   12  destination: a key of 20 bytes, or a server (4) and zeroes, or zeroes (a neighbour)
@@ -14,7 +14,9 @@
  *
  * In memory a packet is this struct and its bytes, which are beside it (pool) or where the link put
  * them (a ring of shared memory). `stored` bytes are present; the rest up to `size` are zeroes that
- * no program reads, so that a simulated jumbo frame costs as little as a small one.
+ * no program reads, so that a simulated jumbo frame costs as little as a small one. If `piece` is
+ * set, those bytes are there instead: only from the moment when a port asks for a packet until the
+ * port has sent it (env.h: gathers), because the memory belongs to a service.
  *
  * A packet that stays in a process keeps its fields (`read`); the node parses a packet that came as
  * bytes. A node that forwards a packet changes only hops and hops_left, in the struct: code that
@@ -25,6 +27,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/env.h"
 
@@ -49,6 +52,7 @@ enum packet_kind {
 #define PACKET_KIND_MASK      0x03
 #define PACKET_PRIORITY_SHIFT 2 /* three bits: 0 to 7, 7 goes first in a queue by priority */
 #define PACKET_PRIORITY_MAX   7
+#define PACKET_STREAM         0x20 /* of a stream (weft/stream.h) */
 
 /* How a service of this server has the packet. */
 enum packet_kept {
@@ -80,6 +84,7 @@ struct packet {
     bool changed;    /* the fields have changed: seal it before it travels on */
     bool unseen;     /* it went to limbo on arrival: its service here has not intercepted it yet */
     uint8_t kept;    /* enum packet_kept; if not 0, it counts in the share of `keeper` */
+    bool stream;     /* PACKET_STREAM: for the streams of its service, not for deliver() */
     node_id source;
     node_id server; /* of PACKET_TO_SERVER the destination; of PACKET_TO_KEY the root when it was
                      * queued */
@@ -87,6 +92,7 @@ struct packet {
     uint32_t identity;
     uint32_t room;            /* while kept: the largest `stored` that weft_set_size allows */
     uint64_t route;           /* of PACKET_TO_KEY: the last 64 bits of the key */
+    const uint8_t *piece;     /* NULL, or the bytes that follow the stored ones; borrowed */
     uint64_t trail;           /* the simulator's number of this packet for its checkers; else 0 */
     struct weft_self *keeper; /* the service that holds it, or held it last; NULL: none did */
 };
@@ -126,6 +132,16 @@ static inline void packet_seal_hops(struct packet *packet)
 {
     packet->bytes[4] = packet->hops_left;
     packet->bytes[5] = packet->hops;
+}
+
+/* Copies the piece into the packet's own buffer, which has room for it. */
+static inline void packet_gather(struct packet *packet)
+{
+    if (!packet->piece)
+        return;
+    memcpy(packet->bytes + packet->stored, packet->piece, packet->size - packet->stored);
+    packet->stored = packet->size;
+    packet->piece = NULL;
 }
 
 /* The size of the next packet in a frame, as its header says. It is `left` if the rest is too short

@@ -129,7 +129,7 @@ static void headers_out_of_range_are_refused(void **state)
         {0, PACKET_VERSION - 1},
         {0, PACKET_VERSION + 1},
         {1, PACKET_TO_KEY + 1},
-        {1, 0x20 /* a fourth bit of priority */},
+        {1, 0x40},
         {1, 0x80},
     };
     static uint8_t bytes[UINT16_MAX + PACKET_HEADER_SIZE];

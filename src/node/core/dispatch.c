@@ -20,6 +20,19 @@
 #include "base/check.h"
 #include "node/core/node_impl.h"
 
+static void stream_deliver(struct node *node, struct packet *packet)
+{
+    struct weft_self *self = node->services[packet->slot];
+    if (!self->streams) {
+        buffer_drop(node, packet, DROP_REFUSED);
+        return;
+    }
+    buffer_part(packet); /* the streams keep no packet */
+    self->host.now = node->env->now;
+    streams_receive(self->streams, packet);
+    packet_done(packet);
+}
+
 static void deliver(struct node *node, struct packet *packet)
 {
     struct weft_self *self = node->services[packet->slot];
@@ -34,6 +47,10 @@ static void deliver(struct node *node, struct packet *packet)
         self->delivered++;
         if (node->config.watcher && node->config.watcher->delivered)
             node->config.watcher->delivered(node->config.watcher, node->self, packet);
+    }
+    if (packet->stream) {
+        stream_deliver(node, packet);
+        return;
     }
     if (self->service->ops->deliver)
         self->service->ops->deliver(self, (struct weft_packet *)packet);
@@ -60,7 +77,7 @@ static bool verdict_stands(struct weft_self *self, const struct packet *packet,
 static bool intercept(struct node *node, struct packet *packet)
 {
     struct weft_self *self = node->services[packet->slot];
-    if (!self->service->ops->intercept)
+    if (!self->service->ops->intercept || packet->stream)
         return false;
     uint64_t trail = packet->trail;
     if (!buffer_keep(self, packet, self->share + 1)) {

@@ -18,6 +18,7 @@
 struct round {
     uint32_t ready; /* slots with packets for this port */
     uint32_t turn;  /* the slot whose turn it is, or was last */
+    uint32_t polls; /* slots that are polled first in their turn, if they alternate */
     int32_t left[]; /* bytes that each slot may send; below 0: a debt smaller than a packet */
 };
 
@@ -199,6 +200,7 @@ static unsigned round_turn(struct egress *egress, struct round *round)
         slot = skipped(egress, round, slot);
 #endif
     round->turn = slot;
+    round->polls ^= 1u << slot;
     round->left[slot] += QUANTUM * (int32_t)egress->sources[slot].weight;
     assert(round->left[slot] > 0);
     return slot;
@@ -260,6 +262,14 @@ static bool turn_of_poll(struct egress *egress, struct round *round, unsigned sl
     return round->left[slot] <= 0;
 }
 
+static bool queue_goes_first(const struct egress_source *source, const struct round *round,
+                             unsigned slot, unsigned port)
+{
+    if (!(source->queue->ports >> port & 1))
+        return false;
+    return !source->alternates || !(source->woken >> port & 1) || round->polls >> slot & 1;
+}
+
 unsigned egress_frame(struct egress *egress, unsigned port, uint32_t room,
                       struct packet *out[EGRESS_FRAME_MAX])
 {
@@ -274,7 +284,7 @@ unsigned egress_frame(struct egress *egress, unsigned port, uint32_t room,
     while (goes_on && round->ready && frame.count < frame.most &&
            frame.room >= PACKET_HEADER_SIZE) {
         unsigned slot = round_turn(egress, round);
-        if (egress->sources[slot].queue->ports >> port & 1)
+        if (queue_goes_first(&egress->sources[slot], round, slot, port))
             goes_on = turn_of_queue(egress, round, slot, &frame);
         else
             goes_on = turn_of_poll(egress, round, slot, &frame);

@@ -14,8 +14,8 @@
  * the frame, so no packet overtakes another.
  *
  * A source is the queue in which the packets that a service sends or forwards wait. A service that
- * also keeps a queue of its own is polled when its source has nothing for the port. No source is
- * asked for a port without room. */
+ * also keeps a queue of its own is polled when its source has nothing for the port; if the service
+ * has streams, in every second turn. No source is asked for a port without room. */
 
 #include "node/core/queue.h"
 
@@ -33,6 +33,7 @@ struct egress_source {
     egress_poll *poll; /* NULL: no queue of its own */
     void *service;
     uint32_t weight; /* 1 to UINT16_MAX */
+    bool alternates; /* the queue and the polled packets take turns; else the queue goes first */
     port_set ports;  /* for which it has packets; maintained by egress */
     port_set woken;  /* for which it is polled; maintained by egress */
 };

@@ -386,6 +386,16 @@ static void settled_step(struct node *node)
     }
 }
 
+/* The streams of services find their paths and roots again. */
+static void streams_reroute(struct node *node)
+{
+    for (uint32_t left = node->stream_slots; left; left &= left - 1) {
+        struct weft_self *self = node->services[__builtin_ctz(left)];
+        self->host.now = node->env->now;
+        streams_routes(self->streams);
+    }
+}
+
 /* Handles changed rows and links that all servers have seen, until there are no more of either. */
 static void state_step(struct node *node)
 {
@@ -430,6 +440,7 @@ static void links_apply(struct node *node)
         node->again = false;
         notices(node);
         dispatch_again(node);
+        streams_reroute(node);
     }
 }
 

@@ -39,9 +39,9 @@ static const char *poll_wrong(const struct node *node, const struct packet *pack
     return packet->ports ? NULL : "the packet was not addressed, or no path leads to its address";
 }
 
-static struct packet *service_poll(void *service, unsigned port, uint32_t room)
+/* The next packet of a queue that a service keeps itself. */
+static struct packet *service_own(struct weft_self *self, unsigned port, uint32_t room)
 {
-    struct weft_self *self = service;
     struct node *node = self->node;
     struct packet *packet = (struct packet *)self->service->ops->poll(self, port, room);
     if (!packet)
@@ -54,6 +54,32 @@ static struct packet *service_poll(void *service, unsigned port, uint32_t room)
         return NULL;
     }
     buffer_part(packet);
+    return packet;
+}
+
+/* The streams of a service and its own queue, if it has one, take turns. */
+static struct packet *service_next(struct weft_self *self, unsigned port, uint32_t room)
+{
+    bool own = self->service->queue == WEFT_QUEUE_OWN;
+    struct packet *packet = NULL;
+    self->host.now = self->node->env->now;
+    self->streams_turn = !self->streams_turn && own;
+    if (self->streams && !self->streams_turn)
+        packet = streams_poll(self->streams, port, room);
+    if (!packet && own)
+        packet = service_own(self, port, room);
+    if (!packet && self->streams && self->streams_turn)
+        packet = streams_poll(self->streams, port, room);
+    return packet;
+}
+
+static struct packet *service_poll(void *service, unsigned port, uint32_t room)
+{
+    struct weft_self *self = service;
+    struct node *node = self->node;
+    struct packet *packet = service_next(self, port, room);
+    if (!packet)
+        return NULL;
     packet->ports = (port_set)1 << port;
     node->counts.sent++;
     self->sent++;
@@ -156,6 +182,9 @@ static enum err service_check(const struct node *node, const struct weft_service
         return service_refused(service, why, "keeps its own queue, but has no poll()");
     if (service->files > WEFT_DISK_FILES_MAX)
         return service_refused(service, why, "has `files` above the limit");
+    const char *refused = service->streams ? streams_refused(service->streams) : NULL;
+    if (refused)
+        return service_refused(service, why, refused);
     assert(node->service_count < SERVICES_MAX); /* services_add counts them */
     for (unsigned slot = 0; slot < node->service_count; slot++)
         if (node->services[slot]->service->id == service->id ||
@@ -170,7 +199,7 @@ static enum err service_add(struct node *node, const struct weft_service *servic
     if (err)
         return err;
     struct weft_self *self = arena_take(&node->arena, sizeof *self);
-    bool own = service->queue == WEFT_QUEUE_OWN;
+    bool polled = service->queue == WEFT_QUEUE_OWN || service->streams;
     bool weighs = service->weight && !HAS_BUG(&node->config, NO_WEIGHTS);
     uint16_t weight = weighs ? service->weight : 1;
     struct queue *queue = service_queue(node, service); /* forwarded packets wait there */
@@ -191,8 +220,9 @@ static enum err service_add(struct node *node, const struct weft_service *servic
         return why_memory(why);
     self->slot = egress_add(node->egress, &(struct egress_source){
                                               .queue = queue,
-                                              .poll = own ? service_poll : NULL,
+                                              .poll = polled ? service_poll : NULL,
                                               .service = self,
+                                              .alternates = service->streams != NULL,
                                               .weight = weight,
                                           });
     assert(self->slot == node->service_count);
@@ -200,7 +230,7 @@ static enum err service_add(struct node *node, const struct weft_service *servic
         node->slot_of[service->id] = (uint8_t)self->slot;
     node->services[node->service_count++] = self;
     assert(node_slot(node, service->id) == self->slot);
-    return OK;
+    return service->streams ? service_stream_init(self, why) : OK;
 }
 
 static enum err services_add(struct node *node, struct why *why)
@@ -395,6 +425,8 @@ env_nsec node_step(struct node *node)
         links_glance(node);
     if (node->links_due)
         links_step(node);
+    if (node->stream_slots)
+        service_stream_step(node);
     /* egress_ports is called again after each port: a packet that waits for several ports is gone
      * once one of them has taken it. */
     port_set open = node->carriers & ~node->blocked, wanted;
@@ -404,8 +436,12 @@ env_nsec node_step(struct node *node)
     }
     if (more || node->loop || node->links_due)
         return now;
-    env_nsec timer = timers_next(&node->timers);
-    return timer < node->links_at ? timer : node->links_at;
+    env_nsec next = timers_next(&node->timers);
+    next = next < node->links_at ? next : node->links_at;
+    if (!node->stream_slots)
+        return next;
+    env_nsec stream = service_stream_next(node);
+    return stream < next ? stream : next;
 }
 
 void node_input(struct node *node, unsigned port)

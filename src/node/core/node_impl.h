@@ -11,6 +11,7 @@
  *   parameters.c  the parameters of services
  *   service.c   the functions of weft/service.h
  *   files.c     the functions of weft/disk.h
+ *   service_stream.c  the functions of weft/stream.h, and what node/stream needs of a node
  *   node.c      opening, closing and the step
  *
  * Each file calls only files above it in this list. dispatch.c delivers packets to links.c through
@@ -24,6 +25,7 @@
 #include "node/core/timers.h"
 #include "node/links/flood.h"
 #include "node/node.h"
+#include "node/stream/streams.h"
 
 #define SERVICES_MAX NODE_SERVICES_MAX
 static_assert(SERVICES_MAX <= EGRESS_SERVICES_MAX, "each has a place in the round");
@@ -73,6 +75,9 @@ struct weft_self {
     uint32_t kept;
     uint32_t share; /* as many as it may hold, and one more that intercept() looks at */
     void *memory;
+    struct streams *streams; /* NULL: it has none */
+    struct streams_host host;
+    bool streams_turn; /* its own queue is polled before its streams */
     struct rng rng;
     uint64_t sent, delivered, intercepted, dropped;
     struct service_files *files;      /* NULL: it does not use the disk */
@@ -121,6 +126,7 @@ struct node {
     struct egress *egress;
     struct weft_self *services[SERVICES_MAX];
     unsigned service_count;
+    uint32_t stream_slots;     /* services with streams */
     uint8_t slot_of[256];      /* by service id, for small ids; SERVICES_MAX: none */
     struct packet *limbo;      /* packets whose key has no settled root, in order of arrival */
     struct packet **limbo_end; /* where the next packet is linked */
@@ -218,6 +224,13 @@ void dispatch_fini(struct node *node);
 /* parameters.c */
 /* Writes the parameters of a service into its memory. */
 MUST_CHECK enum err parameters_apply(struct weft_self *self, struct why *why);
+/* service_stream.c */
+/* Makes the streams of a service, if it has any. */
+MUST_CHECK enum err service_stream_init(struct weft_self *self, struct why *why);
+/* Does what is due for the streams of all services. */
+void service_stream_step(struct node *node);
+/* When service_stream_step has work. */
+env_nsec service_stream_next(const struct node *node);
 
 /* links.c */
 extern const struct weft_service links_service; /* SLOT_LINKS */

@@ -182,6 +182,21 @@ static void stats_common(struct weft_self *self, struct weft_report *report)
         weft_stat(report, common_names[i], values[i]);
 }
 
+static void streams_report(const struct weft_self *self, struct weft_report *report)
+{
+    const struct streams_counts *counts = streams_count(self->streams);
+    weft_stat(report, "streams", streams_live(self->streams));
+    weft_stat(report, "streams_opened", counts->opened);
+    weft_stat(report, "streams_accepted", counts->accepted);
+    weft_stat(report, "streams_ended", counts->ended);
+    weft_stat(report, "streams_moved", counts->moved);
+    weft_stat(report, "segments_sent", counts->segments);
+    weft_stat(report, "segments_resent", counts->resent);
+    weft_stat(report, "segments_received", counts->received);
+    weft_stat(report, "segments_repeated", counts->repeats);
+    weft_stat(report, "segments_damaged", counts->damaged);
+}
+
 void node_stats(struct node *node,
                 void (*told)(void *context, const char *service, const char *name, uint64_t value),
                 void *context)
@@ -190,6 +205,8 @@ void node_stats(struct node *node,
         struct weft_self *self = node->services[slot];
         struct weft_report report = {told, context, self->service->name, NULL};
         stats_common(self, &report);
+        if (self->streams)
+            streams_report(self, &report);
         report.self = self;
         if (self->service->ops->stats)
             self->service->ops->stats(self, &report);
@@ -206,6 +223,8 @@ void node_check(const struct node *node)
     egress_check(node->egress);
     for (unsigned slot = 0; slot < node->service_count; slot++)
         assert(node->services[slot]->kept <= node->services[slot]->share + 1);
+    for (uint32_t left = node->stream_slots; left; left &= left - 1)
+        streams_check(node->services[__builtin_ctz(left)]->streams);
     uint32_t count = 0;
     for (const struct packet *packet = node->limbo; packet; packet = packet->next)
         count++;

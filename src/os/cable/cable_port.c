@@ -120,7 +120,8 @@ static unsigned cable_room(struct port *port)
     return cable->outlet->ops->room(cable->outlet, FRAME_BODY_MAX);
 }
 
-/* Collects at least one packet. Bytes that are not in memory travel as zeroes. */
+/* Collects at least one packet. Bytes that are not in memory travel as zeroes; a piece of a service
+ * is copied from there. */
 static unsigned frame_gather(struct iovec *pieces, struct packet **packets, unsigned count)
 {
     static const uint8_t zeroes[PACKET_SIZE_MAX];
@@ -129,8 +130,9 @@ static unsigned frame_gather(struct iovec *pieces, struct packet **packets, unsi
         struct packet *packet = packets[i];
         packet_seal_hops(packet);
         pieces[piece_count++] = (struct iovec){packet->bytes, packet->stored};
+        const uint8_t *rest = packet->piece ? packet->piece : zeroes;
         if (packet->size > packet->stored)
-            pieces[piece_count++] = (struct iovec){(void *)zeroes, packet->size - packet->stored};
+            pieces[piece_count++] = (struct iovec){(void *)rest, packet->size - packet->stored};
     } while (++i < count);
     return piece_count;
 }

@@ -66,6 +66,7 @@ const struct env_ops host_ops = {
     .room = env_room,
     .transmit = env_transmit,
     .local = env_local,
+    .gathers = true,
 };
 
 const struct env_ops host_disk_ops = {

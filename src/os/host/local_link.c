@@ -61,8 +61,10 @@ static bool local_link_transmit(struct port *port, struct packet **packets, unsi
     bool was_empty = other->head == other->tail;
     bool told = !was_empty && (lazy || !other->lazy);
     other->lazy = lazy && (was_empty || other->lazy);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
+        packet_gather(packets[i]); /* the buffers of packets.h have room for a whole packet */
         other->inbox[other->tail++ & INBOX_MASK] = packets[i];
+    }
     if (!told)
         other->arrived(other->owner, other->port.server, other->port.number, lazy);
     return true;

@@ -1,0 +1,186 @@
+#include "node/stream/segment.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/wide.h"
+
+enum { AT_CHECK = 4, AFTER_CHECK = 8 };
+
+/* ---- digests ---- */
+
+/* Both halves of the product: every bit of the result depends on every bit of both factors, unless
+ * one of them is 0. */
+static inline uint64_t fold(uint64_t one, uint64_t other)
+{
+    uint128 product = (uint128)one * other;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+#define SECRET_A 0xa0761d6478bd642fu
+#define SECRET_B 0xe7037ed1a0b428dbu
+#define SECRET_C 0x8ebc6af09c88c6e3u
+#define SECRET_D 0x589965cc75374cc3u
+
+uint64_t segment_digest(const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    /* Four sums that do not wait for each other. Each begins with another number than it is mixed
+     * with, or two words that trade places would not be noticed. */
+    uint64_t a = SECRET_B ^ size, b = SECRET_C, c = SECRET_D, d = SECRET_A;
+    for (; size >= 64; at += 64, size -= 64) {
+        a = fold(hash_word(at) ^ SECRET_A, hash_word(at + 8) ^ a);
+        b = fold(hash_word(at + 16) ^ SECRET_B, hash_word(at + 24) ^ b);
+        c = fold(hash_word(at + 32) ^ SECRET_C, hash_word(at + 40) ^ c);
+        d = fold(hash_word(at + 48) ^ SECRET_D, hash_word(at + 56) ^ d);
+    }
+    uint8_t rest[64] = {0};
+    if (size) {
+        memcpy(rest, at, size);
+        for (unsigned i = 0; i < 64; i += 16)
+            a = fold(hash_word(rest + i) ^ SECRET_A, hash_word(rest + i + 8) ^ a);
+    }
+    return hash_mix(a ^ hash_mix(b ^ hash_mix(c ^ hash_mix(d))));
+}
+
+/* The check of a packet whose head is `head` and whose bytes have that digest. */
+static uint32_t packet_check(const uint8_t *head, size_t size, uint64_t digest)
+{
+    uint64_t sum = hash_word(head) & 0xffffffffu;
+    uint64_t check = segment_digest(head + AFTER_CHECK, size - AFTER_CHECK);
+    return (uint32_t)(hash_mix(check ^ hash_mix(sum ^ digest)) >> 32);
+}
+
+/* ---- writing ---- */
+
+static void write_end(struct writer *out, const struct segment_end *end)
+{
+    write_u64(out, end->run);
+    write_u64(out, end->stream);
+}
+
+static void write_ack(struct writer *out, const struct segment_ack *ack)
+{
+    assert(ack->bitmap_size <= SEGMENT_BITMAP_SIZE);
+    write_u64(out, ack->base);
+    write_u64(out, ack->limit);
+    write_u64(out, ack->place);
+    write_u32(out, ack->repeats);
+    write_u32(out, ack->marks);
+    write_bytes(out, ack->bitmap, ack->bitmap_size);
+}
+
+uint32_t segment_write(const struct segment *segment, uint8_t *bytes)
+{
+    struct writer out = writer_make(bytes, SEGMENT_SHORT_MAX);
+    write_u8(&out, segment->kind);
+    write_u8(&out, segment->flags);
+    write_u16(&out, 0);
+    write_u32(&out, 0);
+    write_end(&out, &segment->to);
+    write_end(&out, &segment->from);
+    switch ((enum segment_kind)segment->kind) {
+    case SEGMENT_OPEN:
+        write_u64(&out, segment->open.subject);
+        write_u64(&out, segment->open.identity);
+        write_u64(&out, segment->open.message);
+        write_u64(&out, segment->open.offset);
+        write_u64(&out, segment->open.place);
+        break;
+    case SEGMENT_ACCEPT:
+        write_u64(&out, segment->limit);
+        break;
+    case SEGMENT_DATA:
+        write_u64(&out, segment->sequence);
+        write_u64(&out, segment->check);
+        break;
+    case SEGMENT_ACK:
+        write_ack(&out, &segment->ack);
+        break;
+    case SEGMENT_PROBE:
+    case SEGMENT_ALIVE:
+    case SEGMENT_END:
+        break;
+    }
+    assert(!out.failed);
+    uint32_t size = SEGMENT_SHORT_MAX - (uint32_t)out.left;
+    uint32_t check = packet_check(bytes, size, segment->kind == SEGMENT_DATA ? segment->digest : 0);
+    struct writer at = writer_make(bytes + AT_CHECK, sizeof check);
+    write_u32(&at, check);
+    return size;
+}
+
+/* ---- reading ---- */
+
+static struct segment_end read_end(struct reader *in)
+{
+    struct segment_end end;
+    end.run = read_u64(in);
+    end.stream = read_u64(in);
+    return end;
+}
+
+static void read_ack(struct reader *in, struct segment_ack *ack)
+{
+    ack->base = read_u64(in);
+    ack->limit = read_u64(in);
+    ack->place = read_u64(in);
+    ack->repeats = read_u32(in);
+    ack->marks = read_u32(in);
+    ack->bitmap_size = (uint32_t)in->left;
+    if (in->left > SEGMENT_BITMAP_SIZE)
+        in->failed = true;
+    else
+        read_copy(in, ack->bitmap, in->left);
+}
+
+/* Reads what follows the head; false: no such kind, or not exactly its size. */
+static bool read_body(struct segment *segment, struct reader *in)
+{
+    switch (segment->kind) {
+    case SEGMENT_OPEN:
+        segment->open.subject = read_u64(in);
+        segment->open.identity = read_u64(in);
+        segment->open.message = read_u64(in);
+        segment->open.offset = read_u64(in);
+        segment->open.place = read_u64(in);
+        break;
+    case SEGMENT_ACCEPT:
+        segment->limit = read_u64(in);
+        break;
+    case SEGMENT_DATA:
+        segment->sequence = read_u64(in);
+        segment->check = read_u64(in);
+        segment->size = (uint32_t)in->left;
+        segment->bytes = read_bytes(in, in->left);
+        return !in->failed && segment->size <= SEGMENT_BYTES_MAX;
+    case SEGMENT_ACK:
+        read_ack(in, &segment->ack);
+        break;
+    case SEGMENT_PROBE:
+    case SEGMENT_ALIVE:
+    case SEGMENT_END:
+        break;
+    default:
+        return false;
+    }
+    return !in->failed && !in->left;
+}
+
+bool segment_read(struct segment *segment, const uint8_t *bytes, size_t size)
+{
+    struct reader in = reader_make(bytes, size);
+    segment->kind = read_u8(&in);
+    segment->flags = read_u8(&in);
+    bool zero = read_u16(&in) == 0;
+    uint32_t check = read_u32(&in);
+    segment->to = read_end(&in);
+    segment->from = read_end(&in);
+    if (in.failed || !zero || !read_body(segment, &in))
+        return false;
+    bool data = segment->kind == SEGMENT_DATA;
+    segment->digest = data ? segment_digest(segment->bytes, segment->size) : 0;
+    return check == packet_check(bytes, data ? SEGMENT_DATA_HEAD : size, segment->digest);
+}
