@@ -1,7 +1,9 @@
 /* Streams in the simulator: 1,000 streams among 27 servers, to servers and to keys, while links
  * lose 1 % of their frames and two servers are killed per second. Every byte is right and in order,
  * or the end of its stream is reported; memory is bounded; shares follow the weights. The service
- * is tests/stream_load.c. */
+ * is tests/stream_load.c.
+ *
+ *     sim_streams_test [SEEDS [SECONDS]]    3 seeds and 4 simulated seconds by default */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +111,8 @@ static void flows_begin(struct town *town, node_id server)
     }
 }
 
+static uint64_t seeds = 3, seconds = 4; /* as in main() */
+
 static void storm(uint64_t seed)
 {
     struct town town;
@@ -120,7 +124,7 @@ static void storm(uint64_t seed)
     lose(&town, 10000); /* 1 % */
     size_t memory = world_memory(town.world);
     uint64_t moved = 0, messages = 0, bytes = 0;
-    for (unsigned kills = 0; kills < 8; kills++) {
+    for (unsigned kills = 0; kills < 2 * seconds; kills++) {
         node_id victim = (node_id)rng_below(&town.rng, SERVERS);
         char report[16] = "report";
         (void)ask(&town, victim, report); /* its counters end with it */
@@ -154,7 +158,7 @@ static void storm(uint64_t seed)
 
 static void a_thousand_streams_survive_losses_and_kills(void **state)
 {
-    for (uint64_t seed = 1; seed <= 3; seed++)
+    for (uint64_t seed = 1; seed <= seeds; seed++)
         storm(seed);
 }
 
@@ -212,5 +216,46 @@ static void shares_follow_the_weights(void **state)
     town_close(&town);
 }
 
-TEST_MAIN(TEST(a_thousand_streams_survive_losses_and_kills), TEST(a_seed_repeats_a_run),
-          TEST(shares_follow_the_weights))
+/* Packets that found a full queue, so far. */
+static uint64_t overflows(struct town *town)
+{
+    uint64_t sum = 0;
+    for (node_id id = 0; id < SERVERS; id++) {
+        struct node_snapshot snapshot;
+        node_snapshot(world_node(town->world, id), &snapshot);
+        sum += snapshot.drops[DROP_QUEUE_FULL];
+    }
+    return sum;
+}
+
+/* More streams lead to one server than the queues next to it could hold packets of: their senders
+ * slow down before many packets are dropped. */
+static void senders_slow_down_before_queues_are_full(void **state)
+{
+    struct town town;
+    town_open(&town, "torus:3x3x3", 200000000, 4);
+    for (node_id from = 0; from < SERVERS; from++)
+        for (unsigned i = 0; from != 13 && i < 12; i++)
+            (void)ask(&town, from, "flow 13 50000 0 1 0");
+    run(&town, 1000); /* the streams find out how much they may send */
+    uint64_t before = overflows(&town), bytes = total(&town, "bytes");
+    run(&town, 3000);
+    bytes = total(&town, "bytes") - bytes;
+    assert_true((double)bytes > 0.8 * 6 * 200e6 / 8 * 3); /* the links were busy */
+    /* One packet in two hundred at most; without marks it is one in twenty. */
+    assert_true(overflows(&town) - before < bytes / 8844 / 200);
+    assert_int_equal(total(&town, "wrong"), 0);
+    town_close(&town);
+}
+
+int main(int count, char **words)
+{
+    const struct CMUnitTest tests[] = {TEST(a_thousand_streams_survive_losses_and_kills),
+                                       TEST(a_seed_repeats_a_run), TEST(shares_follow_the_weights),
+                                       TEST(senders_slow_down_before_queues_are_full)};
+    if (count > 1)
+        seeds = strtoull(words[1], NULL, 10);
+    if (count > 2)
+        seconds = strtoull(words[2], NULL, 10);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -30,6 +30,7 @@ ALLOWED = re.compile(
   | __isoc23_strto(l|ul|ll|ull) | __isnan | __finite
   | __popcountdi2 | __(u?divti3|u?modti3|multi3|(un)?ord[sd]f2) | __float\w+ | __fix\w+ | __udivti3 | __umodti3
   | __aarch64_(cas|swp|ldadd|ldclr|ldeor|ldset)\d+_\w+    # atomic operations that are functions there
+  | __cpu_model    # which instructions the processor has
   | _GLOBAL_OFFSET_TABLE_
   | XML_\w+      # expat parses memory
   | METIS_\w+    # partitions a graph in memory

@@ -320,7 +320,9 @@ WEFT_API int weft_answer(struct weft_self *self, uint64_t client, uint64_t ticke
 /* In stats(): reports a counter, whose name has 1 to 32 printable characters and no blanks. The
  * names of the counters that weft keeps for every service are refused: sent, delivered,
  * intercepted, dropped, memory, kept, share, over_share, mistakes, disk_calls, disk_failed,
- * disk_bytes_read, disk_bytes_written. */
+ * disk_bytes_read, disk_bytes_written; and for a service with streams: streams, streams_opened,
+ * streams_accepted, streams_ended, streams_moved, segments_sent, segments_resent, segments_copied,
+ * segments_received, segments_repeated, segments_damaged. */
 WEFT_API int weft_stat(struct weft_report *report, const char *name, uint64_t value);
 
 #ifdef __cplusplus

@@ -24,6 +24,10 @@
  * The packets of streams have the id of the service, and its share of each link. Streams of one
  * service share that by their weights. intercept() does not see these packets.
  *
+ * A call that makes no sense (a stream that has ended or belongs to another service, a call that is
+ * under way, no done()) is refused with -EINVAL, and reported as a mistake of the service
+ * (weft/service.h).
+ *
  * docs/guide/stream.md explains examples/letters.c, a service with streams. */
 
 #include <weft/call.h>
@@ -108,8 +112,8 @@ WEFT_API int weft_stream_open_key(struct weft_self *self, const struct weft_key 
 /* Sends a message, or a part of it if `more` of the message follows. The memory stays in place and
  * unchanged until call->done() is called; its result is 0, or a negative errno if the stream ended
  * before the receiver acknowledged the message: -ECANCELED (cancelled), -ETIMEDOUT (deadline),
- * -EHOSTUNREACH (silent), -ECONNRESET (all others). Returns 0; -EPIPE: the stream has ended or was
- * finished; -EINVAL: it is an incoming stream. */
+ * -EHOSTUNREACH (silent), -ECONNRESET (all others). Returns 0; -EPIPE: the stream ends or was
+ * finished; -EINVAL: a mistake. */
 WEFT_API int weft_stream_send(struct weft_self *self, struct weft_stream *stream,
                               struct weft_call *call, const void *bytes, uint64_t size, bool more);
 
@@ -120,7 +124,8 @@ WEFT_API int weft_stream_finish(struct weft_self *self, struct weft_stream *stre
 /* Ends a stream of either direction as soon as possible. ended() is called at both ends. */
 WEFT_API void weft_stream_cancel(struct weft_self *self, struct weft_stream *stream);
 
-/* An incoming stream: all pieces up to that place are acknowledged. */
+/* An incoming stream of a service with `acknowledges`: all bytes up to that place, of a piece that
+ * arrived() got, are acknowledged; those that it has not taken yet, when it takes them. */
 WEFT_API void weft_stream_acknowledge(struct weft_self *self, struct weft_stream *stream,
                                       uint64_t place);
 

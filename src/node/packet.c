@@ -70,8 +70,9 @@ void packet_seal(struct packet *packet)
     assert(packet->stored >= PACKET_HEADER_SIZE && packet->stored <= packet->size);
     uint8_t *bytes = packet->bytes;
     bytes[0] = PACKET_VERSION;
-    bytes[AT_KIND] = (uint8_t)(packet->kind | packet->priority << PACKET_PRIORITY_SHIFT |
-                               (packet->stream ? PACKET_STREAM : 0));
+    bytes[AT_KIND] =
+        (uint8_t)(packet->kind | packet->priority << PACKET_PRIORITY_SHIFT |
+                  (packet->stream ? PACKET_STREAM : 0) | (packet->marked ? PACKET_MARKED : 0));
     put_u16(bytes + 2, packet->service);
     packet_seal_hops(packet);
     put_u16(bytes + AT_SIZE, (uint16_t)(packet->size - PACKET_HEADER_SIZE));
@@ -98,13 +99,14 @@ bool packet_read(struct packet *packet, uint32_t most)
     uint32_t size = PACKET_HEADER_SIZE + (uint32_t)word_u16(words[0], AT_SIZE);
     if ((uint8_t)words[0] != PACKET_VERSION || word_u32(words[4], 4) != header_check(&header) ||
         size > PACKET_SIZE_MAX || size > most || (kind & PACKET_KIND_MASK) > PACKET_TO_KEY ||
-        kind >= 2 * PACKET_STREAM)
+        kind >= 2 * PACKET_MARKED || (kind & (PACKET_MARKED | PACKET_STREAM)) == PACKET_MARKED)
         return false;
     packet->size = size;
     packet->stored = packet->stored < size ? packet->stored : size;
     packet->kind = kind & PACKET_KIND_MASK;
     packet->priority = kind >> PACKET_PRIORITY_SHIFT & PACKET_PRIORITY_MAX;
     packet->stream = kind & PACKET_STREAM;
+    packet->marked = kind & PACKET_MARKED;
     packet->service = word_u16(words[0], 2);
     packet->hops_left = (uint8_t)(words[0] >> 32);
     packet->hops = (uint8_t)(words[0] >> 40);

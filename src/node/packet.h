@@ -4,7 +4,7 @@
  * On the wire a packet is a header of 40 bytes and at most 8,900 of payload; numbers are most
  * significant byte first (docs/protocol.md):
  *
- *    0  version (1)           1  kind, priority, stream
+ *    0  version (1)           1  kind, priority, stream, marked
  *    2  service (2)           4  hops left                5  hops taken
  *    6  payload bytes (2)     8  source server (4)
  *   12  destination: a key of 20 bytes, or a server (4) and zeroes, or zeroes (a neighbour)
@@ -53,6 +53,7 @@ enum packet_kind {
 #define PACKET_PRIORITY_SHIFT 2 /* three bits: 0 to 7, 7 goes first in a queue by priority */
 #define PACKET_PRIORITY_MAX   7
 #define PACKET_STREAM         0x20 /* of a stream (weft/stream.h) */
+#define PACKET_MARKED         0x40 /* of a stream: it waited in a long queue on its way */
 
 /* How a service of this server has the packet. */
 enum packet_kept {
@@ -85,6 +86,7 @@ struct packet {
     bool unseen;     /* it went to limbo on arrival: its service here has not intercepted it yet */
     uint8_t kept;    /* enum packet_kept; if not 0, it counts in the share of `keeper` */
     bool stream;     /* PACKET_STREAM: for the streams of its service, not for deliver() */
+    bool marked;     /* PACKET_MARKED */
     node_id source;
     node_id server; /* of PACKET_TO_SERVER the destination; of PACKET_TO_KEY the root when it was
                      * queued */

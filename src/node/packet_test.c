@@ -37,10 +37,12 @@ static void a_header_is_read_as_it_was_written(void **state)
     assert_memory_equal(&key, &found, sizeof key);
 
     packet_set_server(packet, 77);
+    packet->stream = packet->marked = true;
     packet_seal(packet);
     assert_true(packet_read(&copy, 300));
     assert_int_equal(copy.kind, PACKET_TO_SERVER);
     assert_int_equal(copy.server, 77);
+    assert_true(copy.stream && copy.marked);
     assert_false(packet_read(&copy, 299)); /* the packet is longer than allowed */
     packet_done(packet);
     packet_pool_close(pool);
@@ -129,7 +131,7 @@ static void headers_out_of_range_are_refused(void **state)
         {0, PACKET_VERSION - 1},
         {0, PACKET_VERSION + 1},
         {1, PACKET_TO_KEY + 1},
-        {1, 0x40},
+        {1, 0x40 /* marked, but of no stream */},
         {1, 0x80},
     };
     static uint8_t bytes[UINT16_MAX + PACKET_HEADER_SIZE];

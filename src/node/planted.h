@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 /* The bug, its name for `weft-planted sim chaos --plant`, the checker that finds it ("any": this
- * depends on the seed; "-": 500 seeds do not find it), and what is wrong. */
+ * depends on the seed; "-": 500 seeds do not find it; "streams": the checker of
+ * tests/sim_stream_chaos.c, which runs with streams), and what is wrong. */
 #define PLANTED_LIST(X)                                                                            \
     X(ROOTS_OVERLAP, "roots", "roots", "a restarted server answers for its keys at once")          \
     X(STALE_FLOOD, "stale", "routes", "a stale row is accepted and flooded on")                    \
@@ -44,7 +45,11 @@
     X(NO_SYNC, "sync", "any", "a link is near before both ends have all rows")                     \
     X(NEW_LINK_EMPTY, "rows", "routes", "a new link is sent only our own row")                     \
     X(ROOM_LOST, "room", "any", "a port that was full stays blocked")                              \
-    X(EARLY_TIMER, "timer", "calls", "timers fire a millisecond early")
+    X(EARLY_TIMER, "timer", "calls", "timers fire a millisecond early")                            \
+    X(STREAM_TWICE, "twice", "streams", "a segment that arrives twice is delivered twice")         \
+    X(STREAM_EARLY, "early", "streams", "a message is done before its receiver acknowledges it")   \
+    X(STREAM_GAP, "gap", "streams", "a lost segment is not sent again")                            \
+    X(STREAM_MOVE, "move", "streams", "a stream that moves goes on where it was")
 
 enum planted_index {
 #define PLANTED_INDEX(bug, name, checker, text) PLANTED_##bug,

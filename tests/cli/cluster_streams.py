@@ -51,6 +51,18 @@ class Streams(ClusterCase):
         self.assertEqual(self.total(range(9), "bytes"), 9 * 5 * (sum(sizes) + 50000))
         self.down()
 
+    def test_sending_copies_nothing(self):
+        """The bytes go from the service's memory into the link. A server with a data directory does so, too."""
+        self.begin_cluster("torus:3x3")
+        for server in range(9):
+            self.ask(server, f"flow {(server + 4) % 9} 300000 5 1 0")
+        self.until(lambda: self.total(range(9), "finished") == 9, "all streams finish")
+        numbers = [node["services"]["stream-load"] for node in self.good("nodes", "--json").json["nodes"]]
+        self.assertGreaterEqual(sum(number["segments_sent"] for number in numbers), 9 * 5 * 34)
+        self.assertEqual(sum(number["segments_copied"] for number in numbers), 0)
+        self.assertEqual(sum(number["mistakes"] for number in numbers), 0)
+        self.down()
+
     def test_servers_in_one_process(self):
         """The same between nodes of one process, and between two processes."""
         self.begin_cluster("torus:3x3", "--processes", 2)

@@ -1,6 +1,7 @@
 /* Tests the packets of streams: any bytes are refused, or are exactly what our writer writes; and
  * streams that are under way survive any sequence of well-formed packets from their peers. */
 #include "fuzz.h"
+#include "node/stream/digest.h"
 #include "node/stream/streams_impl.h"
 
 static void decode(const uint8_t *data, size_t size)
@@ -61,6 +62,10 @@ static node_id fuzz_root(struct streams_host *host, const struct key *key)
 static bool fuzz_is_root(struct streams_host *host, uint64_t route)
 {
     return true;
+}
+
+static void fuzz_mistake(struct streams_host *host, const char *function, const char *reason)
+{
 }
 
 static void fuzz_wake(struct streams_host *host, port_set ports)
@@ -129,7 +134,7 @@ static void packet_play(struct streams *streams, struct tape *tape)
         .bitmap_size = 2,
         .bitmap = {tape_next(tape), tape_next(tape)},
     };
-    segment.digest = segment_digest(bytes, segment.size);
+    segment.digest = digest_bytes(bytes, segment.size);
     struct packet *packet = packet_take(fuzz.pool, PACKET_SIZE_MAX);
     assert(packet);
     uint32_t size = segment_write(&segment, packet_payload(packet));
@@ -160,6 +165,7 @@ static void play(struct tape tape)
         .ports = fuzz_ports,
         .root = fuzz_root,
         .is_root = fuzz_is_root,
+        .mistake = fuzz_mistake,
         .wake = fuzz_wake,
         .server_count = 4,
         .now = 1000000000,

@@ -37,6 +37,12 @@ void buffer_drop(struct node *node, struct packet *packet, enum drop_reason reas
     packet_done(packet);
 }
 
+void buffer_mark(struct packet *packet)
+{
+    packet->marked = true;
+    packet_seal(packet); /* the check of the header covers the mark */
+}
+
 int buffer_overflow(struct node *node, const struct packet *packet, struct packet *gone)
 {
     int result = 0;

@@ -163,6 +163,12 @@ void egress_wake(struct egress *egress, unsigned slot, port_set ports)
     follow_source(egress, slot);
 }
 
+bool egress_is_long(const struct egress *egress, unsigned slot)
+{
+    const struct queue *queue = egress->sources[slot].queue;
+    return queue->packets >= queue->packets_max / 4;
+}
+
 port_set egress_ports(const struct egress *egress)
 {
     return egress->ports;

@@ -59,6 +59,9 @@ struct packet *egress_empty(struct egress *egress, unsigned slot);
 void egress_wake(struct egress *egress, unsigned slot, port_set ports);
 
 /* Ports for which some source has packets, including ports that are down. */
+/* Many packets wait in the queue of that slot: a quarter of those that it may hold. */
+bool egress_is_long(const struct egress *egress, unsigned slot);
+
 port_set egress_ports(const struct egress *egress);
 
 /* Fills one frame of at most `room` bytes for that port with packets in order, and charges their

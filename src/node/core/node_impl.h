@@ -178,10 +178,14 @@ struct packet *buffer_take(struct node *node, unsigned slot, uint32_t size, uint
 void buffer_drop(struct node *node, struct packet *packet, enum drop_reason reason);
 /* Drops the packets that a full queue returned; -ENOBUFS if `packet` is one of them, else 0. */
 int buffer_overflow(struct node *node, const struct packet *packet, struct packet *gone);
+/* A packet of a stream waits in a long queue: its sender will hear of it, and slow down. */
+void buffer_mark(struct packet *packet);
 /* Puts a packet into its service's queue, for packet->ports; takes the packet. Returns 0, or
  * -ENOBUFS if it was dropped. */
 static inline int buffer_queue(struct node *node, struct packet *packet)
 {
+    if (packet->stream && !packet->marked && egress_is_long(node->egress, packet->slot))
+        buffer_mark(packet);
     struct packet *gone = egress_push(node->egress, packet->slot, packet);
     return gone ? buffer_overflow(node, packet, gone) : 0;
 }

@@ -56,6 +56,11 @@ static bool host_is_root(struct streams_host *host, uint64_t route)
     return node_is_root(self_of(host)->node, route);
 }
 
+static void host_mistake(struct streams_host *host, const char *function, const char *reason)
+{
+    service_mistake(self_of(host), function, reason);
+}
+
 static void host_wake(struct streams_host *host, port_set ports)
 {
     const struct weft_self *self = self_of(host);
@@ -80,12 +85,14 @@ enum err service_stream_init(struct weft_self *self, struct why *why)
         .ports = host_ports,
         .root = host_root,
         .is_root = host_is_root,
+        .mistake = host_mistake,
         .wake = host_wake,
         .here = node->self,
         .server_count = node->plan->server_count,
         .gathers = node->env->ops->gathers,
         .now = node->env->now,
         .self = self,
+        .faults = node->config.faults,
     };
     /* Another run of this server has another incarnation, and another seed unless a test chose it.
      */
@@ -119,9 +126,11 @@ env_nsec service_stream_next(const struct node *node)
 
 /* ---- the service ---- */
 
-/* NULL: the service has no streams. */
-static struct streams *streams_of(struct weft_self *self)
+/* NULL: the service has no streams, which is reported. */
+static struct streams *streams_of(struct weft_self *self, const char *function)
 {
+    if (!self->streams)
+        service_mistake(self, function, "the service has no streams");
     self->host.now = self->node->env->now;
     return self->streams;
 }
@@ -129,14 +138,14 @@ static struct streams *streams_of(struct weft_self *self)
 int weft_stream_open_server(struct weft_self *self, weft_server server,
                             const struct weft_stream_options *options, struct weft_stream **stream)
 {
-    struct streams *streams = streams_of(self);
+    struct streams *streams = streams_of(self, "weft_stream_open_server");
     return streams ? streams_open(streams, server, NULL, options, stream) : -EINVAL;
 }
 
 int weft_stream_open_key(struct weft_self *self, const struct weft_key *key,
                          const struct weft_stream_options *options, struct weft_stream **stream)
 {
-    struct streams *streams = streams_of(self);
+    struct streams *streams = streams_of(self, "weft_stream_open_key");
     struct key to;
     memcpy(to.bytes, key->bytes, KEY_SIZE);
     return streams ? streams_open(streams, NODE_NONE, &to, options, stream) : -EINVAL;
@@ -145,30 +154,40 @@ int weft_stream_open_key(struct weft_self *self, const struct weft_key *key,
 int weft_stream_send(struct weft_self *self, struct weft_stream *stream, struct weft_call *call,
                      const void *bytes, uint64_t size, bool more)
 {
-    return streams_send(streams_of(self), stream, call, bytes, size, more);
+    struct streams *streams = streams_of(self, "weft_stream_send");
+    return streams ? streams_send(streams, stream, call, bytes, size, more) : -EINVAL;
 }
 
 int weft_stream_finish(struct weft_self *self, struct weft_stream *stream)
 {
-    return streams_finish(streams_of(self), stream);
+    struct streams *streams = streams_of(self, "weft_stream_finish");
+    return streams ? streams_finish(streams, stream) : -EINVAL;
 }
 
 void weft_stream_cancel(struct weft_self *self, struct weft_stream *stream)
 {
-    streams_cancel(streams_of(self), stream);
+    struct streams *streams = streams_of(self, "weft_stream_cancel");
+    if (streams)
+        streams_cancel(streams, stream);
 }
 
 void weft_stream_acknowledge(struct weft_self *self, struct weft_stream *stream, uint64_t place)
 {
-    streams_acknowledge(streams_of(self), stream, place);
+    struct streams *streams = streams_of(self, "weft_stream_acknowledge");
+    if (streams)
+        streams_acknowledge(streams, stream, place);
 }
 
 void weft_stream_resume(struct weft_self *self, struct weft_stream *stream)
 {
-    streams_resume(streams_of(self), stream);
+    struct streams *streams = streams_of(self, "weft_stream_resume");
+    if (streams)
+        streams_resume(streams, stream);
 }
 
 void weft_stream_deadline(struct weft_self *self, struct weft_stream *stream, int64_t deadline)
 {
-    streams_deadline(streams_of(self), stream, deadline);
+    struct streams *streams = streams_of(self, "weft_stream_deadline");
+    if (streams)
+        streams_deadline(streams, stream, deadline);
 }

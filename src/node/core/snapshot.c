@@ -21,6 +21,13 @@ static const char *const common_names[] = {
     "disk_failed", "disk_bytes_read", "disk_bytes_written",
 };
 
+/* What is counted for services with streams. */
+static const char *const stream_names[] = {
+    "streams",           "streams_opened",    "streams_accepted", "streams_ended",
+    "streams_moved",     "segments_sent",     "segments_resent",  "segments_copied",
+    "segments_received", "segments_repeated", "segments_damaged",
+};
+
 void node_snapshot(const struct node *node, struct node_snapshot *snapshot)
 {
     *snapshot = node->counts;
@@ -130,7 +137,7 @@ unsigned node_servers(struct node *node, const struct key *key, node_id *out, un
 }
 
 /* What is wrong with the name of a counter; NULL: nothing. */
-static const char *stat_wrong(const char *name)
+static const char *stat_wrong(const struct weft_self *self, const char *name)
 {
     size_t size = name ? strnlen(name, SERVICE_NAME_MAX + 1) : 0;
     if (size < 1 || size > SERVICE_NAME_MAX)
@@ -141,6 +148,9 @@ static const char *stat_wrong(const char *name)
     for (size_t i = 0; i < sizeof common_names / sizeof *common_names; i++)
         if (!strcmp(name, common_names[i]))
             return "the name of a counter is one of those that weft counts for every service";
+    for (size_t i = 0; self->streams && i < sizeof stream_names / sizeof *stream_names; i++)
+        if (!strcmp(name, stream_names[i]))
+            return "the name of a counter is one of those that weft counts for streams";
     return NULL;
 }
 
@@ -148,7 +158,7 @@ int weft_stat(struct weft_report *report, const char *name, uint64_t value)
 {
     if (!report)
         return -EINVAL;
-    const char *wrong = report->self ? stat_wrong(name) : NULL;
+    const char *wrong = report->self ? stat_wrong(report->self, name) : NULL;
     if (wrong) {
         service_mistake(report->self, "weft_stat", wrong);
         return -EINVAL;
@@ -185,16 +195,23 @@ static void stats_common(struct weft_self *self, struct weft_report *report)
 static void streams_report(const struct weft_self *self, struct weft_report *report)
 {
     const struct streams_counts *counts = streams_count(self->streams);
-    weft_stat(report, "streams", streams_live(self->streams));
-    weft_stat(report, "streams_opened", counts->opened);
-    weft_stat(report, "streams_accepted", counts->accepted);
-    weft_stat(report, "streams_ended", counts->ended);
-    weft_stat(report, "streams_moved", counts->moved);
-    weft_stat(report, "segments_sent", counts->segments);
-    weft_stat(report, "segments_resent", counts->resent);
-    weft_stat(report, "segments_received", counts->received);
-    weft_stat(report, "segments_repeated", counts->repeats);
-    weft_stat(report, "segments_damaged", counts->damaged);
+    const uint64_t values[] = {
+        streams_live(self->streams),
+        counts->opened,
+        counts->accepted,
+        counts->ended,
+        counts->moved,
+        counts->segments,
+        counts->resent,
+        counts->copied,
+        counts->received,
+        counts->repeats,
+        counts->damaged,
+    };
+    static_assert(sizeof values / sizeof *values == sizeof stream_names / sizeof *stream_names,
+                  "a name for each value");
+    for (unsigned i = 0; i < sizeof values / sizeof *values; i++)
+        weft_stat(report, stream_names[i], values[i]);
 }
 
 void node_stats(struct node *node,

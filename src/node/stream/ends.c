@@ -72,8 +72,10 @@ struct packet *ends_packet(struct streams *streams, struct segment *segment, con
     memcpy(packet_payload(packet), head, size);
     if (gather)
         packet->piece = bytes;
-    else if (bytes && more)
+    else if (bytes && more) {
         memcpy(packet_payload(packet) + size, bytes, more);
+        streams->counts.copied++;
+    }
     return packet;
 }
 
@@ -119,6 +121,8 @@ void ends_ready(struct streams *streams, struct weft_stream *stream, bool ready)
 {
     struct streams_host *host = streams->host;
     port_set ports = 0;
+    if (ready == turns_waits(&streams->turns, stream->number))
+        return; /* its ports change only in streams_routes, which removes it before */
     if (ready && stream->peer != host->here) {
         ports = host->ports(host, stream->peer);
         ready = ports != 0;

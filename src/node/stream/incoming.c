@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "node/stream/streams_impl.h"
 
 /* ---- opening ---- */
@@ -16,16 +17,40 @@ static void accept_send(struct streams *streams, const struct weft_stream *strea
     ends_tell(streams, stream, &accept);
 }
 
+/* Where the number of the first stream with that other end, or a similar one, is. */
+static uint32_t *bucket_of(struct streams *streams, node_id source, const struct segment_end *from)
+{
+    uint64_t hash = hash_mix(from->run ^ hash_mix(from->stream ^ (uint64_t)source << 32));
+    return &streams->buckets[hash & streams->bucket_mask];
+}
+
 /* The stream that the same OPEN began before; NULL: none. */
 static struct weft_stream *find_same(struct streams *streams, node_id source,
                                      const struct segment_end *from)
 {
-    for (uint32_t i = streams->settings->outgoing; i < streams->count; i++) {
-        struct weft_stream *stream = &streams->streams[i];
+    struct weft_stream *stream;
+    for (uint32_t i = *bucket_of(streams, source, from); i != STREAM_NOTHING;
+         i = stream->next_same) {
+        stream = &streams->streams[i];
         if (stream->state == STREAM_OPEN && stream->peer == source && end_is(&stream->other, from))
             return stream;
     }
     return NULL;
+}
+
+static void remember(struct streams *streams, struct weft_stream *stream)
+{
+    uint32_t *bucket = bucket_of(streams, stream->peer, &stream->other);
+    stream->next_same = *bucket;
+    *bucket = stream->number;
+}
+
+void incoming_forget(struct streams *streams, struct weft_stream *stream)
+{
+    uint32_t *at = bucket_of(streams, stream->peer, &stream->other);
+    while (*at != stream->number)
+        at = &streams->streams[*at].next_same;
+    *at = stream->next_same;
 }
 
 void incoming_open(struct streams *streams, const struct packet *packet,
@@ -49,6 +74,7 @@ void incoming_open(struct streams *streams, const struct packet *packet,
     }
     stream->peer = packet->source;
     stream->other = segment->from;
+    remember(streams, stream);
     stream->subject = segment->open.subject;
     stream->identity = segment->open.identity;
     stream->to_key = packet->kind == PACKET_TO_KEY;
@@ -58,7 +84,7 @@ void incoming_open(struct streams *streams, const struct packet *packet,
     }
     stream->in.message = segment->open.message;
     stream->in.offset = segment->open.offset;
-    stream->in.place = stream->in.acknowledged = segment->open.place;
+    stream->in.place = stream->in.offered = stream->in.acknowledged = segment->open.place;
     uint32_t index = stream->number - streams->settings->outgoing;
     size_t first = (size_t)index * streams->window;
     assembly_init(&stream->in.assembly, streams->assemblies + first,
@@ -80,6 +106,8 @@ void incoming_tell(struct streams *streams, struct weft_stream *stream)
 
 void incoming_answer(struct streams *streams, struct weft_stream *stream)
 {
+    if (stream->in.answer)
+        return; /* it waits already, or for a path (streams_routes) */
     stream->in.answer = true;
     ends_ready(streams, stream, true);
 }
@@ -101,8 +129,13 @@ static bool piece_offer(struct streams *streams, struct weft_stream *stream, con
         .offset = in->offset,
         .place = in->place + left + last,
     };
+    in->offered = piece.place; /* the service may acknowledge it from inside arrived() */
     uint32_t took = streams->settings->arrived(streams->host->self, stream, &piece);
-    took = took < left ? took : left;
+    if (took > left) {
+        streams->host->mistake(streams->host, "arrived",
+                               "the service takes more bytes than the piece has");
+        took = left;
+    }
     in->offset += took;
     in->place += took;
     *taken += took;
@@ -205,6 +238,11 @@ void incoming_data(struct streams *streams, struct weft_stream *stream,
         break;
     case ASSEMBLY_REPEAT:
         streams->counts.repeats++;
+        if (HAS_BUG(host, STREAM_TWICE) && !stream->in.stalled && !stream->in.assembly.kept)
+            (void)segment_offer(streams, stream, segment->bytes,
+                                &(struct assembly_segment){.check = segment->check,
+                                                           .digest = segment->digest,
+                                                           .size = segment->size});
         break;
     case ASSEMBLY_BEYOND:
         return;
@@ -225,7 +263,9 @@ struct packet *incoming_poll(struct streams *streams, struct weft_stream *stream
         .from = {streams->run, stream->id},
     };
     assembly_answer(&stream->in.assembly, &segment.ack);
-    segment.ack.place = stream->in.acknowledged;
+    segment.ack.marks = stream->in.marks;
+    segment.ack.place =
+        stream->in.acknowledged < stream->in.place ? stream->in.acknowledged : stream->in.place;
     struct packet *packet = ends_packet(streams, &segment, NULL, false);
     if (packet) {
         stream->in.answer = false;

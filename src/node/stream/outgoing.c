@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "node/stream/digest.h"
 #include "node/stream/streams_impl.h"
 
 /* ---- opening ---- */
@@ -56,8 +57,10 @@ void outgoing_accepted(struct streams *streams, struct weft_stream *stream, node
 /* ---- moving ---- */
 
 /* Begins again at the place that the receiving service has acknowledged. */
-static void outgoing_rewind(struct stream_outgoing *out)
+static void outgoing_rewind(struct stream_outgoing *out, bool bug)
 {
+    if (bug)
+        return;
     out->cut = out->first;
     out->cut_offset = 0;
     out->cut_place = out->place;
@@ -86,7 +89,7 @@ void outgoing_lost(struct streams *streams, struct weft_stream *stream,
     stream->other = (struct segment_end){0};
     stream->peer = NODE_NONE;
     stream->heard_at = streams->host->now;
-    outgoing_rewind(out);
+    outgoing_rewind(out, HAS_BUG(streams->host, STREAM_MOVE));
     out->told_moved = false;
     out->open_wait = OPEN_NSEC;
     streams->counts.moved++;
@@ -106,13 +109,20 @@ static bool has_new(const struct stream_outgoing *out)
     return (out->cut || has_finish(out)) && transit_has_room(&out->transit);
 }
 
+/* The next segment that is to be sent again; NULL: none now. */
+static struct transit_segment *again(const struct streams *streams,
+                                     const struct stream_outgoing *out, uint64_t *sequence)
+{
+    struct transit_segment *segment = transit_again(&out->transit, sequence);
+    return segment && HAS_BUG(streams->host, STREAM_GAP) && segment->sent_at ? NULL : segment;
+}
+
 void outgoing_follow(struct streams *streams, struct weft_stream *stream)
 {
     uint64_t sequence;
     const struct stream_outgoing *out = &stream->out;
     ends_ready(streams, stream,
-               stream->state == STREAM_OPEN &&
-                   (has_new(out) || transit_again(&out->transit, &sequence)));
+               stream->state == STREAM_OPEN && (has_new(out) || again(streams, out, &sequence)));
 }
 
 static uint32_t cut_size(const struct stream_outgoing *out)
@@ -158,14 +168,14 @@ struct packet *outgoing_poll(struct streams *streams, struct weft_stream *stream
 {
     struct stream_outgoing *out = &stream->out;
     uint64_t sequence;
-    struct transit_segment *segment = transit_again(&out->transit, &sequence);
+    struct transit_segment *segment = again(streams, out, &sequence);
     uint32_t size = segment ? segment->size : cut_size(out);
     if (PACKET_HEADER_SIZE + SEGMENT_DATA_HEAD + size > room)
         return NULL;
     struct weft_call *call = segment ? segment->call : out->cut;
     uint64_t offset = segment ? segment->offset : out->cut_offset;
     const uint8_t *bytes = call ? stream_call_of(call)->bytes + offset : NULL;
-    uint64_t digest = segment_digest(bytes, size);
+    uint64_t digest = digest_bytes(bytes, size);
     if (!segment)
         segment = cut(out, digest, &sequence);
     struct segment data = {
@@ -196,6 +206,7 @@ static void call_done(struct streams *streams, struct stream_outgoing *out, int6
     out->first = stream_call_of(call)->next;
     if (!out->first)
         out->end = &out->first;
+    stream_call_of(call)->token = 0;
     call->result = result;
     call->done(streams->host->self, call);
 }
@@ -243,7 +254,8 @@ void outgoing_answered(struct streams *streams, struct weft_stream *stream,
     struct stream_outgoing *out = &stream->out;
     if (!transit_answered(&out->transit, ack, streams->host->now))
         return;
-    place_reached(streams, stream, ack->place);
+    place_reached(streams, stream,
+                  HAS_BUG(streams->host, STREAM_EARLY) ? place_received(out) : ack->place);
     if (stream->state != STREAM_OPEN)
         return; /* done() cancelled it */
     ends_due(streams, stream, out->transit.timer);

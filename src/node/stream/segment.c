@@ -6,13 +6,13 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/wide.h"
+#include "node/stream/digest.h"
 
 enum { AT_CHECK = 4, AFTER_CHECK = 8 };
 
-/* ---- digests ---- */
+/* ---- checks ---- */
 
-/* Both halves of the product: every bit of the result depends on every bit of both factors, unless
- * one of them is 0. */
+/* Both halves of the product. */
 static inline uint64_t fold(uint64_t one, uint64_t other)
 {
     uint128 product = (uint128)one * other;
@@ -21,36 +21,19 @@ static inline uint64_t fold(uint64_t one, uint64_t other)
 
 #define SECRET_A 0xa0761d6478bd642fu
 #define SECRET_B 0xe7037ed1a0b428dbu
-#define SECRET_C 0x8ebc6af09c88c6e3u
-#define SECRET_D 0x589965cc75374cc3u
-
-uint64_t segment_digest(const void *bytes, size_t size)
-{
-    const uint8_t *at = bytes;
-    /* Four sums that do not wait for each other. Each begins with another number than it is mixed
-     * with, or two words that trade places would not be noticed. */
-    uint64_t a = SECRET_B ^ size, b = SECRET_C, c = SECRET_D, d = SECRET_A;
-    for (; size >= 64; at += 64, size -= 64) {
-        a = fold(hash_word(at) ^ SECRET_A, hash_word(at + 8) ^ a);
-        b = fold(hash_word(at + 16) ^ SECRET_B, hash_word(at + 24) ^ b);
-        c = fold(hash_word(at + 32) ^ SECRET_C, hash_word(at + 40) ^ c);
-        d = fold(hash_word(at + 48) ^ SECRET_D, hash_word(at + 56) ^ d);
-    }
-    uint8_t rest[64] = {0};
-    if (size) {
-        memcpy(rest, at, size);
-        for (unsigned i = 0; i < 64; i += 16)
-            a = fold(hash_word(rest + i) ^ SECRET_A, hash_word(rest + i + 8) ^ a);
-    }
-    return hash_mix(a ^ hash_mix(b ^ hash_mix(c ^ hash_mix(d))));
-}
 
 /* The check of a packet whose head is `head` and whose bytes have that digest. */
 static uint32_t packet_check(const uint8_t *head, size_t size, uint64_t digest)
 {
-    uint64_t sum = hash_word(head) & 0xffffffffu;
-    uint64_t check = segment_digest(head + AFTER_CHECK, size - AFTER_CHECK);
-    return (uint32_t)(hash_mix(check ^ hash_mix(sum ^ digest)) >> 32);
+    const uint8_t *at = head + AFTER_CHECK;
+    uint64_t check = fold((hash_word(head) & UINT32_MAX) ^ SECRET_A, digest ^ size ^ SECRET_B);
+    for (size -= AFTER_CHECK; size >= 16; at += 16, size -= 16)
+        check = fold(hash_word(at) ^ SECRET_A, hash_word(at + 8) ^ check);
+    uint8_t rest[16] = {0};
+    if (size)
+        memcpy(rest, at, size);
+    check = fold(hash_word(rest) ^ SECRET_A, hash_word(rest + 8) ^ check);
+    return (uint32_t)(hash_mix(check) >> 32);
 }
 
 /* ---- writing ---- */
@@ -181,6 +164,6 @@ bool segment_read(struct segment *segment, const uint8_t *bytes, size_t size)
     if (in.failed || !zero || !read_body(segment, &in))
         return false;
     bool data = segment->kind == SEGMENT_DATA;
-    segment->digest = data ? segment_digest(segment->bytes, segment->size) : 0;
+    segment->digest = data ? digest_bytes(segment->bytes, segment->size) : 0;
     return check == packet_check(bytes, data ? SEGMENT_DATA_HEAD : size, segment->digest);
 }

@@ -74,13 +74,9 @@ struct segment {
     uint64_t check;       /* DATA: of the message */
     const uint8_t *bytes; /* DATA: in the packet */
     uint32_t size;
-    uint64_t digest; /* DATA: of the bytes */
+    uint64_t digest; /* DATA: of the bytes (digest.h) */
     struct segment_ack ack;
 };
-
-/* A number that changes if any of the bytes change. Each word is used once: about as fast as
- * reading. */
-uint64_t segment_digest(const void *bytes, size_t size);
 
 /* Adds a segment to the check of its message. */
 static inline uint64_t segment_check_add(uint64_t check, uint64_t digest)

@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "base/test.h"
+#include "node/stream/digest.h"
 
 static struct segment sample(unsigned kind)
 {
@@ -29,7 +30,7 @@ static uint32_t packet_of(const struct segment *segment, uint8_t *packet, uint32
     struct segment copy = *segment;
     for (uint32_t i = 0; i < bytes; i++)
         packet[SEGMENT_DATA_HEAD + i] = (uint8_t)(i * 7);
-    copy.digest = segment_digest(packet + SEGMENT_DATA_HEAD, bytes);
+    copy.digest = digest_bytes(packet + SEGMENT_DATA_HEAD, bytes);
     return segment_write(&copy, packet) + (copy.kind == SEGMENT_DATA ? bytes : 0);
 }
 
@@ -106,13 +107,13 @@ static void a_digest_depends_on_the_order_of_words(void **state)
             continue;
         memcpy(other + 8 * one, bytes + 8 * two, 8);
         memcpy(other + 8 * two, bytes + 8 * one, 8);
-        assert_true(segment_digest(bytes, sizeof bytes) != segment_digest(other, sizeof other));
+        assert_true(digest_bytes(bytes, sizeof bytes) != digest_bytes(other, sizeof other));
         memset(other + 8 * one, 0, 8);
-        assert_true(segment_digest(bytes, sizeof bytes) != segment_digest(other, sizeof other));
+        assert_true(digest_bytes(bytes, sizeof bytes) != digest_bytes(other, sizeof other));
     }
     memset(bytes, 0, sizeof bytes);
     for (size_t size = 0; size < sizeof bytes; size++) /* zeroes of another length */
-        assert_true(segment_digest(bytes, size) != segment_digest(bytes, size + 1));
+        assert_true(digest_bytes(bytes, size) != digest_bytes(bytes, size + 1));
 }
 
 TEST_MAIN(TEST(every_kind_is_read_as_written), TEST(every_flipped_bit_is_found),

@@ -41,7 +41,7 @@ const char *streams_refused(const struct weft_streams *settings)
 
 /* The parts of the memory, one after another, each aligned to 64 bytes. */
 struct layout {
-    size_t streams, entries, heap, items, moments, transits, assemblies, size;
+    size_t streams, entries, heap, items, moments, transits, assemblies, buckets, size;
 };
 
 static size_t part(size_t *size, size_t count, size_t each)
@@ -49,6 +49,15 @@ static size_t part(size_t *size, size_t count, size_t each)
     size_t at = *size;
     *size += (count * each + 63) / 64 * 64;
     return at;
+}
+
+/* A power of two. */
+static uint32_t buckets_of(const struct weft_streams *settings)
+{
+    uint32_t buckets = 1;
+    while (buckets < settings->incoming)
+        buckets *= 2;
+    return buckets;
 }
 
 static struct layout layout_make(const struct weft_streams *settings)
@@ -64,6 +73,7 @@ static struct layout layout_make(const struct weft_streams *settings)
         part(&layout.size, settings->outgoing * window, sizeof(struct transit_segment));
     layout.assemblies =
         part(&layout.size, settings->incoming * window, sizeof(struct assembly_segment));
+    layout.buckets = part(&layout.size, buckets_of(settings), sizeof(uint32_t));
     return layout;
 }
 
@@ -109,7 +119,11 @@ struct streams *streams_init(void *memory, void *window, const struct weft_strea
         .transits = (void *)(base + layout.transits),
         .assemblies = (void *)(base + layout.assemblies),
         .memory = window,
+        .buckets = (void *)(base + layout.buckets),
+        .bucket_mask = buckets_of(settings) - 1,
     };
+    memset(streams->buckets, 0xff, ((size_t)streams->bucket_mask + 1) * sizeof(uint32_t));
+    static_assert(STREAM_NOTHING == UINT32_MAX, "all bytes are 0xff");
     streams->probe = streams->patience / 4 < PROBE_NSEC ? streams->patience / 4 : PROBE_NSEC;
     streams->probe += !streams->probe;
     turns_init(&streams->turns, (void *)(base + layout.entries), streams->count,
@@ -225,10 +239,13 @@ void streams_receive(struct streams *streams, const struct packet *packet)
             outgoing_accepted(streams, stream, packet->source, &segment);
         return;
     }
-    if (stream->peer == packet->source && end_is(&stream->other, &segment.from))
+    if (stream->peer == packet->source && end_is(&stream->other, &segment.from)) {
+        if (stream->is_incoming)
+            stream->in.marks += packet->marked;
         bound_take(streams, stream, &segment);
-    else
+    } else {
         ends_answer(streams, packet->source, &segment, WEFT_STREAM_LOST);
+    }
 }
 
 /* ---- packets that leave ---- */
@@ -302,6 +319,8 @@ static void bury(struct streams *streams, struct weft_stream *stream)
         outgoing_done(streams, stream, reason_errno(reason));
     if (known && streams->settings->ended)
         streams->settings->ended(streams->host->self, stream, reason);
+    if (stream->is_incoming)
+        incoming_forget(streams, stream);
     ends_free(streams, stream);
 }
 
@@ -387,109 +406,6 @@ void streams_routes(struct streams *streams)
     }
 }
 
-/* ---- calls of the service ---- */
-
-int streams_open(struct streams *streams, node_id server, const struct key *key,
-                 const struct weft_stream_options *options, struct weft_stream **out)
-{
-    static const struct weft_stream_options none;
-    options = options ? options : &none;
-    if (!key && server >= streams->host->server_count)
-        return -EINVAL;
-    struct weft_stream *stream = ends_begin(streams, false);
-    if (!stream)
-        return -ENOBUFS;
-    stream->peer = key ? NODE_NONE : server;
-    stream->to_key = key != NULL;
-    if (key) {
-        stream->key = *key;
-        stream->route = key_route(key);
-    }
-    stream->subject = options->subject;
-    stream->identity = stream->id;
-    stream->weight = options->weight ? options->weight : 1;
-    streams->turns.entries[stream->number].weight = stream->weight;
-    stream->out = (struct stream_outgoing){
-        .moves = key && options->moves,
-        .told_moved = true,
-        .open_wait = OPEN_NSEC,
-        .probe_wait = PROBE_SOON_NSEC,
-    };
-    stream->out.end = &stream->out.first;
-    streams_deadline(streams, stream, options->deadline);
-    streams->counts.opened++;
-    outgoing_open(streams, stream);
-    *out = stream;
-    return 0;
-}
-
-int streams_send(struct streams *streams, struct weft_stream *stream, struct weft_call *call,
-                 const void *bytes, uint64_t size, bool more)
-{
-    struct stream_outgoing *out = &stream->out;
-    if (stream->is_incoming || !call->done || (more && !size))
-        return -EINVAL;
-    if (stream->state == STREAM_FREE || stream->state == STREAM_ENDING || out->finish)
-        return -EPIPE;
-    *stream_call_of(call) = (struct stream_call){
-        .bytes = bytes,
-        .size = size,
-        .end = out->added + size + !more,
-        .more = more,
-    };
-    out->added += size + !more;
-    *out->end = call;
-    out->end = &stream_call_of(call)->next;
-    if (!out->cut) {
-        out->cut = call;
-        out->cut_offset = 0;
-    }
-    if (stream->state == STREAM_OPEN)
-        outgoing_follow(streams, stream);
-    return 0;
-}
-
-int streams_finish(struct streams *streams, struct weft_stream *stream)
-{
-    if (stream->is_incoming)
-        return -EINVAL;
-    if (stream->state == STREAM_FREE || stream->state == STREAM_ENDING || stream->out.finish)
-        return -EPIPE;
-    stream->out.finish = true;
-    if (stream->state == STREAM_OPEN)
-        outgoing_follow(streams, stream);
-    return 0;
-}
-
-void streams_cancel(struct streams *streams, struct weft_stream *stream)
-{
-    ends_end(streams, stream, WEFT_STREAM_CANCELLED, true);
-}
-
-void streams_acknowledge(struct streams *streams, struct weft_stream *stream, uint64_t place)
-{
-    if (!stream->is_incoming || stream->state != STREAM_OPEN || place <= stream->in.acknowledged)
-        return;
-    stream->in.acknowledged = place < stream->in.place ? place : stream->in.place;
-    incoming_answer(streams, stream);
-}
-
-void streams_resume(struct streams *streams, struct weft_stream *stream)
-{
-    if (!stream->is_incoming || stream->state != STREAM_OPEN || !stream->in.stalled)
-        return;
-    stream->in.stalled = false;
-    ends_due(streams, stream, streams->host->now); /* not from inside this call */
-}
-
-void streams_deadline(struct streams *streams, struct weft_stream *stream, env_nsec deadline)
-{
-    if (stream->state == STREAM_FREE || stream->state == STREAM_ENDING)
-        return;
-    stream->deadline = deadline ? deadline : ENV_NEVER;
-    ends_due(streams, stream, stream->deadline);
-}
-
 /* ---- inspection ---- */
 
 const struct streams_counts *streams_count(const struct streams *streams)
@@ -519,55 +435,4 @@ void streams_check(const struct streams *streams)
             transit_check(&stream->out.transit);
     }
     assert(live == streams->live);
-}
-
-/* ---- functions of weft/stream.h that need no node ---- */
-
-bool weft_stream_is_incoming(const struct weft_stream *stream)
-{
-    return stream->is_incoming;
-}
-
-weft_server weft_stream_peer(const struct weft_stream *stream)
-{
-    return stream->peer;
-}
-
-uint64_t weft_stream_subject(const struct weft_stream *stream)
-{
-    return stream->subject;
-}
-
-uint64_t weft_stream_identity(const struct weft_stream *stream)
-{
-    return stream->identity;
-}
-
-bool weft_stream_key(const struct weft_stream *stream, struct weft_key *key)
-{
-    if (stream->to_key)
-        memcpy(key->bytes, stream->key.bytes, KEY_SIZE);
-    return stream->to_key;
-}
-
-void weft_stream_set_context(struct weft_stream *stream, void *context)
-{
-    stream->context = context;
-}
-
-void *weft_stream_context(const struct weft_stream *stream)
-{
-    return stream->context;
-}
-
-const char *weft_stream_reason(enum weft_stream_reason reason)
-{
-    static const char *const names[] = {
-        [WEFT_STREAM_FINISHED] = "finished",   [WEFT_STREAM_CANCELLED] = "cancelled",
-        [WEFT_STREAM_DEADLINE] = "deadline",   [WEFT_STREAM_UNREACHABLE] = "unreachable",
-        [WEFT_STREAM_RESTARTED] = "restarted", [WEFT_STREAM_REFUSED] = "refused",
-        [WEFT_STREAM_FULL] = "full",           [WEFT_STREAM_MOVED] = "moved",
-        [WEFT_STREAM_DAMAGED] = "damaged",     [WEFT_STREAM_LOST] = "lost",
-    };
-    return (unsigned)reason < sizeof names / sizeof *names && names[reason] ? names[reason] : "?";
 }

@@ -22,6 +22,7 @@
  *   moments    timers                 assembly   the receiver's window
  *   turns      shares by weight       ends.c     how streams begin and end
  *   outgoing.c, incoming.c            the two ends
+ *   calls.c    the calls of a service digest     checks of bytes
  *
  * The node calls these functions; streams_host is what they need of the node. No function of the
  * service is called from inside a function that the service called. */
@@ -31,6 +32,7 @@
 #include "base/env.h"
 #include "keyspace/keyspace.h"
 #include "node/packet.h"
+#include "node/planted.h"
 
 struct streams;
 
@@ -48,6 +50,8 @@ struct streams_host {
     /* The root of a key as far as is known; NODE_NONE: undecided. */
     node_id (*root)(struct streams_host *host, const struct key *key);
     bool (*is_root)(struct streams_host *host, uint64_t route);
+    /* The service used that function wrongly, for that reason. */
+    void (*mistake)(struct streams_host *host, const char *function, const char *reason);
     /* streams_poll has packets for these ports. */
     void (*wake)(struct streams_host *host, port_set ports);
     node_id here;
@@ -55,12 +59,14 @@ struct streams_host {
     bool gathers; /* the bytes of a packet may be elsewhere (packet->piece) */
     env_nsec now; /* set before each call of a function of streams */
     struct weft_self *self;
+    uint64_t faults; /* bugs that a test planted (node/planted.h) */
 };
 
 /* Everything that happened so far. */
 struct streams_counts {
     uint64_t opened, accepted, ended;
     uint64_t segments, resent; /* sent, with the resent ones */
+    uint64_t copied;           /* of those: the bytes were copied before a port took them */
     uint64_t received, repeats, damaged;
     uint64_t moved;
 };

@@ -31,6 +31,7 @@ struct stream_call {
     uint64_t size;
     uint64_t end; /* the place after it */
     uint64_t more;
+    uint64_t token; /* marks a call under way (calls.c) */
 };
 static_assert(sizeof(struct stream_call) <= sizeof((struct weft_call *)0)->reserved,
               "a call has room for it");
@@ -62,11 +63,13 @@ struct stream_incoming {
     struct assembly assembly;
     uint64_t message, offset; /* of the next byte for the service */
     uint64_t place;           /* the same, as a place */
-    uint64_t acknowledged;
-    uint64_t check; /* of the message that is being received, so far */
-    bool told;      /* the service knows the stream */
-    bool stalled;   /* the service took less than all */
-    bool answer;    /* an ACK is to be sent */
+    uint64_t offered;         /* the largest place that arrived() was called for */
+    uint64_t acknowledged;    /* by the service; what lies beyond `place` counts when it is taken */
+    uint64_t check;           /* of the message that is being received, so far */
+    uint32_t marks;           /* segments that waited in a long queue */
+    bool told;                /* the service knows the stream */
+    bool stalled;             /* the service took less than all */
+    bool answer;              /* an ACK is to be sent */
 };
 
 struct weft_stream {
@@ -77,9 +80,10 @@ struct weft_stream {
     bool to_key;
     uint16_t weight;
     uint32_t number;
-    uint32_t next_free;
-    node_id peer;             /* NODE_NONE: the root has not answered yet */
-    uint64_t id;              /* ours; kept after the end */
+    uint32_t next_free; /* while it is free; STREAM_NOTHING: the last */
+    uint32_t next_same; /* incoming: the next stream in the same bucket; STREAM_NOTHING: none */
+    node_id peer;       /* NODE_NONE: the root has not answered yet */
+    uint64_t id;        /* ours; kept after the end */
     struct segment_end other; /* the peer's */
     struct key key;
     uint64_t route;
@@ -109,6 +113,8 @@ struct streams {
     uint32_t live;
     struct weft_stream *streams;
     struct stream_list free[2]; /* outgoing, incoming */
+    uint32_t *buckets;          /* incoming streams by the other end: the first of each bucket */
+    uint32_t bucket_mask;
     struct transit_segment *transits;
     struct assembly_segment *assemblies;
     uint8_t *memory; /* of the assemblies */
@@ -167,6 +173,8 @@ struct packet *outgoing_poll(struct streams *streams, struct weft_stream *stream
 void outgoing_done(struct streams *streams, struct weft_stream *stream, int64_t result);
 
 /* incoming.c */
+/* An incoming stream has ended: its other end is forgotten. */
+void incoming_forget(struct streams *streams, struct weft_stream *stream);
 void incoming_open(struct streams *streams, const struct packet *packet,
                    const struct segment *segment);
 void incoming_data(struct streams *streams, struct weft_stream *stream,

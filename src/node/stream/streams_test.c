@@ -156,6 +156,20 @@ static void an_idle_stream_learns_that_its_peer_restarted(void **state)
     net_close(net);
 }
 
+/* A server that restarts numbers its streams anew, but no two have the same identity. */
+static void a_restarted_server_gives_new_identities(void **state)
+{
+    struct net *net = net_open(18, &usual);
+    struct weft_stream *stream;
+    assert_int_equal(streams_open(net->servers[0].streams, 1, NULL, NULL, &stream), 0);
+    uint64_t identity = weft_stream_identity(stream);
+    net_crash(net, 0);
+    net_start(net, 0);
+    assert_int_equal(streams_open(net->servers[0].streams, 1, NULL, NULL, &stream), 0);
+    assert_true(weft_stream_identity(stream) != identity);
+    net_close(net);
+}
+
 static void a_silent_peer_ends_streams_at_both_ends(void **state)
 {
     struct weft_streams settings = usual;
@@ -371,6 +385,14 @@ static void shares_follow_the_weights(void **state)
 
 /* ---- mistakes ---- */
 
+/* The last call was refused for a reason with that word. */
+static void assert_mistake(struct net *net, const char *word)
+{
+    assert_int_equal(net->mistakes, 1);
+    assert_non_null(strstr(net->mistake, word));
+    net->mistakes = 0;
+}
+
 static void wrong_calls_are_refused(void **state)
 {
     struct weft_streams settings = usual;
@@ -380,10 +402,23 @@ static void wrong_calls_are_refused(void **state)
     struct weft_stream *stream, *second;
     struct weft_call call = {.done = net_done}, none = {0};
     assert_int_equal(streams_open(streams, NET_SERVERS, NULL, NULL, &stream), -EINVAL);
+    assert_mistake(net, "no such server");
     assert_int_equal(streams_open(streams, 1, NULL, NULL, &stream), 0);
     assert_int_equal(streams_open(streams, 1, NULL, NULL, &second), -ENOBUFS);
     assert_int_equal(streams_send(streams, stream, &none, "x", 1, false), -EINVAL);
+    assert_mistake(net, "no done()");
     assert_int_equal(streams_send(streams, stream, &call, "", 0, true), -EINVAL);
+    assert_mistake(net, "at least one byte");
+    assert_int_equal(streams_send(streams, stream, &call, NULL, 1, false), -EINVAL);
+    assert_mistake(net, "no such bytes");
+    assert_int_equal(streams_send(streams, stream, &call, "x", UINT64_MAX, false), -EINVAL);
+    assert_mistake(net, "no such bytes");
+    assert_int_equal(streams_send(streams, (void *)net, &call, "x", 1, false), -EINVAL);
+    assert_mistake(net, "no such stream");
+    streams_resume(streams, stream);
+    assert_mistake(net, "outgoing");
+    streams_acknowledge(streams, stream, 1);
+    assert_mistake(net, "outgoing");
     assert_int_equal(streams_finish(streams, stream), 0);
     assert_int_equal(streams_finish(streams, stream), -EPIPE);
     assert_int_equal(streams_send(streams, stream, &call, "x", 1, false), -EPIPE);
@@ -392,12 +427,72 @@ static void wrong_calls_are_refused(void **state)
     weft_stream_set_context(stream, sender);
     net_run(net, 100 * MSEC);
     assert_int_equal(sender->reason, WEFT_STREAM_FINISHED);
+    assert_int_equal(streams_finish(streams, stream), -EINVAL); /* ended() was called */
+    assert_mistake(net, "has ended");
     settings = (struct weft_streams){.incoming = 1};
     assert_non_null(streams_refused(&settings)); /* no arrived() */
     settings = (struct weft_streams){.outgoing = STREAMS_MAX + 1};
     assert_non_null(streams_refused(&settings));
     settings = (struct weft_streams){0};
     assert_non_null(streams_refused(&settings));
+    net_close(net);
+}
+
+static void a_call_under_way_is_refused(void **state)
+{
+    struct net *net = net_open(15, &usual);
+    struct streams *streams = net->servers[0].streams;
+    net_stream(net, 0, 1, false, 1, NULL); /* net_done counts its message, which is 0 */
+    struct net_sender *sender = &net->senders[0];
+    struct weft_call *call = &sender->letters[0].call;
+    struct weft_stream *other;
+    assert_int_equal(streams_open(streams, 1, NULL, NULL, &other), 0);
+    assert_int_equal(streams_send(streams, other, call, "x", 1, false), -EINVAL);
+    assert_mistake(net, "under way");
+    streams_cancel(streams, other);
+    struct net_sender *cancelled = &net->senders[net->sender_count++];
+    *cancelled = (struct net_sender){.stream = other, .subject = 1};
+    weft_stream_set_context(other, cancelled);
+    net_run(net, 1000 * MSEC);
+    assert_finished(net, sender);
+    assert_int_equal(cancelled->reason, WEFT_STREAM_CANCELLED);
+    net_close(net);
+}
+
+/* A service may acknowledge a message from inside arrived(), before it has returned. */
+static void a_service_acknowledges_from_inside_arrived(void **state)
+{
+    struct weft_streams settings = usual;
+    settings.acknowledges = true;
+    struct net *net = net_open(16, &settings);
+    net->at_once = true;
+    struct net_sender *sender = net_stream(net, 0, 1, false, 30, NULL);
+    net_run(net, 3000 * MSEC);
+    assert_finished(net, sender);
+    assert_each_once(net, sender);
+    assert_int_equal(net->mistakes, 0);
+    net_close(net);
+}
+
+/* Thousands of streams from one server are opened, also by repeated OPENs, in time that does not
+ * grow with their number; each is accepted once. */
+static void many_streams_are_accepted_once(void **state)
+{
+    struct weft_streams settings = {.outgoing = 400, .incoming = 400, .window = 1};
+    struct net *net = net_open(17, &settings);
+    net->loss = net->repeat = 300;
+    for (unsigned i = 0; i < 400; i++)
+        net_stream(net, 0, 1, false, 1, NULL);
+    net_run(net, 2000 * MSEC);
+    net->loss = 0;
+    net_run(net, 60000 * MSEC);
+    for (uint32_t i = 0; i < net->sender_count; i++) {
+        assert_finished(net, &net->senders[i]);
+        assert_each_once(net, &net->senders[i]);
+    }
+    assert_int_equal(streams_live(net->servers[1].streams), 0);
+    for (uint32_t i = 0; i <= net->servers[1].streams->bucket_mask; i++)
+        assert_int_equal(net->servers[1].streams->buckets[i], STREAM_NOTHING);
     net_close(net);
 }
 
@@ -443,11 +538,13 @@ TEST_MAIN(TEST(messages_of_all_sizes_arrive_in_order), TEST(other_orders_are_not
           TEST(storms_lose_repeat_and_damage_no_message),
           TEST(a_restart_ends_streams_and_none_is_left),
           TEST(an_idle_stream_learns_that_its_peer_restarted),
+          TEST(a_restarted_server_gives_new_identities),
           TEST(a_silent_peer_ends_streams_at_both_ends), TEST(a_short_silence_ends_no_stream),
           TEST(a_deadline_ends_a_stream_at_both_ends), TEST(a_cancelled_stream_ends_at_both_ends),
           TEST(a_receiver_that_takes_nothing_stops_only_its_own_stream),
           TEST(a_stream_moves_to_the_new_root), TEST(a_stream_that_may_not_move_ends),
           TEST(a_server_that_is_no_longer_the_root_delivers_nothing),
           TEST(storms_of_roots_lose_no_message), TEST(shares_follow_the_weights),
-          TEST(wrong_calls_are_refused),
+          TEST(wrong_calls_are_refused), TEST(a_call_under_way_is_refused),
+          TEST(a_service_acknowledges_from_inside_arrived), TEST(many_streams_are_accepted_once),
           TEST(a_message_that_changes_while_it_is_sent_is_not_delivered), TEST(reasons_have_names))

@@ -90,6 +90,9 @@ struct net {
     uint32_t ended_in, opened_in;
     uint64_t bytes_of[NET_SUBJECTS]; /* arrived */
     uint64_t copied;                 /* packets whose bytes were copied by the sender */
+    bool at_once;                    /* services acknowledge from inside arrived() */
+    uint32_t mistakes;               /* of services */
+    const char *mistake;             /* the last one */
 };
 
 /* ---- messages ---- */
@@ -209,7 +212,9 @@ static inline uint32_t net_arrived(struct weft_self *self, struct weft_stream *s
         net->complete[receiver->subject][piece->message]++;
         receiver->message++;
         receiver->offset = 0;
-        receiver->place = piece->place;
+        receiver->place = net->at_once ? 0 : piece->place;
+        if (net->at_once)
+            streams_acknowledge(net_server_of(self)->streams, stream, piece->place);
     }
     return take;
 }
@@ -326,6 +331,13 @@ static inline node_id net_root(struct streams_host *host, const struct key *key)
 static inline bool net_is_root(struct streams_host *host, uint64_t route)
 {
     return net_host(host)->net->root == host->here;
+}
+
+static inline void net_mistake(struct streams_host *host, const char *function, const char *reason)
+{
+    struct net *net = net_host(host)->net;
+    net->mistakes++;
+    net->mistake = reason;
 }
 
 static inline void net_wake(struct streams_host *host, port_set ports)
@@ -453,6 +465,7 @@ static inline void net_start(struct net *net, node_id id)
         .ports = net_ports,
         .root = net_root,
         .is_root = net_is_root,
+        .mistake = net_mistake,
         .wake = net_wake,
         .here = id,
         .server_count = NET_SERVERS,

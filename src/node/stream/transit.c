@@ -81,6 +81,8 @@ void transit_sent(struct transit *transit, uint64_t sequence, env_nsec now)
     assert(segment->state == TRANSIT_LOST);
     segment->again = segment->sent_at != 0;
     transit->resent += segment->again;
+    if (segment->again)
+        transit->again_end = transit->next;
     segment->state = TRANSIT_OUT;
     segment->sent_at = now ? now : 1;
     segment->order = transit->order++;
@@ -119,15 +121,21 @@ static void allowed_grow(struct transit *transit)
         transit->allowed = transit->window * UNIT;
 }
 
-static void allowed_reduce(struct transit *transit, uint64_t order)
+static void allowed_reduce(struct transit *transit, uint32_t by)
+{
+    transit->allowed -= by;
+    if (transit->allowed < TRANSIT_ALLOWED_MIN * UNIT)
+        transit->allowed = TRANSIT_ALLOWED_MIN * UNIT;
+    transit->threshold = transit->allowed;
+}
+
+/* The segment of that transmission is lost. */
+static void loss_note(struct transit *transit, uint64_t order)
 {
     if (order < transit->reduced)
         return; /* sent before the last reduction could have an effect */
     transit->reduced = transit->order;
-    transit->allowed = transit->allowed / 10 * 7;
-    if (transit->allowed < TRANSIT_ALLOWED_MIN * UNIT)
-        transit->allowed = TRANSIT_ALLOWED_MIN * UNIT;
-    transit->threshold = transit->allowed;
+    allowed_reduce(transit, transit->allowed / 10 * 3);
 }
 
 static void segment_received(struct transit *transit, struct transit_segment *segment, env_nsec now)
@@ -137,6 +145,7 @@ static void segment_received(struct transit *transit, struct transit_segment *se
     else
         transit->lost--; /* the first transmission arrived after all */
     segment->state = TRANSIT_RECEIVED;
+    transit->round_count++;
     if (!segment->again)
         trip_add(transit, now - segment->sent_at);
     if (segment->order >= transit->newest && segment->sent_at)
@@ -144,9 +153,20 @@ static void segment_received(struct transit *transit, struct transit_segment *se
     allowed_grow(transit);
 }
 
+/* The usual case: all were sent once, in order, and none was received before the first that is
+ * not. */
+static bool has_no_gap(const struct transit *transit)
+{
+    return transit->base == transit->next ||
+           (transit->base >= transit->again_end &&
+            segment_at(transit, transit->base)->order >= transit->newest);
+}
+
 /* Finds segments that are lost by now. Returns when the next one may be, or ENV_NEVER. */
 static env_nsec losses_find(struct transit *transit, env_nsec now)
 {
+    if (has_no_gap(transit))
+        return ENV_NEVER;
     env_nsec trip = transit->trip ? transit->trip : TRANSIT_TIMEOUT_FIRST;
     env_nsec patience = trip + trip * transit->reorder / 8, next = ENV_NEVER;
     for (uint64_t at = transit->base; at < transit->next; at++) {
@@ -161,7 +181,7 @@ static env_nsec losses_find(struct transit *transit, env_nsec now)
         segment->state = TRANSIT_LOST;
         transit->out--;
         transit->lost++;
-        allowed_reduce(transit, segment->order);
+        loss_note(transit, segment->order);
     }
     return next;
 }
@@ -181,6 +201,23 @@ static void repeats_note(struct transit *transit, uint32_t repeats)
         return;
     transit->repeats = repeats;
     transit->reorder = 2 * transit->reorder < REORDER_MAX ? 2 * transit->reorder : REORDER_MAX;
+}
+
+static void marks_note(struct transit *transit, uint32_t marks)
+{
+    uint32_t more = marks - transit->marks;
+    if (more <= INT32_MAX) { /* else it is an old report */
+        transit->marks = marks;
+        transit->round_marks += more;
+    }
+    if (transit->newest <= transit->round_end)
+        return;
+    uint32_t count = transit->round_count, marked = transit->round_marks;
+    marked = marked < count ? marked : count;
+    if (marked)
+        allowed_reduce(transit, (uint32_t)((uint64_t)transit->allowed / 2 * marked / count));
+    transit->round_end = transit->order;
+    transit->round_marks = transit->round_count = 0;
 }
 
 bool transit_answered(struct transit *transit, const struct segment_ack *ack, env_nsec now)
@@ -209,6 +246,7 @@ bool transit_answered(struct transit *transit, const struct segment_ack *ack, en
     if (ack->limit > transit->limit)
         transit->limit = ack->limit;
     repeats_note(transit, ack->repeats);
+    marks_note(transit, ack->marks);
     if (news || transit->silent) {
         transit->silent = 0;
         transit->probing = false;

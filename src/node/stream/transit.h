@@ -11,8 +11,10 @@
  *
  * At most `window` segments are unacknowledged, at most those before `limit` are sent (the
  * receiver's credit), and at most `allowed` are on their way (congestion). `allowed` grows by one
- * for each segment received until the first loss, later by one per round trip; a loss reduces it to
- * 7/10, once per round trip. */
+ * for each segment received until the first loss, later by one per round trip. A loss reduces it to
+ * 7/10, once per round trip. A segment that waited in a long queue on its way (`marks` of the
+ * report) reduces it as well: if all segments of a round trip did, to a half, if a part of them
+ * did, by that part of a half. So queues stay short, and few packets are lost. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +26,7 @@
 #define TRANSIT_TIMEOUT_MAX   (1000 * 1000 * 1000LL)
 #define TRANSIT_TIMEOUT_FIRST (50 * 1000 * 1000LL)
 #define TRANSIT_ALLOWED_FIRST 16
-#define TRANSIT_ALLOWED_MIN   4
+#define TRANSIT_ALLOWED_MIN   2
 
 enum transit_state {
     TRANSIT_OUT,      /* on its way */
@@ -53,10 +55,15 @@ struct transit {
     uint64_t limit;
     uint64_t order;        /* of the next transmission */
     uint64_t newest;       /* transmission: the latest that was received, plus 1 */
+    uint64_t again_end;    /* all that were sent more than once are before this segment */
     uint64_t reduced;      /* transmissions before it do not reduce `allowed` again */
     uint32_t allowed;      /* in 1/256 segments */
     uint32_t threshold;    /* below it `allowed` grows fast; the same unit */
     uint32_t repeats;      /* as the receiver reported */
+    uint32_t marks;        /* the same */
+    uint64_t round_end;    /* a round trip ends when a transmission from here on was received */
+    uint32_t round_marks;  /* segments of this round trip that were marked ... */
+    uint32_t round_count;  /* ... and received */
     uint32_t reorder;      /* reorder time in eighths of a round trip */
     bool probing;          /* one segment may exceed `allowed` */
     unsigned silent;       /* timeouts since the last answer */

@@ -178,8 +178,39 @@ static void everything_arrives_in_the_end(void **state)
     }
 }
 
+/* Segments that waited in a long queue slow the sender down before any is lost, once per round
+ * trip; an old report changes nothing. */
+static void marks_reduce_what_may_be_on_its_way(void **state)
+{
+    struct transit transit;
+    transit_init(&transit, segments, 64, 1000);
+    for (unsigned i = 0; i < 16; i++)
+        send_new(&transit, 1000 * MSEC);
+    uint32_t before = transit.allowed;
+    struct segment_ack ack = {.base = 4, .limit = 68, .marks = 3};
+    assert_true(transit_answered(&transit, &ack, 1001 * MSEC));
+    uint32_t after = transit.allowed;
+    assert_true(after < before && after >= before / 2);
+    ack = (struct segment_ack){.base = 8, .limit = 72, .marks = 9};
+    assert_true(transit_answered(&transit, &ack, 1001 * MSEC)); /* sent before the reduction */
+    assert_true(transit.allowed >= after);
+    while (transit_has_room(&transit))
+        send_new(&transit, 1002 * MSEC);
+    uint64_t last = transit.next;
+    after = transit.allowed;
+    ack = (struct segment_ack){.base = last, .limit = last + 64, .marks = 10};
+    assert_true(transit_answered(&transit, &ack, 1003 * MSEC));
+    assert_true(transit.allowed < after);
+    after = transit.allowed;
+    send_new(&transit, 1004 * MSEC);
+    ack = (struct segment_ack){.base = last + 1, .limit = last + 65, .marks = 4}; /* an old one */
+    assert_true(transit_answered(&transit, &ack, 1005 * MSEC));
+    assert_true(transit.allowed >= after && transit.marks == 10);
+    transit_check(&transit);
+}
+
 TEST_MAIN(TEST(a_gap_is_no_loss_before_its_time), TEST(repeats_make_the_sender_patient),
           TEST(without_answers_one_segment_is_sent_again_ever_more_rarely),
           TEST(credit_and_window_bound_what_is_sent),
           TEST(a_loss_reduces_what_may_be_on_its_way_once_per_round_trip),
-          TEST(everything_arrives_in_the_end))
+          TEST(marks_reduce_what_may_be_on_its_way), TEST(everything_arrives_in_the_end))

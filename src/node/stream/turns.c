@@ -154,7 +154,8 @@ void turns_charge(struct turns *turns, uint32_t number, unsigned port, uint32_t 
     struct turns_entry *entry = &turns->entries[number];
     if (entry->pass > turns->served[port])
         turns->served[port] = entry->pass;
-    entry->pass += (uint64_t)bytes * PASS_UNIT / entry->weight;
+    uint64_t pass = (uint64_t)bytes * PASS_UNIT;
+    entry->pass += entry->weight == 1 ? pass : pass / entry->weight; /* a division takes long */
     if (entry->at != TURNS_NONE)
         heap_settle(turns, &turns->lanes[entry->lane], entry->at);
 }

@@ -48,6 +48,11 @@ size_t turns_size(uint32_t entry_count);
 void turns_init(struct turns *turns, struct turns_entry *entries, uint32_t entry_count,
                 void *memory);
 
+static inline bool turns_waits(const struct turns *turns, uint32_t entry)
+{
+    return turns->entries[entry].at != TURNS_NONE;
+}
+
 /* The entry has something to send by these ports; 0: within this server. It may wait already. */
 void turns_wait(struct turns *turns, uint32_t entry, port_set ports);
 void turns_leave(struct turns *turns, uint32_t entry); /* it may wait or not */

@@ -61,19 +61,14 @@ static void env_disk_end(struct env *env)
     files_server_end(host_node_of(env)->files);
 }
 
-const struct env_ops host_ops = {
-    .receive = env_receive,
-    .room = env_room,
-    .transmit = env_transmit,
-    .local = env_local,
-    .gathers = true,
-};
+#define COMMON_OPS                                                                                 \
+    .receive = env_receive, .room = env_room, .transmit = env_transmit, .local = env_local,        \
+    .gathers = true
+
+const struct env_ops host_ops = {COMMON_OPS};
 
 const struct env_ops host_disk_ops = {
-    .receive = env_receive,
-    .room = env_room,
-    .transmit = env_transmit,
-    .local = env_local,
+    COMMON_OPS,
     .disk = env_disk,
     .disk_end = env_disk_end,
 };
