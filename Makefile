@@ -1,5 +1,5 @@
 # A thin front end for Meson; `make help` lists the targets.
-.PHONY: build run test test-verbs check format lint gcc clang tidy cppcheck sanitize threads endless coverage fuzz bench install uninstall clean help
+.PHONY: build run test test-verbs check format lint gcc clang tidy cppcheck sanitize threads endless coverage fuzz seeds bench install uninstall clean help
 
 SOURCES = $(shell git ls-files -co --exclude-standard 'src/*.[ch]' 'include/*.h' 'tests/*.[ch]' 'bench/*.[ch]' 'examples/*.c')
 
@@ -32,6 +32,9 @@ coverage: ## measure which lines of the layers below the command line the tests 
 
 fuzz: ## run every fuzz target for FUZZ_SECONDS (20); all of them, even if one finds a bug
 	@tools/fuzz $(FUZZ_SECONDS)
+
+seeds: build ## run SEEDS (10000) seeds of chaos on three topologies, half of them with a service on disks
+	@tools/seeds $(SEEDS)
 
 bench: ## run the benchmarks, compared with other libraries
 	@tools/setup bench

@@ -240,8 +240,10 @@ class Names(unittest.TestCase):
         self.assertEqual(missing, [])
 
     def test_the_guides_to_services_show_the_examples_as_they_are(self):
-        for guide, source in (("service", "counter"), ("disk", "journal"), ("stream", "letters")):
-            example = {line.strip() for line in (ROOT / "examples" / f"{source}.c").read_text().splitlines()}
+        for guide, *sources in (("service", "counter"), ("disk", "journal"), ("stream", "letters"),
+                                ("checker", "register", "register_checker")):
+            example = {line.strip() for source in sources
+                       for line in (ROOT / "examples" / f"{source}.c").read_text().splitlines()}
             shown = [line.strip() for kind, _, lines in blocks((ROOT / f"docs/guide/{guide}.md").read_text())
                      if kind == "c" and not any("world_" in line for line in lines) for line in lines]
             self.assertGreater(len(shown), 30)

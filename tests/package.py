@@ -19,7 +19,7 @@ sys.path.insert(0, sys.path[0])
 from tap import main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-HEADERS = ("ripc", "sst", "sst_multicast", "weft", "service")
+HEADERS = ("ripc", "sst", "sst_multicast", "weft", "service", "simulation")
 PUBLIC = re.compile(r"(ripc|sst|weft)_[a-z0-9_]+")
 
 PROGRAM = """

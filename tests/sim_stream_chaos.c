@@ -394,7 +394,7 @@ static const struct checker_ops stream_checker = {
 
 static const struct weft_service *const services[] = {&traffic_service, NULL};
 static const struct checker_ops *const checkers[] = {&stream_checker, NULL};
-static const struct chaos_guests guests = {services, checkers};
+static const struct chaos_guests guests = {.services = services, .checkers = checkers};
 
 static struct chaos_result run(const struct test_plan *test, uint64_t seed, uint64_t plants)
 {

@@ -11,8 +11,8 @@
 
 #define SERVICE_ID_MIN 256 /* ids below are reserved for weft */
 
-/* The size of the object's variable, as its symbol says; 0: unknown. */
-static size_t symbol_size(const void *symbol)
+/* As its symbol says. */
+size_t plugin_symbol_size(const void *symbol)
 {
     Dl_info info;
     ElfW(Sym) *entry = NULL;
@@ -21,7 +21,7 @@ static size_t symbol_size(const void *symbol)
 
 static enum err service_check(const struct weft_service *service, const char *path, struct why *why)
 {
-    size_t size = symbol_size(service);
+    size_t size = plugin_symbol_size(service);
     if (size && size < sizeof service->version)
         return why_fail(why, ERR_INPUT, "%s: its weft_service is not a struct weft_service", path);
     if (service->version != WEFT_SERVICE_VERSION)
@@ -47,12 +47,14 @@ static enum err service_check(const struct weft_service *service, const char *pa
 }
 
 /* The loader searches for a name without a slash, so a file in this folder needs one. */
-static void *object_open(const char *path)
+void *plugin_open(const char *path, struct why *why)
 {
     char here[PATH_MAX];
-    if (strchr(path, '/') || !realpath(path, here))
-        return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return dlopen(here, RTLD_NOW | RTLD_LOCAL);
+    bool is_name = !strchr(path, '/') && realpath(path, here);
+    void *handle = dlopen(is_name ? here : path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        (void)!why_fail(why, ERR_INPUT, "%s", dlerror());
+    return handle;
 }
 
 enum err plugins_add(struct plugins *plugins, const char *path, struct why *why)
@@ -60,9 +62,9 @@ enum err plugins_add(struct plugins *plugins, const char *path, struct why *why)
     if (plugins->count == PLUGINS_MAX)
         return why_fail(why, ERR_USAGE, "%s: too many services to load; at most %d", path,
                         PLUGINS_MAX);
-    void *handle = object_open(path);
+    void *handle = plugin_open(path, why);
     if (!handle)
-        return why_fail(why, ERR_INPUT, "%s", dlerror());
+        return ERR_INPUT;
     const struct weft_service *service = dlsym(handle, "weft_service");
     enum err err = service
                        ? service_check(service, path, why)

@@ -1,13 +1,15 @@
 /* weft sim chaos */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/hash.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/load.h"
 #include "cli/core/parallel.h"
+#include "cli/service/service_values.h"
 #include "cli/show/drop_result.h"
+#include "cli/sim/sim_crew.h"
+#include "cli/sim/sim_guests.h"
 #include "cli/sim/sim_plan.h"
 #include "sim/chaos/chaos.h"
 
@@ -22,6 +24,9 @@ struct chaos_call {
     uint32_t kinds;
     uint64_t plants;              /* planted bugs; 0 except in test builds */
     struct chaos_result *results; /* one for each seed */
+    const struct call *call;
+    struct sim_guests guests;
+    struct simulation_record *record; /* of one seed, with --history */
 };
 
 /* ---- running ---- */
@@ -36,15 +41,47 @@ static struct chaos_settings settings_of(const struct chaos_call *chaos, uint64_
     };
 }
 
+static enum err seed_run(struct chaos_call *chaos, uint32_t index, struct simulation_record *record,
+                         struct why *why)
+{
+    const struct chaos_settings settings = settings_of(chaos, index);
+    const struct chaos_guests guests = {
+        .services = chaos->guests.services,
+        .apart = chaos->guests.count > 0,
+        .configuration = &chaos->guests.values,
+        .checker = chaos->guests.checker,
+        .record = record,
+    };
+    return chaos_run_with(&settings, &guests, &chaos->results[index], why);
+}
+
+/* In a process of its own. */
+static enum err crew_work(void *context, uint32_t index, struct simulation_record *record,
+                          struct why *why)
+{
+    return seed_run(context, index, record, why);
+}
+
+static void crew_lost(void *context, const struct sim_crew_loss *loss)
+{
+    struct chaos_call *chaos = context;
+    struct chaos_result *result = &chaos->results[loss->index];
+    const struct weft_checker *checker = chaos->guests.checker;
+    *result = (struct chaos_result){.kinds = chaos->kinds};
+    result->checker = checker && loss->place != SIMULATION_OUTSIDE ? checker->name
+                      : loss->late                                 ? "time"
+                                                                   : "crash";
+    sim_crew_loss_write(loss, checker, chaos->guests.limit_seconds, result->text,
+                        sizeof result->text);
+}
+
 static enum err seeds_work(void *context, uint32_t thread, uint32_t first, uint32_t count,
                            struct why *why)
 {
     struct chaos_call *chaos = context;
     enum err err = OK;
-    for (uint32_t i = first; !err && i < first + count; i++) {
-        struct chaos_settings settings = settings_of(chaos, i);
-        err = chaos_run(&settings, &chaos->results[i], why);
-    }
+    for (uint32_t i = first; !err && i < first + count; i++)
+        err = seed_run(chaos, i, NULL, why);
     return err;
 }
 
@@ -96,11 +133,23 @@ static const char chaos_page[] =
     "{#drops_shown}    {reason%-36s} {count}\n{/}"
     "  event hash                             {hash}\n"
     "{#failures}{?shown}seed {seed} at {at_ms%.3f} ms: {checker}: {text}\n  {replay}\n{/}{/}"
-    "{?failures_more}and {failures_more} more\n{/}";
+    "{?failures_more}and {failures_more} more\n{/}" SIM_HISTORY_PAGE;
 
 static void hash_put(struct result *result, uint64_t hash)
 {
     text_printf(result_words(result, "hash"), "%016" PRIx64, hash);
+}
+
+/* The command works as it is pasted into a shell in the same folder. */
+static void replay_write(const struct chaos_call *chaos, const struct chaos_settings *settings,
+                         const struct chaos_result *found, struct text *out)
+{
+    struct text word = {0};
+    sim_guests_quote(&word, chaos->word);
+    if (text_ok(&word))
+        chaos_replay_write(word.data, settings, found, out);
+    text_fini(&word);
+    sim_guests_options_write(chaos->call, out);
 }
 
 static void failures_put(const struct chaos_call *chaos, struct result *result)
@@ -118,7 +167,7 @@ static void failures_put(const struct chaos_call *chaos, struct result *result)
         result_string(result, "text", found->text);
         result_number(result, "at_ms", (double)found->failed_at / 1e9);
         hash_put(result, found->hash);
-        chaos_replay_write(chaos->word, &settings, found, result_words(result, "replay"));
+        replay_write(chaos, &settings, found, result_words(result, "replay"));
         result_bool(result_hide(result), "shown", failed++ < SHOWN_MAX);
         result_end(result);
     }
@@ -147,6 +196,8 @@ static void report(const struct chaos_call *chaos, const struct sum *sum, struct
     result_uint(result, "events", sum->events);
     hash_put(result, sum->hash);
     failures_put(chaos, result);
+    if (chaos->record)
+        sim_guests_history_put(chaos->record, result);
 }
 
 /* ---- the call ---- */
@@ -180,6 +231,10 @@ static enum err call_read(struct chaos_call *chaos, const struct call *call, uin
         err = plant_read(chaos, call, why);
     if (!err && faults && fault_kinds_read(faults, &chaos->kinds, &reason))
         err = why_fail(why, ERR_USAGE, "--faults: %s", reason.text);
+    if (!err)
+        err = sim_guests_read(&chaos->guests, call, why);
+    if (!err && chaos->guests.history && (chaos->seeds > 1 || !chaos->guests.checker))
+        err = why_fail(why, ERR_USAGE, "--history: needs --checker, and one seed");
     return err;
 }
 
@@ -192,9 +247,46 @@ static enum err seeds_run(struct chaos_call *chaos, uint32_t threads, struct why
         .work = seeds_work,
         .context = chaos,
     };
+    const struct sim_crew_job crew = {
+        .title = "seeds",
+        .total = (uint32_t)chaos->seeds,
+        .workers = threads,
+        .limit_seconds = chaos->guests.limit_seconds,
+        .work = crew_work,
+        .lost = crew_lost,
+        .context = chaos,
+        .record = chaos->record,
+    };
     struct why reason = {""};
-    enum err err = parallel_run(&job, threads, &reason);
+    enum err err = sim_guests_are_foreign(&chaos->guests) ? sim_crew_run(&crew, &reason)
+                                                          : parallel_run(&job, threads, &reason);
     return err ? load_refuse(chaos->word, err, &reason, why) : OK;
+}
+
+static enum err memory_take(struct chaos_call *chaos, struct why *why)
+{
+    chaos->results = sim_crew_memory(chaos->seeds * sizeof *chaos->results);
+    if (chaos->guests.history)
+        chaos->record = sim_crew_memory(sizeof *chaos->record);
+    return !chaos->results || (chaos->guests.history && !chaos->record) ? why_memory(why) : OK;
+}
+
+static enum err plan_run(struct chaos_call *chaos, struct call *call, uint32_t threads,
+                         struct why *why)
+{
+    if (chaos->plan.plan.server_count > SERVERS_MAX)
+        return why_fail(why, ERR_USAGE, "%s: more than %d servers", chaos->word, SERVERS_MAX);
+    enum err err = memory_take(chaos, why);
+    if (!err)
+        err = seeds_run(chaos, threads, why);
+    if (!err) {
+        struct sum sum = sum_make(chaos);
+        report(chaos, &sum, call_result(call, chaos_page));
+        call->no = sum.failed > 0;
+    }
+    sim_crew_memory_end(chaos->results, chaos->seeds * sizeof *chaos->results);
+    sim_crew_memory_end(chaos->record, sizeof *chaos->record);
+    return err;
 }
 
 static enum err chaos_call_run(struct call *call, struct why *why)
@@ -204,25 +296,17 @@ static enum err chaos_call_run(struct call *call, struct why *why)
         .seed = 1,
         .seeds = 1,
         .kinds = FAULT_ALL,
+        .call = call,
     };
     uint32_t threads;
     enum err err = call_read(&chaos, call, &threads, why);
     if (!err)
         err = sim_plan_open(&chaos.plan, chaos.word, why);
-    if (err)
-        return err;
-    chaos.results = calloc(chaos.seeds, sizeof *chaos.results);
-    err = !chaos.results ? why_memory(why)
-          : chaos.plan.plan.server_count > SERVERS_MAX
-              ? why_fail(why, ERR_USAGE, "%s: more than %d servers", chaos.word, SERVERS_MAX)
-              : seeds_run(&chaos, threads, why);
     if (!err) {
-        struct sum sum = sum_make(&chaos);
-        report(&chaos, &sum, call_result(call, chaos_page));
-        call->no = sum.failed > 0;
+        err = plan_run(&chaos, call, threads, why);
+        sim_plan_close(&chaos.plan);
     }
-    free(chaos.results);
-    sim_plan_close(&chaos.plan);
+    sim_guests_fini(&chaos.guests);
     return err;
 }
 
@@ -230,7 +314,11 @@ static const struct option chaos_options[] = {
     {"seed", "N", "the first seed (default 1)"},
     {"seeds", "K", "number of seeds to run, from N on (default 1)"},
     {"faults", "LIST",
-     "only these kinds of faults, separated by commas; or all, none (default all)"},
+     "only these kinds of faults, separated by commas; or all, none; -KIND takes one out (default "
+     "all)"},
+    {"service", "NAME|FILE", "also run this service, often a shared object; may be repeated"},
+    SERVICE_VALUE_OPTIONS,
+    SIM_CHECKER_OPTIONS,
 #ifdef WEFT_PLANTED_BUGS
     {"plant", "NAME", "plant a bug for the checkers to find; src/node/planted.h lists them"},
 #endif
@@ -270,8 +358,15 @@ const struct command command_sim_chaos = {
         "  jump         the clock of a server jumps ahead\n"
         "  rewind       a server restarts with a lower incarnation, as if its wall clock had gone "
         "back\n"
-        "On a single server, torus:1, only the faults of servers happen. A network in several "
-        "pieces is refused, because its servers could never all reach each other.\n\n"
+        "  empty        one server restarts with an empty disk\n"
+        "  disk_lost    a crash loses writes that were not synced\n"
+        "  disk_torn    a crash cuts writes short that were not synced\n"
+        "  disk_rot     a read finds a bit flipped\n"
+        "  disk_fail    syncs fail\n"
+        "  disk_full    a disk is full\n"
+        "  disk_slow    a disk is slow\n"
+        "Servers have disks only if a service uses them. A single server, torus:1, has only the "
+        "faults of servers. A network in several pieces is refused.\n\n"
         "Checkers:\n"
         "  roots        no server delivers a packet for a key while an earlier server of the "
         "key's\n"
@@ -296,14 +391,21 @@ const struct command command_sim_chaos = {
         "               get their timers in time\n"
         "  leaks        no packet is left over at the end\n"
         "  fair         services that fill a link share it by their weights\n\n"
+        "With --service it also runs your services, and with --checker a shared object that plays "
+        "the programs of the cluster and checks the answers (docs/guide/checker.md). Such a seed "
+        "also fails if it crashes, or takes longer than --limit.\n\n"
         "For each failure it prints one line and the command that replays it. The event hash of "
         "a seed is the same on every machine. The exit code is 1 if a checker found a failure.\n\n"
         "With --json: topology, seed, seeds, allowed (kinds of faults), clean, failed (seeds), "
         "faults, simulated_s, back_ms_max, sent, duplicated, delivered, taken, lost, dropped (by "
         "reason), events, hash (of all seeds, in their order), failures (seed, checker, text, "
-        "at_ms, hash and replay of each).",
+        "at_ms, hash and replay of each); with --history also history (lines) and "
+        "history_left_out (more lines).",
     .options = chaos_options,
-    .examples = "  weft sim chaos torus:3x3x3 --seeds 200\n"
-                "  weft sim chaos jellyfish:n=27,degree=6 --seed 59 --faults loss,plane",
+    .examples =
+        "  weft sim chaos torus:3x3x3 --seeds 200\n"
+        "  weft sim chaos jellyfish:n=27,degree=6 --seed 59 --faults loss,plane\n"
+        "  weft sim chaos torus:3x3 --service ./register.so --checker ./register_checker.so "
+        "--seeds 200",
     .run = chaos_call_run,
 };

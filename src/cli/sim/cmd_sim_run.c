@@ -1,10 +1,8 @@
 /* weft sim run */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/parallel.h"
@@ -13,23 +11,20 @@
 #include "cli/show/bytes_text.h"
 #include "cli/show/drop_result.h"
 #include "cli/show/rate_text.h"
+#include "cli/sim/sim_crew.h"
+#include "cli/sim/sim_guests.h"
 #include "cli/sim/sim_plan.h"
 #include "cli/sim/sim_seeds.h"
-#include "os/plugin.h"
-#include "services/services.h"
 #include "sim/world/run.h"
 
 #define SECONDS_MAX 86400
 #define DELAY_MAX   10000000000.0 /* nanoseconds */
 #define RATE_MAX    1e8
-#define REALM_MAX   (PLUGINS_MAX + 2)
 
 struct sim_run {
     const char *word; /* SPEC or FILE */
     struct sim_plan plan;
-    struct plugins plugins;
-    const struct weft_service *services[REALM_MAX]; /* ends with NULL */
-    struct configuration values;
+    struct sim_guests guests;
     struct run_settings settings;
     uint64_t seeds;
     uint32_t threads;
@@ -38,55 +33,22 @@ struct sim_run {
 
 /* ---- options ---- */
 
-static const struct weft_service *service_find(const char *name)
-{
-    for (unsigned i = 0; i < services_count; i++)
-        if (strcmp(services_all[i]->name, name) == 0)
-            return services_all[i];
-    return NULL;
-}
-
-static enum err no_such_service(const char *word, struct why *why)
-{
-    struct text all = {0};
-    for (unsigned i = 0; i < services_count; i++)
-        text_printf(&all, "%s%s", i ? ", " : "", services_all[i]->name);
-    struct nearest nearest = nearest_make(word, strlen(word));
-    for (unsigned i = 0; i < services_count; i++)
-        nearest_try(&nearest, services_all[i]->name);
-    enum err err = why_fail(
-        why, ERR_USAGE,
-        "--service %.80s: no such service%s; expected one of %s, or a file with "
-        "its path, as in ./%.80s.so",
-        word, nearest_hint(&nearest), text_ok(&all) ? all.data : "those in the manual", word);
-    text_fini(&all);
-    return err;
-}
-
-/* Reads --service: a name is a service of weft; a word with a slash or ending in .so is a file. */
 static enum err service_parse(struct sim_run *run, const struct call *call, struct why *why)
 {
-    const char *word = call_option(call, "service");
-    if (!word)
+    if (!call_option(call, "service"))
         return why_fail(why, ERR_USAGE,
                         "sim run: --service is missing: expected bench, ping, or the path of a "
                         "service to load");
-    size_t length = strlen(word);
-    if (strchr(word, '/') || (length > 3 && strcmp(word + length - 3, ".so") == 0)) {
-        enum err err = plugins_add(&run->plugins, word, why);
-        if (err)
-            return err;
-        run->services[0] = run->plugins.services[0];
-    } else {
-        run->services[0] = service_find(word);
-        if (!run->services[0])
-            return no_such_service(word, why);
-    }
-    run->settings.services = run->services;
-    run->settings.service = run->services[0]->id;
-    run->settings.configuration = &run->values;
-    enum err err = service_values_read(call, &run->values, why);
-    return err ? err : configuration_check(&run->values, run->services, why);
+    enum err err = sim_guests_read(&run->guests, call, why);
+    if (err)
+        return err;
+    run->settings.services = run->guests.services;
+    run->settings.service = run->guests.services[0]->id;
+    run->settings.configuration = &run->guests.values;
+    run->settings.checker = run->guests.checker;
+    if (run->guests.history && !run->guests.checker)
+        return why_fail(why, ERR_USAGE, "--history: needs --checker");
+    return OK;
 }
 
 static enum err load_parse(struct sim_run *run, const struct call *call, struct why *why)
@@ -94,9 +56,14 @@ static enum err load_parse(struct sim_run *run, const struct call *call, struct 
     static const char *const words[] = {"nothing", "keys",     "servers", "links",
                                         "pings",   "requests", NULL};
     struct run_settings *settings = &run->settings;
-    const char *name = run->services[0]->name;
+    const char *name = run->guests.services[0]->name;
     settings->request = call_option(call, "request");
-    int load = settings->request            ? RUN_REQUESTS
+    if (settings->checker && (settings->request || call_has(call, "load")))
+        return why_fail(why, ERR_USAGE,
+                        "--checker: makes the load, so --load and --request are not "
+                        "possible with it");
+    int load = settings->checker            ? RUN_CHECKER
+               : settings->request          ? RUN_REQUESTS
                : strcmp(name, "bench") == 0 ? RUN_KEYS
                : strcmp(name, "ping") == 0  ? RUN_PINGS
                                             : RUN_NOTHING;
@@ -135,6 +102,10 @@ static enum err seeds_parse(struct sim_run *run, const struct call *call, struct
     uint64_t after = UINT64_MAX - run->settings.seed; /* larger seeds that exist */
     err = call_uint(call, "seeds", 1, after < SIM_SEEDS_MAX ? after + 1 : SIM_SEEDS_MAX,
                     &run->seeds, why);
+    if (!err && run->seeds > 1 && run->settings.checker)
+        err = why_fail(why, ERR_USAGE,
+                       "--checker: runs one seed; for more, use weft sim chaos "
+                       "--faults none");
     return err ? err : parallel_threads(call, &run->threads, why);
 }
 
@@ -203,7 +174,9 @@ static const char run_page[] =
                                     "  events                 {events}\n"
                                     "  memory                 {memory/1048576%.1f} MiB\n"
                                     "  event hash             {hash}\n"
-                                    "{#numbers_shown}  {service}: {name} {value}\n{/}";
+                                    "{#numbers_shown}  {service}: {name} {value}\n{/}"
+                                    "{?checker}  {checker}: {?failed}FAILED at {failed_ms%.3f} ms: "
+                                    "{failure}{:}holds{/}\n{/}" SIM_HISTORY_PAGE;
 
 static const char seeds_page[] =
     "{topology}: {servers} servers, {service}, {seconds%g} s simulated, {seeds} seeds from "
@@ -250,10 +223,22 @@ static struct result *result_start(const struct sim_run *run, struct call *call,
 {
     struct result *result = call_result(call, page);
     result_string(result, "topology", run->word);
-    result_string(result, "service", run->services[0]->name);
+    result_string(result, "service", run->guests.services[0]->name);
     result_uint(result, "servers", run->plan.plan.server_count);
     result_uint(result, "seed", run->settings.seed);
     return result;
+}
+
+static void checker_put(const struct sim_run *run, struct result *result)
+{
+    const struct run_result *found = run->result;
+    const struct simulation_record *record = run->settings.record;
+    result_string(result, "checker", run->guests.checker->name);
+    result_bool(result, "failed", found->failed);
+    result_string(result, "failure", found->failed ? found->failure.text : NULL);
+    result_number(result, "failed_ms", (double)found->failure.at / 1e9);
+    if (record)
+        sim_guests_history_put(record, result);
 }
 
 static void run_report(const struct sim_run *run, struct call *call)
@@ -282,6 +267,8 @@ static void run_report(const struct sim_run *run, struct call *call)
     result_uint(result, "memory", found->memory);
     text_printf(result_words(result, "hash"), "%016" PRIx64, found->hash);
     numbers_put(result, found);
+    if (run->guests.checker)
+        checker_put(run, result);
 }
 
 static void seeds_report(const struct sim_run *run, const struct sim_seeds *seeds,
@@ -306,13 +293,55 @@ static enum err seeds_run(struct sim_run *run, struct call *call, struct why *wh
     return err;
 }
 
+/* In a process of its own, because a checker may crash or never return. */
+static enum err checker_work(void *context, uint32_t index, struct simulation_record *record,
+                             struct why *why)
+{
+    struct sim_run *run = context;
+    struct run_settings settings = run->settings;
+    settings.observer = NULL;
+    settings.record = record;
+    return run_scenario(&settings, run->result, why);
+}
+
+static void checker_lost(void *context, const struct sim_crew_loss *loss)
+{
+    struct sim_run *run = context;
+    run->result->failed = true;
+    sim_crew_loss_write(loss, run->guests.checker, run->guests.limit_seconds,
+                        run->result->failure.text, sizeof run->result->failure.text);
+}
+
+static enum err checker_run(struct sim_run *run, struct call *call, struct why *why)
+{
+    const struct sim_crew_job job = {
+        .total = 1,
+        .workers = 1,
+        .limit_seconds = run->guests.limit_seconds,
+        .work = checker_work,
+        .lost = checker_lost,
+        .context = run,
+        .record = run->settings.record,
+    };
+    enum err err = sim_crew_run(&job, why);
+    if (err)
+        return err;
+    call->no = run->result->failed;
+    return OK;
+}
+
 static enum err seed_run(struct sim_run *run, struct call *call, struct why *why)
 {
-    run->result = calloc(1, sizeof *run->result);
-    enum err err = run->result ? run_scenario(&run->settings, run->result, why) : why_memory(why);
+    run->result = sim_crew_memory(sizeof *run->result);
+    struct simulation_record *record = run->guests.history ? sim_crew_memory(sizeof *record) : NULL;
+    run->settings.record = record;
+    enum err err = !run->result || (run->guests.history && !record) ? why_memory(why)
+                   : run->guests.checker                            ? checker_run(run, call, why)
+                                         : run_scenario(&run->settings, run->result, why);
     if (!err)
         run_report(run, call);
-    free(run->result);
+    sim_crew_memory_end(run->result, sizeof *run->result);
+    sim_crew_memory_end(record, sizeof *record);
     return err;
 }
 
@@ -332,15 +361,15 @@ static enum err sim_run_run(struct call *call, struct why *why)
         err = why_fail(why, err, "%s: %s", run.word, reason.text);
     sim_plan_close(&run.plan);
 unload:
-    configuration_fini(&run.values);
-    plugins_fini(&run.plugins);
+    sim_guests_fini(&run.guests);
     return err;
 }
 
 static const struct option sim_run_options[] = {
     {"service", "NAME|FILE",
-     "the service: bench, ping, control, directory, ripc, or a shared object"},
+     "the service: bench, ping, control, directory, ripc, or a shared object; may be repeated"},
     SERVICE_VALUE_OPTIONS,
+    SIM_CHECKER_OPTIONS,
     {"load", "WHAT", "the load: keys, servers or links (bench), pings (ping), requests, nothing"},
     {"packets", "N", "packets, pings or requests a second from each server (default 1000)"},
     {"size", "BYTES", "payload of a packet (default 1400)"},
@@ -369,7 +398,10 @@ const struct command command_sim_run = {
         "ping lets each server ping another one repeatedly. Any other service (weft's own control, "
         "directory and ripc, or a shared object; docs/guide/service.md explains how to write one) "
         "gets the requests of --request from a local program at each server in turn. Without "
-        "--request the service runs without a load.\n\n"
+        "--request the service runs without a load. With --checker a shared object plays the "
+        "programs of the cluster, and says whether the answers are right (weft/simulation.h; "
+        "docs/guide/checker.md writes one); the exit code is 1 if they are not. --service may be "
+        "repeated: the load is for the first.\n\n"
         "A frame takes the time to send its bytes and 38 more, as on Ethernet, at the rate of the "
         "link, and then the delay of the link. Computing takes no time, so the results show the "
         "network alone.\n\n"
@@ -377,7 +409,9 @@ const struct command command_sim_run = {
         "intercepted, dropped, drops (by reason), asked, answered, delivery_nsec and answer_nsec "
         "(count, median, percentile_99, least, most), hops, frames, events, link_busy_mean and "
         "link_busy_most (1 is all the time), memory, hash, numbers (the counters of the "
-        "services, summed over all servers).\n\n"
+        "services, summed over all servers); with --checker also checker, failed, failure, "
+        "failed_ms and, with --history, history (lines) and history_left_out (lines that did not "
+        "fit).\n\n"
         "With --seeds it runs once for each of the seeds N to N + K - 1 and prints a line for "
         "each, then the least, the median and the most of each column; run a single seed with "
         "--seed for the details. The output does not depend on the number of threads. With "
@@ -390,6 +424,7 @@ const struct command command_sim_run = {
     .examples = "  weft sim run torus:8x8x8 --service bench --packets 20000 --seconds 0.1\n"
                 "  weft sim run novacube:6x6 --service ping --boot\n"
                 "  weft sim run torus:4x4x4 --service bench --seeds 20 --seconds 0.1\n"
-                "  weft sim run torus:3x3x3 --service ./counter.so --request '+apples-#'",
+                "  weft sim run torus:3x3x3 --service ./counter.so --request '+apples-#'\n"
+                "  weft sim run torus:3x3 --service ./register.so --checker ./register_checker.so",
     .run = sim_run_run,
 };

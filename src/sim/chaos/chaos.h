@@ -13,6 +13,7 @@
 
 #include "sim/chaos/fault.h"
 #include "sim/checkers/checker.h"
+#include "sim/world/simulation.h"
 
 #define CHAOS_CALM (3 * PSEC_PER_SECOND)
 
@@ -24,12 +25,19 @@ struct chaos_settings {
 };
 
 /* A caller's additions: services to run beside the load, and checkers of what they promise. The
- * lists end with NULL; a NULL list is empty. Each service gets the same request as the load, a
- * struct chaos_load_order (chaos_load.h): at the start, after each restart, and with interval 0
- * before the quiet phase. A service that still sends in the quiet phase leaks packets. */
+ * lists end with NULL; a NULL list is empty. Unless they are apart, each service gets the same
+ * request as the load, a struct chaos_load_order (chaos_load.h): at the start, after each restart,
+ * and with interval 0 before the quiet phase. A service that still sends in the quiet phase leaks
+ * packets. */
 struct chaos_guests {
     const struct weft_service *const *services; /* at most CHAOS_GUESTS_MAX; not weft's own */
     const struct checker_ops *const *checkers;  /* CHECKER_MAX in all, with the built-in ones */
+    /* The services are those of outsiders: they get no orders, may send and drop packets when they
+     * like, and `checker` plays their programs. */
+    bool apart;
+    const struct configuration *configuration; /* of the services; NULL: the defaults */
+    const struct weft_checker *checker;        /* from outside (weft/simulation.h); or NULL */
+    struct simulation_record *record;          /* of that checker's run; or NULL */
 };
 
 #define CHAOS_GUESTS_MAX 8

@@ -152,7 +152,7 @@ static void a_guest_checker_finds_the_same_error_in_a_replay(void **state)
 {
     struct test_plan test;
     struct chaos_result first, again;
-    const struct chaos_guests guests = {beat_services, beat_checkers};
+    const struct chaos_guests guests = {.services = beat_services, .checkers = beat_checkers};
     test_plan_open(&test, "torus:3x3");
     struct chaos_settings settings = {.plan = &test.plan, .seed = 3, .kinds = FAULT_ALL};
     assert_int_equal(chaos_run_with(&settings, &guests, &first, NULL), OK);
@@ -181,7 +181,7 @@ static void a_guest_service_survives(void **state)
 {
     struct test_plan test;
     struct chaos_result result;
-    const struct chaos_guests guests = {beat_services, NULL};
+    const struct chaos_guests guests = {.services = beat_services};
     test_plan_open(&test, "torus:3x3");
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct chaos_settings settings = {.plan = &test.plan, .seed = seed, .kinds = FAULT_ALL};
@@ -198,7 +198,7 @@ static void a_guest_checker_does_not_change_the_run(void **state)
 {
     struct test_plan test;
     struct chaos_result alone, checked_at;
-    const struct chaos_guests guests = {NULL, beat_checkers};
+    const struct chaos_guests guests = {.checkers = beat_checkers};
     test_plan_open(&test, "torus:3x3");
     struct chaos_settings settings = {.plan = &test.plan, .seed = 3, .kinds = FAULT_ALL};
     assert_int_equal(run(&test, 3, &alone, NULL), OK);
@@ -308,10 +308,11 @@ static void a_guest_that_uses_the_disk_meets_its_faults(void **state)
     struct test_plan test;
     struct chaos_result result, again;
     const struct weft_service *const services[] = {&keeper_service, NULL};
-    const struct chaos_guests guests = {services, NULL};
+    const struct chaos_guests guests = {.services = services};
+    const uint32_t kinds = FAULT_ALL & ~(1u << FAULT_EMPTY); /* the synced data must survive */
     test_plan_open(&test, "torus:3x3");
     for (uint64_t seed = 1; seed <= 30; seed++) {
-        struct chaos_settings settings = {.plan = &test.plan, .seed = seed, .kinds = FAULT_ALL};
+        struct chaos_settings settings = {.plan = &test.plan, .seed = seed, .kinds = kinds};
         memset(keeper_synced, 0, sizeof keeper_synced);
         assert_int_equal(chaos_run_with(&settings, &guests, &result, NULL), OK);
         if (result.checker)
@@ -325,6 +326,94 @@ static void a_guest_that_uses_the_disk_meets_its_faults(void **state)
     print_message("# %u crashes with unsynced data, %u failed syncs, %u appends to a full disk\n",
                   keeper_lost, keeper_failed, keeper_full);
     assert_true(keeper_lost > 0 && keeper_failed > 0 && keeper_full > 0);
+    test_plan_close(&test);
+}
+
+/* ---- a guest whose disk is replaced or rots: it writes a file once, and reads it at each start */
+
+#define READER 302
+
+struct reader {
+    struct weft_call call;
+    struct weft_file *file;
+    uint8_t bytes[4096];
+};
+
+static unsigned reader_found, reader_empty, reader_rotten;
+
+static void reader_wrote(struct weft_self *self, struct weft_call *call)
+{
+}
+
+static void reader_synced(struct weft_self *self, struct weft_call *call)
+{
+    struct reader *reader = weft_memory(self);
+    call->done = reader_wrote;
+    (void)weft_disk_sync(self, reader->file, call);
+}
+
+static void reader_read(struct weft_self *self, struct weft_call *call)
+{
+    struct reader *reader = weft_memory(self);
+    bool same = true;
+    for (unsigned i = 0; i < sizeof reader->bytes; i++)
+        same &= reader->bytes[i] == 0x5a;
+    reader_found += call->result == sizeof reader->bytes;
+    reader_rotten += call->result == sizeof reader->bytes && !same;
+}
+
+static void reader_opened(struct weft_self *self, struct weft_call *call)
+{
+    struct reader *reader = weft_memory(self);
+    if (call->result == sizeof reader->bytes) {
+        call->done = reader_read;
+        (void)weft_disk_read(self, reader->file, call, reader->bytes, sizeof reader->bytes, 0);
+        return;
+    }
+    reader_empty++;
+    memset(reader->bytes, 0x5a, sizeof reader->bytes);
+    call->done = reader_synced;
+    (void)weft_disk_write(self, reader->file, call, reader->bytes, sizeof reader->bytes, 0);
+}
+
+static int reader_start(struct weft_self *self)
+{
+    struct reader *reader = weft_memory(self);
+    reader->call.done = reader_opened;
+    return weft_disk_open(self, &reader->call, "once", WEFT_OPEN_CREATE, &reader->file);
+}
+
+static const struct weft_service_ops reader_ops = {.start = reader_start};
+static const struct weft_service reader_service = {
+    .version = WEFT_SERVICE_VERSION,
+    .name = "reader",
+    .id = READER,
+    .size = sizeof(struct reader),
+    .ops = &reader_ops,
+    .files = 1,
+};
+
+static void disks_are_replaced_and_rot(void **state)
+{
+    struct test_plan test;
+    struct chaos_result result;
+    const struct weft_service *const services[] = {&reader_service, NULL};
+    const struct chaos_guests guests = {.services = services, .apart = true};
+    uint32_t empty = 0, rotten = 0;
+    test_plan_open(&test, "torus:3x3");
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct chaos_settings settings = {.plan = &test.plan, .seed = seed, .kinds = FAULT_ALL};
+        settings.kinds &= ~(1u << FAULT_DISK_LOST | 1u << FAULT_DISK_TORN | 1u << FAULT_DISK_FULL);
+        reader_found = reader_empty = reader_rotten = 0;
+        assert_int_equal(chaos_run_with(&settings, &guests, &result, NULL), OK);
+        if (result.checker)
+            fail_msg("seed %d: %s: %s", (int)seed, result.checker, result.text);
+        empty += result.kinds >> FAULT_EMPTY & 1 && reader_empty > test.plan.server_count;
+        rotten += reader_rotten > 0;
+        assert_true(!reader_rotten || result.kinds >> FAULT_DISK_ROT & 1);
+    }
+    print_message("# %u seeds with an empty disk, %u with a rotten one\n", empty, rotten);
+    assert_true(empty > 3 && rotten > 0);
     test_plan_close(&test);
 }
 
@@ -342,11 +431,11 @@ static void too_many_guests_are_refused(void **state)
     test_plan_open(&test, "torus:3x3");
     struct chaos_settings settings = {.plan = &test.plan, .seed = 1};
     assert_int_equal(
-        chaos_run_with(&settings, &(struct chaos_guests){services, NULL}, &result, &why),
+        chaos_run_with(&settings, &(struct chaos_guests){.services = services}, &result, &why),
         ERR_USAGE);
     assert_non_null(strstr(why.text, "services"));
     assert_int_equal(
-        chaos_run_with(&settings, &(struct chaos_guests){NULL, checkers}, &result, &why),
+        chaos_run_with(&settings, &(struct chaos_guests){.checkers = checkers}, &result, &why),
         ERR_USAGE);
     assert_non_null(strstr(why.text, "checkers"));
     assert_int_equal(beats_open_count, 0);
@@ -357,4 +446,5 @@ TEST_MAIN(TEST(a_lone_server_survives), TEST(two_servers_survive),
           TEST(a_network_that_is_not_connected_is_refused),
           TEST(a_guest_checker_finds_the_same_error_in_a_replay), TEST(a_guest_service_survives),
           TEST(a_guest_checker_does_not_change_the_run),
-          TEST(a_guest_that_uses_the_disk_meets_its_faults), TEST(too_many_guests_are_refused))
+          TEST(a_guest_that_uses_the_disk_meets_its_faults), TEST(disks_are_replaced_and_rot),
+          TEST(too_many_guests_are_refused))

@@ -15,8 +15,10 @@ const char *const fault_names[FAULT_COUNT] = {FAULT_LIST(FAULT_NAME)};
 const char *const fault_texts[FAULT_COUNT] = {FAULT_LIST(FAULT_TEXT)};
 
 #define STREAM_KINDS 0xfa0175ull /* which kinds; each kind draws from its own stream */
+/* Which kinds of faults of disks: apart, so that runs without disks do not depend on them. */
+#define STREAM_DISK_KINDS 0xfad15cull
 
-#define WORD_SHOWN 60 /* shown characters of an unknown name: the known names must fit, too */
+#define WORD_SHOWN 20 /* shown characters of an unknown name: the known names must fit, too */
 
 /* State while one schedule is made. */
 struct maker {
@@ -326,6 +328,55 @@ static void make_late(struct maker *maker, enum fault_kind kind)
     }
 }
 
+/* ---- disks ---- */
+
+/* One server only: a service that keeps copies survives that, but may lose all of them if several
+ * disks are replaced before the copies are made again. */
+static void make_empty(struct maker *maker, enum fault_kind kind)
+{
+    const struct fault_settings *settings = maker->settings;
+    struct fault fault = {.kind = kind, .at = moment(maker), .server = any_server(maker)};
+    fault_add(maker, fault, length_between(maker, settings->hello, 5 * settings->silence));
+}
+
+static uint64_t disk_amount(struct maker *maker, enum fault_kind kind)
+{
+    switch (kind) {
+    case FAULT_DISK_LOST:
+    case FAULT_DISK_TORN:
+        return magnitude(maker, 50000, 1000000);
+    case FAULT_DISK_ROT:
+        return magnitude(maker, 20000, 500000); /* a service often reads only when it starts */
+    case FAULT_DISK_FULL:
+        return rng_below(&maker->rng, 64 << 10);
+    case FAULT_DISK_SLOW:
+        return magnitude(maker, 100000 * PSEC_PER_NSEC, 100000000 * PSEC_PER_NSEC);
+    default:
+        return magnitude(maker, 1000, 100000);
+    }
+}
+
+/* On the disks of all servers for the whole storm, or on some for a while. */
+static void make_disk(struct maker *maker, enum fault_kind kind)
+{
+    const struct plan *plan = maker->plan;
+    psec storm = maker->settings->end - maker->settings->begin;
+    struct fault fault = {.kind = kind};
+    if (kind != FAULT_DISK_FULL && rng_below(&maker->rng, 2) == 0) {
+        fault.at = maker->settings->begin;
+        fault.amount = disk_amount(maker, kind);
+        for (fault.server = 0; fault.server < plan->server_count; fault.server++)
+            fault_add(maker, fault, storm);
+        return;
+    }
+    for (uint64_t count = between(maker, 1, plan->server_count / 2 + 1); count; count--) {
+        fault.at = moment(maker);
+        fault.server = any_server(maker);
+        fault.amount = disk_amount(maker, kind);
+        fault_add(maker, fault, length_between(maker, storm / 32, storm));
+    }
+}
+
 /* ---- the whole ---- */
 
 static void (*const makers[FAULT_COUNT])(struct maker *maker, enum fault_kind kind) = {
@@ -338,16 +389,19 @@ static void (*const makers[FAULT_COUNT])(struct maker *maker, enum fault_kind ki
     [FAULT_CLOCK] = make_slow,        [FAULT_HANG] = make_slow,
     [FAULT_LATE] = make_late,         [FAULT_CARRIER] = make_one_way,
     [FAULT_SLOW] = make_halting,      [FAULT_JUMP] = make_jump,
-    [FAULT_REWIND] = make_down,
+    [FAULT_REWIND] = make_down,       [FAULT_EMPTY] = make_empty,
+    [FAULT_DISK_LOST] = make_disk,    [FAULT_DISK_TORN] = make_disk,
+    [FAULT_DISK_ROT] = make_disk,     [FAULT_DISK_FAIL] = make_disk,
+    [FAULT_DISK_FULL] = make_disk,    [FAULT_DISK_SLOW] = make_disk,
 };
 
 /* Draws about a third of the allowed kinds, at least one. */
 static uint32_t kinds_draw(uint64_t seed, uint32_t allowed)
 {
-    struct rng rng = rng_make(seed, STREAM_KINDS);
+    struct rng rng = rng_make(seed, STREAM_KINDS), disks = rng_make(seed, STREAM_DISK_KINDS);
     uint32_t kinds = 0;
     for (unsigned kind = 0; kind < FAULT_COUNT; kind++)
-        kinds |= (uint32_t)(rng_below(&rng, 3) == 0) << kind;
+        kinds |= (uint32_t)(rng_below(kind < FAULT_EMPTY ? &rng : &disks, 3) == 0) << kind;
     kinds &= allowed;
     if (kinds || !allowed)
         return kinds;
@@ -357,11 +411,13 @@ static uint32_t kinds_draw(uint64_t seed, uint32_t allowed)
     return kinds & -kinds;
 }
 
-/* Without a cable only servers can fail: other kinds would give seeds without faults. */
-static uint32_t kinds_possible(const struct plan *plan, uint32_t kinds)
+/* Without a cable only servers can fail, and without disks no disk: these kinds would give seeds
+ * without faults. */
+static uint32_t kinds_possible(const struct plan *plan, uint32_t kinds, bool disks)
 {
-    for (unsigned kind = 0; kind < FAULT_COUNT && !plan->topology->graph.link_count; kind++)
-        if (!fault_is_of_server((enum fault_kind)kind))
+    for (unsigned kind = 0; kind < FAULT_COUNT; kind++)
+        if ((!plan->topology->graph.link_count && !fault_is_of_server((enum fault_kind)kind)) ||
+            (!disks && fault_is_of_disk((enum fault_kind)kind)))
             kinds &= ~(1u << kind);
     return kinds & FAULT_ALL;
 }
@@ -380,7 +436,7 @@ enum err fault_schedule_make(struct fault_schedule *schedule, const struct plan 
                              uint64_t seed, const struct fault_settings *settings, struct why *why)
 {
     assert(settings->begin < settings->end && settings->hello > 0);
-    uint32_t allowed = kinds_possible(plan, settings->kinds);
+    uint32_t allowed = kinds_possible(plan, settings->kinds, settings->disks);
     *schedule = (struct fault_schedule){.kinds = kinds_draw(seed, allowed)};
     struct maker maker = {.schedule = schedule, .plan = plan, .settings = settings};
     for (unsigned kind = 0; kind < FAULT_COUNT; kind++) {
@@ -424,13 +480,17 @@ enum err fault_kinds_read(const char *text, uint32_t *kinds, struct why *why)
 {
     *kinds = 0;
     for (const char *at = text;; at++) {
+        bool without = *at == '-';
+        at += without;
         size_t size = strcspn(at, ",");
         unsigned kind = 0;
         while (kind < FAULT_COUNT &&
                (strlen(fault_names[kind]) != size || strncmp(fault_names[kind], at, size) != 0))
             kind++;
         if (kind < FAULT_COUNT)
-            *kinds |= 1u << kind;
+            *kinds = without ? *kinds & ~(1u << kind) : *kinds | 1u << kind;
+        else if (without)
+            return no_such_kind(at, (int)size, why);
         else if (size == 3 && !strncmp(at, "all", 3))
             *kinds = FAULT_ALL;
         else if (!(size == 4 && !strncmp(at, "none", 4)))

@@ -36,7 +36,14 @@
     X(CARRIER, "carrier", "one end of a link is told that the other is gone")                      \
     X(SLOW, "slow", "a server is stopped again and again, shortly")                                \
     X(JUMP, "jump", "a server's clock jumps ahead")                                                \
-    X(REWIND, "rewind", "a server restarts with a lower incarnation")
+    X(REWIND, "rewind", "a server restarts with a lower incarnation")                              \
+    X(EMPTY, "empty", "one server restarts with an empty disk")                                    \
+    X(DISK_LOST, "disk_lost", "a crash loses writes that were not synced")                         \
+    X(DISK_TORN, "disk_torn", "a crash cuts writes short that were not synced")                    \
+    X(DISK_ROT, "disk_rot", "a read finds a bit flipped")                                          \
+    X(DISK_FAIL, "disk_fail", "syncs fail")                                                        \
+    X(DISK_FULL, "disk_full", "a disk is full")                                                    \
+    X(DISK_SLOW, "disk_slow", "a disk is slow")
 
 enum fault_kind {
 #define FAULT_ENUM(kind, name, text) FAULT_##kind,
@@ -57,8 +64,9 @@ struct fault {
     uint32_t number;
     node_id server;
     uint32_t port; /* of the link that leaves the server; unused by faults of servers */
-    /* Millionths of frames; picoseconds of jitter, lateness (0: the link goes down for a moment) or
-     * a jump; millionths of a clock's rate; number of incarnations. */
+    /* Millionths of frames or operations of a disk; picoseconds of jitter, lateness (0: the link
+     * goes down for a moment), a jump or the delay of a disk; millionths of a clock's rate; number
+     * of incarnations; bytes that are left on a disk. */
     uint64_t amount;
 };
 
@@ -68,8 +76,15 @@ static inline bool fault_is_of_server(enum fault_kind kind)
     return kind >= FAULT_CRASH && kind != FAULT_LATE && kind != FAULT_CARRIER;
 }
 
+/* Is it a fault that only servers with disks have? */
+static inline bool fault_is_of_disk(enum fault_kind kind)
+{
+    return kind >= FAULT_EMPTY;
+}
+
 struct fault_settings {
     uint32_t kinds;  /* bits of the kinds that may be used */
+    bool disks;      /* servers have disks */
     psec begin, end; /* of the storm */
     psec silence;    /* after which a link is given up */
     psec hello;
@@ -87,7 +102,8 @@ MUST_CHECK enum err fault_schedule_make(struct fault_schedule *schedule, const s
                                         struct why *why);
 void fault_schedule_fini(struct fault_schedule *schedule);
 
-/* Reads "loss,crash" or "all" as bits; on an unknown name `why` has it and the known ones. */
+/* Reads "loss,crash", "all" or "all,-pause" as bits; on an unknown name `why` has it and the known
+ * ones. */
 MUST_CHECK enum err fault_kinds_read(const char *text, uint32_t *kinds, struct why *why);
 /* Writes the names of the kinds. */
 void fault_kinds_write(uint32_t kinds, struct text *out);

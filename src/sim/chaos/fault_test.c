@@ -10,6 +10,7 @@
 
 static const struct fault_settings settings = {
     .kinds = FAULT_ALL,
+    .disks = true,
     .begin = 100 * PSEC_PER_SECOND,
     .end = 101 * PSEC_PER_SECOND,
     .silence = PSEC_PER_SECOND / 10,
@@ -131,6 +132,30 @@ static void kinds_do_not_affect_each_other(void **state)
     test_plan_close(&test);
 }
 
+static void only_servers_with_disks_have_faults_of_disks(void **state)
+{
+    struct test_plan test;
+    test_plan_open(&test, specs[0]);
+    struct fault_settings without = settings, disks = settings;
+    without.disks = false;
+    for (unsigned kind = 0; kind < FAULT_COUNT; kind++)
+        if (!fault_is_of_disk((enum fault_kind)kind))
+            disks.kinds &= ~(1u << kind);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct fault_schedule schedule;
+        assert_int_equal(fault_schedule_make(&schedule, &test.plan, seed, &without, NULL), OK);
+        assert_int_equal(schedule.kinds & disks.kinds, 0);
+        fault_schedule_fini(&schedule);
+        assert_int_equal(fault_schedule_make(&schedule, &test.plan, seed, &disks, NULL), OK);
+        unsigned empty = 0;
+        for (size_t i = 0; i < schedule.count; i++)
+            empty += schedule.faults[i].kind == FAULT_EMPTY && schedule.faults[i].begins;
+        assert_true(empty <= 1 && schedule.count > 0);
+        fault_schedule_fini(&schedule);
+    }
+    test_plan_close(&test);
+}
+
 static void a_plane_separates_its_servers_from_the_others(void **state)
 {
     struct test_plan test;
@@ -170,6 +195,9 @@ static void kinds_are_read_and_written_by_name(void **state)
     assert_int_equal(fault_kinds_read("all", &kinds, &why), OK);
     assert_int_equal(kinds, FAULT_ALL);
     assert_written(kinds, "all");
+    assert_int_equal(fault_kinds_read("all,-empty,-loss", &kinds, &why), OK);
+    assert_int_equal(kinds, FAULT_ALL & ~(1u << FAULT_EMPTY | 1u << FAULT_LOSS));
+    assert_int_equal(fault_kinds_read("all,-none", &kinds, &why), ERR_USAGE);
     assert_int_equal(fault_kinds_read("none", &kinds, &why), OK);
     assert_int_equal(kinds, 0);
     assert_written(kinds, "none");
@@ -192,5 +220,6 @@ static void kinds_are_read_and_written_by_name(void **state)
 TEST_MAIN(TEST(every_fault_has_an_end_and_a_valid_place),
           TEST(a_lone_server_has_only_the_faults_of_servers),
           TEST(a_seed_makes_the_same_schedule_again), TEST(kinds_do_not_affect_each_other),
+          TEST(only_servers_with_disks_have_faults_of_disks),
           TEST(a_plane_separates_its_servers_from_the_others),
           TEST(kinds_are_read_and_written_by_name))

@@ -202,6 +202,17 @@ void disk_set(struct disk *disk, const struct disk_settings *settings)
     disk->settings = *settings;
 }
 
+uint64_t disk_used(const struct disk *disk)
+{
+    return disk->used;
+}
+
+/* Bytes that fit; the size may have become smaller than what is there. */
+static uint64_t left_of(const struct disk *disk)
+{
+    return disk->used < disk->settings.size ? disk->settings.size - disk->used : 0;
+}
+
 static bool happens(struct disk *disk, uint32_t chance)
 {
     return chance && rng_below(&disk->rng, DISK_PARTS) < chance;
@@ -235,7 +246,7 @@ static int64_t write_do(struct disk *disk, const struct disk_operation *operatio
     struct stored *file = operation->file->world;
     uint64_t end = offset + operation->size;
     uint64_t more = end > file->seen.size ? end - file->seen.size : 0;
-    if (more > disk->settings.size - disk->used) {
+    if (more > left_of(disk)) {
         disk->counts.full++;
         return -ENOSPC;
     }
@@ -282,7 +293,7 @@ static int64_t truncate_do(struct disk *disk, struct disk_operation *operation)
 {
     struct stored *file = operation->file->world;
     uint64_t size = operation->offset, before = file->seen.size;
-    if (size > before && size - before > disk->settings.size - disk->used) {
+    if (size > before && size - before > left_of(disk)) {
         disk->counts.full++;
         return -ENOSPC;
     }

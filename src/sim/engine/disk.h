@@ -54,8 +54,10 @@ void disk_erase(struct disk *disk);
 /* The disk hangs for this long: operations that are pending, or are submitted meanwhile, are done
  * later. */
 void disk_hang(struct disk *disk, psec now, psec length);
-/* Changes all settings; the size must not be less than before. */
+/* Changes all settings. A disk that has more bytes than its new size is full. */
 void disk_set(struct disk *disk, const struct disk_settings *settings);
+/* Bytes of all files together. */
+uint64_t disk_used(const struct disk *disk);
 
 struct disk_counts {
     uint64_t reads, writes, syncs, names;

@@ -34,6 +34,7 @@ struct run {
     psec *busy;  /* bytes of each link before the load */
     psec *asked; /* by the number of the request: when it was sent; 0: answered */
     int refusal; /* the first refusal of a service */
+    struct weft_simulation *simulation; /* RUN_CHECKER */
 };
 
 /* ---- answers ---- */
@@ -80,6 +81,15 @@ static void answered(void *context, node_id at, uint64_t client, const void *byt
         request_answered(run, client, bytes, size);
     else
         bench_answered(run, bytes, size);
+}
+
+/* RUN_CHECKER. */
+static int checker_answered(void *context, node_id at, const struct env_answer *to,
+                            const void *bytes, uint32_t size)
+{
+    struct run *run = context;
+    run->result->answered++;
+    return run->simulation ? simulation_answer(run->simulation, to, bytes, size) : 0;
 }
 
 /* ---- loads ---- */
@@ -179,7 +189,7 @@ static enum err load_start(struct run *run, struct why *why)
     for (node_id id = 0; !error && id < run->settings->plan->server_count; id++) {
         if (load == RUN_PINGS)
             error = ping_start(run, id);
-        else if (load != RUN_REQUESTS && load != RUN_NOTHING)
+        else if (load != RUN_REQUESTS && load != RUN_NOTHING && load != RUN_CHECKER)
             error = bench_start(run, id);
         error = error ? error : run->refusal;
     }
@@ -285,6 +295,38 @@ static void counts_take(struct run_result *result, const struct world_counts *be
     result->links.bytes -= links->bytes;
 }
 
+static enum err checker_start(struct run *run, struct why *why)
+{
+    const struct simulation_settings settings = {
+        .checker = run->settings->checker,
+        .world = run->world,
+        .services = run->settings->services,
+        .seed = run->settings->seed,
+        .phase = WEFT_SIM_STEADY,
+        .record = run->settings->record,
+    };
+    enum err err = simulation_open(&run->simulation, &settings, why);
+    return err ? err : simulation_start(run->simulation, why);
+}
+
+static enum err checker_end(struct run *run, struct why *why)
+{
+    simulation_finish(run->simulation);
+    const struct simulation_failure *failure = simulation_failed(run->simulation);
+    run->result->failed = failure != NULL;
+    if (failure)
+        run->result->failure = *failure;
+    return simulation_error(run->simulation) ? why_memory(why) : OK;
+}
+
+static void advance(struct run *run, psec until)
+{
+    if (run->simulation)
+        simulation_run(run->simulation, until);
+    else
+        world_run(run->world, until);
+}
+
 static enum err load_run(struct run *run, struct why *why)
 {
     const struct run_settings *settings = run->settings;
@@ -299,15 +341,19 @@ static enum err load_run(struct run *run, struct why *why)
     enum err err = load_start(run, why);
     if (!err && settings->load == RUN_REQUESTS)
         err = requests_run(run, begin, end, why);
+    if (!err && settings->load == RUN_CHECKER)
+        err = checker_start(run, why);
     if (err)
         return err;
     for (unsigned slice = 1; slice <= SLICES; slice++) {
         psec until = begin + settings->length / SLICES * slice;
         if (until > world_now(run->world))
-            world_run(run->world, until);
+            advance(run, until);
         tell(run, "simulated milliseconds", until - begin, settings->length);
     }
-    world_run(run->world, end);
+    advance(run, end);
+    if (run->simulation)
+        err = checker_end(run, why);
     result->length = settings->length;
     world_count(run->world, &result->counts);
     world_count_links(run->world, &result->links);
@@ -318,7 +364,7 @@ static enum err load_run(struct run *run, struct why *why)
     result->hash = world_hash(run->world);
     result->memory = world_memory(run->world);
     world_check(run->world);
-    return OK;
+    return err;
 }
 
 /* A disk without faults for each server, if a service uses one. */
@@ -356,12 +402,15 @@ enum err run_scenario(const struct run_settings *settings, struct run_result *re
     world.settled = !settings->boot;
     world.watchers = run.watchers;
     world.answer = answered;
+    world.answered = settings->load == RUN_CHECKER ? checker_answered : NULL;
     world.context = &run;
     err = world_open(&run.world, &world, why);
     if (!err)
         err = boot(&run, why);
     if (!err)
         err = load_run(&run, why);
+    simulation_close(run.simulation);
+    run.simulation = NULL; /* servers that are stopped may still answer */
     world_close(run.world);
 done:
     latency_watcher_fini(&run.latency);

@@ -5,6 +5,7 @@
  * the other to a service. A run is a function of its settings. */
 
 #include "sim/world/latency.h"
+#include "sim/world/simulation.h"
 #include "sim/world/world.h"
 
 enum run_load {
@@ -14,6 +15,7 @@ enum run_load {
     RUN_LINKS,    /* bench: to neighbours, as much as links carry */
     RUN_PINGS,    /* ping: each server pings one other, again and again */
     RUN_REQUESTS, /* a text sent to the service, again and again */
+    RUN_CHECKER,  /* what a checker from outside does (weft/simulation.h) */
 };
 
 #define RUN_REQUEST_MAX 512
@@ -34,6 +36,8 @@ struct run_settings {
     uint16_t service;    /* RUN_REQUESTS: the receiver */
     const char *request; /* RUN_REQUESTS; each # becomes a random number below 1,000 */
     const struct observer *observer;
+    const struct weft_checker *checker; /* RUN_CHECKER */
+    struct simulation_record *record;   /* RUN_CHECKER: of its run; or NULL */
 };
 
 struct run_number {
@@ -57,6 +61,8 @@ struct run_result {
     unsigned number_count;
     uint64_t hash;
     size_t memory;
+    bool failed; /* RUN_CHECKER: the checker says that something is wrong */
+    struct simulation_failure failure;
 };
 
 /* A refusal by a service is ERR_USAGE; servers that do not find each other are ERR_SYSTEM. */

@@ -21,6 +21,7 @@
 #include "base/list.h"
 #include "base/wide.h"
 #include "sim/engine/pages.h"
+#include "sim/world/local_queue.h"
 #include "sim/world/world_watch.h"
 
 #define CLOCK_RIGHT    1000000u
@@ -44,21 +45,12 @@ struct world_node {
     bool skewed;         /* its clock is not the world's */
     uint32_t input_link; /* ... and the link of that arrival */
     uint64_t incarnation;
-    uint64_t rewinds;                       /* number of calls of world_rewind */
-    uint32_t rate;                          /* of its clock, in millionths */
-    env_nsec clock_base;                    /* world time at the last change of rate ... */
-    env_nsec clock_at_base;                 /* ... and what its clock read then */
-    struct disk *disk;                      /* NULL: it has none; it outlives the node */
-    struct waiting *waiting, **waiting_end; /* requests to a paused server, in order */
-};
-
-/* A local program's request that waits while its server is paused. */
-struct waiting {
-    struct waiting *next;
-    uint16_t service;
-    uint64_t client;
-    uint32_t size;
-    uint8_t bytes[];
+    uint64_t rewinds;           /* number of calls of world_rewind */
+    uint32_t rate;              /* of its clock, in millionths */
+    env_nsec clock_base;        /* world time at the last change of rate ... */
+    env_nsec clock_at_base;     /* ... and what its clock read then */
+    struct disk *disk;          /* NULL: it has none; it outlives the node */
+    struct local_queue waiting; /* what programs do while it is paused */
 };
 
 struct world {
@@ -75,6 +67,7 @@ struct world {
     uint32_t sim_link_count;
     uint32_t steps_at_moment;
     bool stopped;      /* by world_stop */
+    bool interrupted;  /* by world_interrupt */
     uint32_t ahead[4]; /* channels that may come next, the nearest first */
     uint64_t hash;
     struct world_counts counts;
@@ -193,7 +186,15 @@ static void has_room(struct world *world, uint32_t link)
     step(at);
 }
 
-/* Completes operations; while the server is paused they wait for it. */
+/* While the server is paused, operations that are done wait for it: the first may be overdue. */
+static void disk_arm(struct world_node *at)
+{
+    struct world *world = at->world;
+    psec next = disk_next(at->disk), now = engine_now(world->engine);
+    engine_set(world->engine, disk_channel(world, at->self), next > now ? next : now);
+}
+
+/* Completes operations. */
 static void disk_due(struct world_node *at)
 {
     if (!is_awake(at))
@@ -201,7 +202,7 @@ static void disk_due(struct world_node *at)
     struct world *world = at->world;
     at->env.now = clock_read(at);
     disk_run(at->disk, engine_now(world->engine));
-    engine_set(world->engine, disk_channel(world, at->self), disk_next(at->disk));
+    disk_arm(at);
     step(at);
 }
 
@@ -244,7 +245,8 @@ void world_run(struct world *world, psec until)
 {
     uint32_t channel;
     psec before = engine_now(world->engine);
-    while (engine_next(world->engine, until, &channel)) {
+    world->interrupted = false;
+    while (!world->interrupted && engine_next(world->engine, until, &channel)) {
         psec now = engine_now(world->engine);
         world->steps_at_moment = now == before ? world->steps_at_moment + 1 : 0;
         before = now;
@@ -261,6 +263,11 @@ void world_run(struct world *world, psec until)
         else
             disk_due(&world->nodes[channel - disk_channel(world, 0)]);
     }
+}
+
+void world_interrupt(struct world *world)
+{
+    world->interrupted = true;
 }
 
 /* ---- the node's environment ---- */
@@ -319,6 +326,8 @@ static int env_local(struct env *env, const struct env_answer *to, const void *b
 {
     struct world_node *at = node_of_env(env);
     const struct world_settings *settings = &at->world->settings;
+    if (settings->answered)
+        return settings->answered(settings->context, at->self, to, bytes, size);
     if (settings->answer)
         settings->answer(settings->context, at->self, to->client, bytes, size);
     return 0;
@@ -327,9 +336,8 @@ static int env_local(struct env *env, const struct env_answer *to, const void *b
 static void env_disk(struct env *env, struct disk_operation *operation)
 {
     struct world_node *at = node_of_env(env);
-    struct world *world = at->world;
-    disk_submit(at->disk, engine_now(world->engine), operation);
-    engine_set(world->engine, disk_channel(world, at->self), disk_next(at->disk));
+    disk_submit(at->disk, engine_now(at->world->engine), operation);
+    disk_arm(at);
 }
 
 static void env_disk_end(struct env *env)
@@ -400,39 +408,11 @@ static void lose_input(struct world *world, node_id id)
     }
 }
 
-/* Passes the requests that waited to the services, or forgets them. */
-static void waiting_end(struct world_node *at, bool pass)
-{
-    struct waiting *waiting = at->waiting;
-    at->waiting = NULL;
-    at->waiting_end = &at->waiting;
-    for (struct waiting *next; waiting; waiting = next) {
-        next = waiting->next;
-        const struct env_answer from = {waiting->client, REQUEST_TICKET, waiting->service};
-        if (pass)
-            (void)node_local(at->node, &from, waiting->bytes, waiting->size);
-        free(waiting);
-    }
-}
-
-static int waiting_add(struct world_node *at, uint16_t service, uint64_t client, const void *bytes,
-                       uint32_t size)
-{
-    struct waiting *waiting = malloc(sizeof *waiting + size);
-    if (!waiting)
-        return -ENOMEM;
-    *waiting = (struct waiting){.service = service, .client = client, .size = size};
-    memcpy(waiting->bytes, bytes, size);
-    *at->waiting_end = waiting;
-    at->waiting_end = &waiting->next;
-    return 0;
-}
-
 void world_crash(struct world *world, node_id id)
 {
     struct world_node *at = &world->nodes[id];
     assert(at->node);
-    waiting_end(at, false);
+    local_queue_pass(&at->waiting, NULL);
     at->env.now = clock_read(at);
     node_close(at->node);
     at->node = NULL;
@@ -459,7 +439,7 @@ void world_hang(struct world *world, node_id id, psec length)
     if (!at->disk)
         return;
     disk_hang(at->disk, engine_now(world->engine), length);
-    engine_set(world->engine, disk_channel(world, id), disk_next(at->disk));
+    disk_arm(at);
 }
 
 void world_erase(struct world *world, node_id id)
@@ -478,7 +458,7 @@ void world_pause(struct world *world, node_id id, bool paused)
     if (paused)
         return;
     at->env.now = clock_read(at);
-    waiting_end(at, true);
+    local_queue_pass(&at->waiting, at->node);
     /* It is notified now of all that happened meanwhile. */
     for (unsigned port = 0; port < world->plan->port_count; port++) {
         if (plan_end(world->plan, id, port)->server == NODE_NONE)
@@ -566,19 +546,38 @@ void world_cut(struct world *world, node_id id, unsigned port, bool cut)
         step(at);
 }
 
-int world_request(struct world *world, node_id id, uint16_t service, uint64_t client,
-                  const void *bytes, uint32_t size)
+int world_call(struct world *world, node_id id, const struct env_answer *from, const void *bytes,
+               uint32_t size)
 {
     struct world_node *at = &world->nodes[id];
     if (!at->node)
         return -ECONNREFUSED;
     if (at->paused)
-        return waiting_add(at, service, client, bytes, size);
+        return local_queue_add(&at->waiting, from, false, bytes, size);
     at->env.now = clock_read(at);
-    const struct env_answer from = {client, REQUEST_TICKET, service};
-    int result = node_local(at->node, &from, bytes, size);
+    int result = node_local(at->node, from, bytes, size);
     step(at);
     return result;
+}
+
+int world_request(struct world *world, node_id id, uint16_t service, uint64_t client,
+                  const void *bytes, uint32_t size)
+{
+    return world_call(world, id, &(struct env_answer){client, REQUEST_TICKET, service}, bytes,
+                      size);
+}
+
+int world_gone(struct world *world, node_id id, uint64_t client)
+{
+    struct world_node *at = &world->nodes[id];
+    if (!at->node)
+        return 0;
+    if (at->paused)
+        return local_queue_add(&at->waiting, &(struct env_answer){.client = client}, true, NULL, 0);
+    at->env.now = clock_read(at);
+    node_local_gone(at->node, client);
+    step(at);
+    return 0;
 }
 
 /* ---- opening and closing ---- */
@@ -616,7 +615,6 @@ static enum err parts_open(struct world *world, struct why *why)
             .wanted = NOT_ASKED,
             .input_port = PORT_NONE,
             .rate = CLOCK_RIGHT,
-            .waiting_end = &world->nodes[id].waiting,
         };
     return disks_open(world, why);
 }
@@ -706,6 +704,11 @@ psec world_now(const struct world *world)
 struct node *world_node(struct world *world, node_id id)
 {
     return world->nodes[id].node;
+}
+
+bool world_is_paused(const struct world *world, node_id id)
+{
+    return world->nodes[id].paused;
 }
 
 uint64_t world_incarnation(const struct world *world, node_id id)

@@ -86,6 +86,10 @@ struct world_settings {
     struct world_watcher *const *watchers; /* ends with NULL, or is NULL; borrowed */
     /* Receives the answers to world_request. */
     void (*answer)(void *context, node_id at, uint64_t client, const void *bytes, uint32_t size);
+    /* If it is not NULL, it is called in place of `answer`: also with the ticket, and its result is
+     * that of weft_answer. */
+    int (*answered)(void *context, node_id at, const struct env_answer *to, const void *bytes,
+                    uint32_t size);
     void *context;
 };
 
@@ -106,6 +110,9 @@ void world_close(struct world *world);
 /* Handles all events that are due before `until`. Then world_now returns `until`. */
 void world_run(struct world *world, psec until);
 psec world_now(const struct world *world);
+/* Called from inside world_run, by a watcher or by answered(): world_run returns after this event,
+ * before `until`. The events that follow are the same as without it. */
+void world_interrupt(struct world *world);
 
 /* ---- actions on servers ----
  *
@@ -144,10 +151,16 @@ void world_cut(struct world *world, node_id id, unsigned port, bool cut);
  * service; -ECONNREFUSED: the server is down; -ENOMEM. To a paused server the result is 0. */
 int world_request(struct world *world, node_id id, uint16_t service, uint64_t client,
                   const void *bytes, uint32_t size);
+/* The same with a ticket. */
+int world_call(struct world *world, node_id id, const struct env_answer *from, const void *bytes,
+               uint32_t size);
+/* That program has disconnected. 0 or -ENOMEM. */
+int world_gone(struct world *world, node_id id, uint64_t client);
 
 /* ---- inspection ---- */
 
-struct node *world_node(struct world *world, node_id id);          /* NULL: it is down */
+struct node *world_node(struct world *world, node_id id); /* NULL: it is down */
+bool world_is_paused(const struct world *world, node_id id);
 uint64_t world_incarnation(const struct world *world, node_id id); /* of its last start; 0: none */
 /* Returns the direction of the link that leaves the server at that port, for sim_link_set_faults,
  * sim_link_set and sim_link_count. NULL: no cable. */

@@ -584,7 +584,25 @@ static void synced_data_survives_a_crash(void **state)
     scene_close(scene);
 }
 
-TEST_MAIN(TEST(a_request_to_a_paused_server_waits), TEST(a_clock_that_jumps_ahead_ends_the_links),
+/* The first operation is overdue then, which must not move time back. */
+static void the_disk_of_a_paused_server_is_used(void **state)
+{
+    scene_disk = (struct disk_settings){.size = 1 << 20, .delay = MILLI};
+    struct scene *scene = scene_open("torus:3x3", 16, true);
+    world_run(scene->world, 5 * MILLI);
+    assert_int_equal(world_request(scene->world, 4, KEEPER, 1, "w", 1), 0);
+    world_pause(scene->world, 4, true);
+    world_run(scene->world, 20 * MILLI);
+    world_hang(scene->world, 4, MILLI);
+    world_pause(scene->world, 4, false);
+    world_run(scene->world, 25 * MILLI);
+    assert_string_equal(scene->answer, "durable");
+    scene_close(scene);
+    scene_disk = (struct disk_settings){0};
+}
+
+TEST_MAIN(TEST(a_request_to_a_paused_server_waits), TEST(the_disk_of_a_paused_server_is_used),
+          TEST(a_clock_that_jumps_ahead_ends_the_links),
           TEST(a_server_with_a_lower_incarnation_comes_back),
           TEST(servers_find_each_other_on_any_topology), TEST(synced_data_survives_a_crash),
           TEST(a_settled_world_delivers_from_the_start), TEST(a_seed_determines_the_run),
