@@ -52,8 +52,8 @@ class Streams(ClusterCase):
         self.down()
 
     def test_sending_copies_nothing(self):
-        """The bytes go from the service's memory into the link. A server with a data directory does so, too."""
-        self.begin_cluster("torus:3x3")
+        """The bytes go from the service's memory into the link, also beside a service that uses the disk."""
+        self.begin_cluster("torus:3x3", "--service", os.environ["JOURNAL"])
         for server in range(9):
             self.ask(server, f"flow {(server + 4) % 9} 300000 5 1 0")
         self.until(lambda: self.total(range(9), "finished") == 9, "all streams finish")
