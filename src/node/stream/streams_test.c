@@ -139,8 +139,7 @@ static void a_restart_ends_streams_and_none_is_left(void **state)
 static void an_idle_stream_learns_that_its_peer_restarted(void **state)
 {
     struct net *net = net_open(3, &usual);
-    struct net_sender *sender = net_stream(net, 0, 1, false, 0, NULL);
-    sender = &net->senders[0];
+    const struct net_sender *sender = net_stream(net, 0, 1, false, 0, NULL);
     net_run(net, 100 * MSEC);
     assert_int_equal(sender->reason, WEFT_STREAM_FINISHED); /* of no messages */
     struct weft_stream *stream;

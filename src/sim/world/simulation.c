@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/mapping.h"
 #include "base/rng.h"
 #include "keyspace/keyspace.h"
 
@@ -63,6 +64,12 @@ struct weft_simulation {
 
 /* ---- opening and closing ---- */
 
+/* A mapping has at least one byte. */
+static size_t memory_size(const struct weft_checker *checker)
+{
+    return checker->size ? checker->size : 1;
+}
+
 enum err simulation_open(struct weft_simulation **out, const struct simulation_settings *settings,
                          struct why *why)
 {
@@ -77,7 +84,7 @@ enum err simulation_open(struct weft_simulation **out, const struct simulation_s
     if (settings->record)
         settings->record->size = settings->record->lines_out = 0;
     uint64_t size = settings->checker->size;
-    simulation->memory = size <= SIZE_MAX ? calloc(1, size ? (size_t)size : 1) : NULL;
+    simulation->memory = mapping_take(memory_size(settings->checker));
     if (!simulation->memory) {
         free(simulation);
         return why_fail(why, ERR_MEMORY, "checker %s: no memory of %llu bytes",
@@ -97,7 +104,7 @@ void simulation_close(struct weft_simulation *simulation)
     }
     free(simulation->timers);
     free(simulation->clients);
-    free(simulation->memory);
+    mapping_give(simulation->memory, memory_size(simulation->settings.checker));
     free(simulation);
 }
 
