@@ -246,7 +246,8 @@ static uint32_t arrived(struct weft_self *self, struct weft_stream *stream,
     if (piece->message != arriving->message || piece->offset != arriving->offset ||
         piece->offset + piece->size > size ||
         piece->last != (piece->offset + piece->size == size) ||
-        memcmp(piece->bytes, message_bytes(subject, piece->message) + piece->offset, piece->size)) {
+        memcmp(piece->bytes, message_bytes(subject, piece->message) + piece->offset, piece->size) !=
+            0) {
         wrong("server %u: bytes %llu to %llu of message %llu from server %u are not those that "
               "come next",
               weft_here(self), (unsigned long long)piece->offset,
