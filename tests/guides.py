@@ -240,7 +240,7 @@ class Names(unittest.TestCase):
         self.assertEqual(missing, [])
 
     def test_the_guides_to_services_show_the_examples_as_they_are(self):
-        for guide, *sources in (("service", "counter"), ("disk", "journal"), ("stream", "letters"),
+        for guide, *sources in (("service", "counter"), ("disk", "journal"), ("stream", "letters"), ("work", "primes"),
                                 ("checker", "register", "register_checker")):
             example = {line.strip() for source in sources
                        for line in (ROOT / "examples" / f"{source}.c").read_text().splitlines()}

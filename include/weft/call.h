@@ -1,5 +1,5 @@
 #pragma once
-/* call: the common shape of calls that take time (weft/disk.h).
+/* call: the common shape of calls that take time (weft/disk.h, weft/work.h).
  *
  * The service owns a struct weft_call, usually as the first member of a larger struct of its own,
  * and sets `done`. While the call is under way it touches neither the struct nor the memory that it

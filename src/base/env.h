@@ -9,6 +9,7 @@
  * transmit() or to packet_done(); the world owns those that transmit() took. One indirect call
  * moves a burst. */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -59,6 +60,24 @@ struct disk_operation {
     void *world[18]; /* of the world, while the operation is under way */
 };
 
+/* One function or child process that runs beside the node, with the meaning that weft/work.h
+ * promises. The node does not touch it until the world has set the result and called done(), from
+ * the node's thread, outside of a step and never from inside work(); but it may read `cancelled`
+ * and set it. */
+struct work_operation {
+    int64_t (*run)(struct work_operation *operation); /* on another thread; returns the result */
+    void *child;    /* struct weft_child (weft/work.h), whose program run() simulates; NULL: none */
+    env_nsec takes; /* how long it takes in a simulated world; 0: the world decides */
+    env_nsec limit; /* of a child: if it takes longer, it ends then, with -ETIME */
+    const char *service; /* the name of the service */
+    int64_t result;
+    void (*done)(struct work_operation *operation);
+    /* Written by the node's thread and by the world, never reset while the operation is under way;
+     * read by the thread that runs the function. Relaxed: it carries nothing but itself. */
+    _Atomic bool cancelled;
+    void *world[5]; /* of the world, while the operation is under way */
+};
+
 /* To which request of which program an answer belongs. */
 struct env_answer {
     uint64_t client;
@@ -86,6 +105,19 @@ struct env_ops {
      * none will be called. Not NULL if disk() is not. */
     void (*disk_end)(struct env *env);
     bool gathers; /* transmit() takes packets whose bytes are elsewhere (packet.piece) */
+    /* Begins an operation beside the node. NULL: there are no threads. */
+    void (*work)(struct env *env, struct work_operation *operation);
+    /* `cancelled` was set: an operation that has not begun ends now, with -ECANCELED. NULL: all
+     * operations begin at once. */
+    void (*work_cancel)(struct env *env, struct work_operation *operation);
+    /* A call of a service took more than slow_ticks (node.h). Returns for how many nanoseconds the
+     * service computed or waited; 0: it did so for less than NODE_SLOW_NSEC, and the rest of the
+     * time the system let other processes run. May be NULL. */
+    env_nsec (*ran)(struct env *env, uint64_t ticks);
+    /* Child processes are simulated: their operations run run(), too. */
+    bool simulates;
+    /* Cancels and ends all operations of this node, like disk_end. Not NULL if work() is not. */
+    void (*work_end)(struct env *env);
 };
 
 struct env {

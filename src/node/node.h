@@ -32,8 +32,45 @@
 #define NODE_QUEUE_PACKETS_MAX (UINT32_MAX / PACKET_SIZE_MAX)
 #define NODE_KEEP_PACKETS_MAX  NODE_QUEUE_PACKETS_MAX /* upper bound of a service's share */
 
+/* A call of a service that takes longer is counted and named: it delays all packets. */
+#define NODE_SLOW_NSEC (1000 * 1000LL)
+
 struct node;
 struct configuration;
+
+/* The functions of a service that a node calls. */
+enum node_callback {
+    CALLBACK_NONE,
+    CALLBACK_START,
+    CALLBACK_STOP,
+    CALLBACK_DELIVER,
+    CALLBACK_INTERCEPT,
+    CALLBACK_POLL,
+    CALLBACK_PEER_UP,
+    CALLBACK_PEER_DOWN,
+    CALLBACK_TIMER,
+    CALLBACK_REQUEST,
+    CALLBACK_STATS,
+    CALLBACK_GONE,
+    CALLBACK_WRITABLE,
+    CALLBACK_DONE,   /* of a struct weft_call */
+    CALLBACK_STREAM, /* one of those of weft/stream.h */
+    CALLBACK_COUNT,
+};
+
+extern const char *const node_callback_names[CALLBACK_COUNT];
+
+/* Which function of which service a node calls now. A watchdog in another thread reads it, and so
+ * finds a function that never returns. */
+struct node_pulse {
+    uint64_t slow_ticks; /* of base/ticks.h: calls that take longer are counted; constant */
+    uint64_t began;      /* of the current call; the node's thread only */
+    /* The number of calls so far, times 256, plus enum node_callback of the current one, or 0
+     * between two calls. The node's thread writes both; relaxed, because a reader that finds the
+     * same number of calls twice, long after one another, finds the service of that call. */
+    _Atomic uint64_t call;
+    const struct weft_service *_Atomic service;
+};
 
 struct node_config {
     const struct plan *plan; /* borrowed, shared */
@@ -53,6 +90,9 @@ struct node_config {
      * Borrowed. */
     const struct configuration *configuration;
     uint64_t machine_memory; /* bytes that services may take in all; 0: no limit */
+    /* NULL: calls of services are not timed, as in a simulation. Otherwise zeroed except for
+     * slow_ticks; borrowed. */
+    struct node_pulse *pulse;
 };
 
 /* Every reason to drop a packet has its counter. */
@@ -101,6 +141,9 @@ struct node_watcher {
     /* A service used a function wrongly; the first time that it does so in this way. */
     void (*mistake)(struct node_watcher *watcher, node_id at, const char *service,
                     const char *function, const char *reason);
+    /* A function of a service took long; the first time that this function does. */
+    void (*slow)(struct node_watcher *watcher, node_id at, const char *service,
+                 const char *function, env_nsec ran);
 };
 
 MUST_CHECK enum err node_open(struct node **node, const struct node_config *config,
@@ -187,6 +230,9 @@ struct service_snapshot {
     uint32_t kept, share; /* packets that it holds, and may hold */
     uint64_t over_share;  /* packets that were refused or dropped because it held so many */
     uint64_t mistakes;
+    uint64_t slow;              /* calls that took longer than NODE_SLOW_NSEC, */
+    env_nsec slow_nsec;         /* ... the longest, */
+    enum node_callback slow_in; /* ... and its function */
 };
 
 unsigned node_service_count(const struct node *node); /* with the node's own */

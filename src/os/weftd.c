@@ -485,6 +485,7 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .data = data,
         .configuration = &daemon->settings,
         .machine_memory = machine_memory(),
+        .watchdog = true,
         .spin = crowded ? -1 : 0, /* spinning starves the peer that we wait for */
         .yield_is_partial = crowded && (daemon->cluster.realtime || groups_are_on()),
         .turn = daemon->cluster.realtime ? TURN_NSEC : 0, /* real-time slices are much longer */

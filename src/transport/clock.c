@@ -1,10 +1,12 @@
 #include "transport/clock.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <sys/random.h>
 #include <time.h>
 
 #include "base/check.h"
+#include "base/ticks.h"
 
 static nsec clock_read(clockid_t which)
 {
@@ -40,6 +42,44 @@ void clock_nap(nsec length)
 {
     struct timespec span = clock_timespec(length);
     nanosleep(&span, NULL);
+}
+
+#define TICKS_NSEC  (2 * 1000 * 1000LL) /* over which ticks are counted */
+#define TICKS_TRIES 16
+
+/* The time and the ticks of one moment. A thread that loses the processor between the two readings
+ * tries again. */
+static nsec moment_read(uint64_t *ticks)
+{
+    nsec best = NSEC_NEVER, at = 0;
+    for (int i = 0; i < TICKS_TRIES; i++) {
+        nsec before = clock_now();
+        uint64_t now = ticks_now();
+        nsec took = clock_now() - before;
+        if (took >= best)
+            continue;
+        best = took;
+        at = before;
+        *ticks = now;
+    }
+    return at;
+}
+
+uint64_t clock_ticks(nsec length)
+{
+    /* In a second; 0: not measured. Any thread writes it, relaxed: all of them find about the same.
+     */
+    static _Atomic uint64_t rate;
+    uint64_t found = atomic_load_explicit(&rate, memory_order_relaxed);
+    if (!found) {
+        uint64_t first = 0, last = 0;
+        nsec began = moment_read(&first);
+        clock_nap(TICKS_NSEC);
+        nsec passed = moment_read(&last) - began;
+        found = (uint64_t)((double)(last - first) / (double)passed * 1e9);
+        atomic_store_explicit(&rate, found, memory_order_relaxed);
+    }
+    return (uint64_t)((double)length * (double)found / 1e9);
 }
 
 void entropy_fill(void *out, size_t size)

@@ -38,6 +38,10 @@ static inline struct timespec clock_timespec(nsec time)
 
 void clock_nap(nsec length);
 
+/* How many ticks (base/ticks.h) pass in that time. The first call measures it, for about two
+ * milliseconds. */
+uint64_t clock_ticks(nsec length);
+
 /* Random bytes of the system. Asserts that the system supplies them. */
 void entropy_fill(void *out, size_t size);
 uint64_t entropy_u64(void); /* never 0 */

@@ -13,6 +13,7 @@
 #include "cli/core/load.h"
 #include "os/cluster/cluster_ask.h"
 #include "os/cluster/serial_file.h"
+#include "os/host/watchdog.h"
 #include "program/place.h"
 #include "transport/clock.h"
 
@@ -190,6 +191,20 @@ static bool snapshot_take(const struct cluster *cluster, const struct cluster_as
            snapshot->server_count == cluster->plan.server_count;
 }
 
+/* Does a service block that silent server? Its watchdog says so. */
+static void stuck_take(const struct cluster *cluster, node_id server, struct cluster_seen *seen)
+{
+    struct watchdog_stuck stuck;
+    static_assert(sizeof stuck.service == sizeof seen->stuck_service, "names of services");
+    seen->stuck_service[0] = '\0';
+    if (seen->state != SERVER_SILENT || !watchdog_read(cluster->folder, server, &stuck) ||
+        stuck.pid != seen->pid)
+        return;
+    memcpy(seen->stuck_service, stuck.service, sizeof stuck.service);
+    memcpy(seen->stuck_function, stuck.function, sizeof stuck.function);
+    seen->stuck_seconds = (double)(clock_wall() - stuck.since) / 1e9;
+}
+
 enum err cluster_survey(const struct cluster *cluster, struct cluster_seen *seen, int64_t patience,
                         struct why *why)
 {
@@ -226,6 +241,7 @@ enum err cluster_survey(const struct cluster *cluster, struct cluster_seen *seen
             one->state = SERVER_DEAD; /* it died after the request */
             one->pid = 0;
         }
+        stuck_take(cluster, asks[i].server, one);
     }
     free(asks);
     free(answers);

@@ -3,10 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -246,12 +249,36 @@ static int links_remove(int folder)
     return error;
 }
 
+static int entry_remove(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)remove(path);
+    return 0;
+}
+
+/* Removes the folders of child processes of services: their supervisors do that, too, but may have
+ * been killed. */
+static void children_remove(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        char path[CLUSTER_PATH_SIZE + sizeof entry->d_name];
+        node_id server;
+        if (!file_server(entry->d_name, &server) || !strstr(entry->d_name, ".child-"))
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        nftw(path, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
+    }
+    if (entries)
+        closedir(entries);
+}
+
 enum err cluster_remove(const char *folder, bool made_folder, uint32_t *others, struct why *why)
 {
     int handle = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     *others = 0;
     if (handle < 0)
         return errno == ENOENT ? OK : why_fail(why, ERR_SYSTEM, "%s: %s", folder, strerror(errno));
+    children_remove(folder);
     int error = links_remove(handle);
     int second = entries_remove(handle, is_ours, others);
     close(handle);

@@ -46,6 +46,11 @@ static bool is_live(const struct cluster_seen *seen)
     return seen->state == SERVER_LIVE;
 }
 
+static bool is_stuck(const struct cluster_seen *seen)
+{
+    return seen->state == SERVER_SILENT && seen->stuck_service[0];
+}
+
 static bool is_full(const struct control_trouble *trouble)
 {
     return trouble->kept >= trouble->share;
@@ -56,18 +61,25 @@ static bool has_mistakes(const struct control_trouble *trouble)
     return trouble->mistakes > 0;
 }
 
+static bool is_slow(const struct control_trouble *trouble)
+{
+    return trouble->slow > 0;
+}
+
 static void servers_count(struct cluster_health *health, const struct cluster_seen *seen)
 {
     for (node_id v = 0; v < health->server_count; v++) {
         const struct control_snapshot *snapshot = &seen[v].snapshot;
         health->dead += seen[v].state == SERVER_DEAD;
         health->silent += seen[v].state == SERVER_SILENT;
+        health->stuck += is_stuck(&seen[v]);
         if (!is_live(&seen[v]))
             continue;
         health->live++;
         for (uint32_t i = 0; i < snapshot->trouble_count; i++) {
             health->full += is_full(&snapshot->troubles[i]);
             health->mistaken += has_mistakes(&snapshot->troubles[i]);
+            health->slow += is_slow(&snapshot->troubles[i]);
         }
         health->joining += !snapshot->node.settled;
         health->sent += snapshot->node.sent;
@@ -271,6 +283,8 @@ static void reasons_find(struct cluster_health *health)
     reasons[HEALTH_ROUTES_DIFFER] = health->unagreed > 0;
     reasons[HEALTH_SERVICES_FULL] = health->full > 0;
     reasons[HEALTH_SERVICES_MISTAKEN] = health->mistaken > 0;
+    reasons[HEALTH_SERVICES_STUCK] = health->stuck > 0;
+    reasons[HEALTH_SERVICES_SLOW] = health->slow > 0;
     for (int code = 0; code < HEALTH_CODES; code++)
         if (reasons[code] && health_severity((enum health_code)code) > health->health)
             health->health = health_severity((enum health_code)code);
@@ -404,18 +418,28 @@ static void list_parts(struct text *out, const struct cluster_health *health)
         text_puts(out, " + ...");
 }
 
-static void trouble_put(struct text *out, const struct control_trouble *trouble, bool full)
+static void full_put(struct text *out, const struct control_trouble *trouble)
 {
-    if (full)
-        text_printf(out, " (%u packets; %llu more refused)", trouble->kept,
-                    (unsigned long long)trouble->over_share);
-    else
-        text_printf(out, " (%llu)", (unsigned long long)trouble->mistakes);
+    text_printf(out, " (%u packets; %llu more refused)", trouble->kept,
+                (unsigned long long)trouble->over_share);
 }
 
-/* "hoard on 4 (256 packets; 17 more refused), ..." */
+static void mistakes_put(struct text *out, const struct control_trouble *trouble)
+{
+    text_printf(out, " (%llu)", (unsigned long long)trouble->mistakes);
+}
+
+static void slow_put(struct text *out, const struct control_trouble *trouble)
+{
+    text_printf(out, " (%llu times; %s for %.1f ms)", (unsigned long long)trouble->slow,
+                node_callback_names[trouble->slow_in], (double)trouble->slow_nsec / 1e6);
+}
+
+/* The services that `pick` selects: "hoard on 4 (256 packets; 17 more refused), ..." */
 static void list_services(struct text *out, const struct plan *plan,
-                          const struct cluster_seen *seen, bool full)
+                          const struct cluster_seen *seen,
+                          bool (*pick)(const struct control_trouble *trouble),
+                          void (*put)(struct text *out, const struct control_trouble *trouble))
 {
     char name[NODE_NAME_SIZE];
     uint32_t listed = 0, more = 0;
@@ -423,7 +447,7 @@ static void list_services(struct text *out, const struct plan *plan,
         const struct control_snapshot *snapshot = &seen[v].snapshot;
         for (uint32_t i = 0; is_live(&seen[v]) && i < snapshot->trouble_count; i++) {
             const struct control_trouble *trouble = &snapshot->troubles[i];
-            if (full ? !is_full(trouble) : !has_mistakes(trouble))
+            if (!pick(trouble))
                 continue;
             if (listed == LISTED) {
                 more++;
@@ -431,11 +455,26 @@ static void list_services(struct text *out, const struct plan *plan,
             }
             text_printf(out, "%s%s on %s", listed++ ? ", " : "", trouble->service,
                         topology_name(plan->topology, v, name));
-            trouble_put(out, trouble, full);
+            put(out, trouble);
         }
     }
     if (more)
         text_printf(out, " and %u more", more);
+}
+
+/* "spin on 4 (deliver, for 12 s), ..." */
+static void list_stuck(struct text *out, const struct cluster_health *health,
+                       const struct plan *plan, const struct cluster_seen *seen)
+{
+    char name[NODE_NAME_SIZE];
+    uint32_t listed = 0;
+    text_count(out, health->stuck, "service does", "services do");
+    text_puts(out, " not return, and the servers of that process hang: ");
+    for (node_id v = 0; v < plan->server_count && listed < LISTED; v++)
+        if (is_stuck(&seen[v]))
+            text_printf(out, "%s%s on %s (%s, for %.0f s)", listed++ ? ", " : "",
+                        seen[v].stuck_service, topology_name(plan->topology, v, name),
+                        seen[v].stuck_function, seen[v].stuck_seconds);
 }
 
 void cluster_health_reason(const struct cluster_health *health, enum health_code code,
@@ -494,12 +533,20 @@ void cluster_health_reason(const struct cluster_health *health, enum health_code
     case HEALTH_SERVICES_FULL:
         text_count(out, health->full, "service holds", "services hold");
         text_puts(out, " as many packets as allowed, and gets no more: ");
-        list_services(out, plan, seen, true);
+        list_services(out, plan, seen, is_full, full_put);
         break;
     case HEALTH_SERVICES_MISTAKEN:
         text_count(out, health->mistaken, "service uses", "services use");
         text_puts(out, " functions of weft wrongly (see the server's log; number of times): ");
-        list_services(out, plan, seen, false);
+        list_services(out, plan, seen, has_mistakes, mistakes_put);
+        break;
+    case HEALTH_SERVICES_STUCK:
+        list_stuck(out, health, plan, seen);
+        break;
+    case HEALTH_SERVICES_SLOW:
+        text_count(out, health->slow, "service has", "services have");
+        text_puts(out, " functions that ran for more than 1 ms, and delayed all packets: ");
+        list_services(out, plan, seen, is_slow, slow_put);
         break;
     case HEALTH_CODES:
         assert_unreachable();

@@ -21,6 +21,10 @@ struct cluster_seen {
     enum cluster_server state;
     int pid;                          /* of its process; 0: dead */
     struct control_snapshot snapshot; /* SERVER_LIVE */
+    /* SERVER_SILENT: the service and its function that has not returned for so many seconds; empty:
+     * none is known. */
+    char stuck_service[CONTROL_NAME_MAX + 1], stuck_function[CONTROL_NAME_MAX + 1];
+    double stuck_seconds;
 };
 
 enum cluster_link {
@@ -45,20 +49,22 @@ enum health { HEALTH_OK, HEALTH_WARN, HEALTH_ERR };
 
 extern const char *const health_names[];
 
-/* The reasons, worst first. */
+/* The reasons, worst first; the last is only a note. */
 #define HEALTH_LIST(X)                                                                             \
     X(ALL_SERVERS_DOWN, HEALTH_ERR)                                                                \
     X(CLUSTER_SPLIT, HEALTH_ERR)                                                                   \
     X(SERVERS_DOWN, HEALTH_WARN)                                                                   \
     X(LINKS_MISWIRED, HEALTH_WARN)                                                                 \
     X(SERVERS_SILENT, HEALTH_WARN)                                                                 \
+    X(SERVICES_STUCK, HEALTH_WARN)                                                                 \
     X(SERVERS_JOINING, HEALTH_WARN)                                                                \
     X(DEATHS_UNNOTICED, HEALTH_WARN)                                                               \
     X(LINKS_CUT, HEALTH_WARN)                                                                      \
     X(LINKS_DOWN, HEALTH_WARN)                                                                     \
     X(ROUTES_DIFFER, HEALTH_WARN)                                                                  \
     X(SERVICES_FULL, HEALTH_WARN)                                                                  \
-    X(SERVICES_MISTAKEN, HEALTH_WARN)
+    X(SERVICES_MISTAKEN, HEALTH_WARN)                                                              \
+    X(SERVICES_SLOW, HEALTH_OK)
 
 enum health_code {
 #define HEALTH_ENUM(name, severity) HEALTH_##name,
@@ -80,6 +86,7 @@ struct cluster_health {
     uint32_t *part_size; /* of each part; owned */
     uint32_t unagreed; /* live servers whose link state or reach differs from most of their part */
     uint32_t full, mistaken; /* services that hold their share of packets; that made mistakes */
+    uint32_t stuck, slow;    /* services that do not return; with functions that took long */
     uint32_t cable_count;
     struct cluster_cable *cables; /* owned */
     uint32_t links[LINK_STATES];

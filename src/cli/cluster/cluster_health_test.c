@@ -33,6 +33,41 @@ static void done(void)
     example_close(&example);
 }
 
+static void a_service_that_delays_packets_is_a_note(void **state)
+{
+    example_open(&example, "torus:3x3x3");
+    struct control_snapshot *snapshot = &example.seen[4].snapshot;
+    snapshot->trouble_count = 1;
+    snapshot->troubles[0] = (struct control_trouble){.service = "spin",
+                                                     .share = 256,
+                                                     .slow = 17,
+                                                     .slow_nsec = 5250000,
+                                                     .slow_in = CALLBACK_DELIVER};
+    judge();
+    assert_int_equal(health.health, HEALTH_OK);
+    expect(
+        HEALTH_SERVICES_SLOW, true,
+        "1 service has functions that ran for more than 1 ms, and delayed all packets: spin on 4 "
+        "(17 times; deliver for 5.2 ms)");
+    done();
+}
+
+static void a_service_that_does_not_return_is_named(void **state)
+{
+    example_open(&example, "torus:3x3x3");
+    example.seen[4].state = SERVER_SILENT;
+    strcpy(example.seen[4].stuck_service, "spin");
+    strcpy(example.seen[4].stuck_function, "timer");
+    example.seen[4].stuck_seconds = 12.3;
+    strcpy(example.seen[5].stuck_service, "old"); /* it answers: what it says is out of date */
+    judge();
+    assert_int_equal(health.health, HEALTH_WARN);
+    expect(HEALTH_SERVICES_STUCK, false,
+           "1 service does not return, and the servers of that process hang: spin on 4 (timer, for "
+           "12 s)");
+    done();
+}
+
 static void a_healthy_cluster_is_ok(void **state)
 {
     example_open(&example, "torus:3x3x3");
@@ -204,7 +239,9 @@ static void servers_that_join_or_disagree_are_a_warning(void **state)
     done();
 }
 
-TEST_MAIN(TEST(a_healthy_cluster_is_ok), TEST(a_dead_server_is_named_and_its_links_are_lost),
+TEST_MAIN(TEST(a_healthy_cluster_is_ok), TEST(a_service_that_delays_packets_is_a_note),
+          TEST(a_service_that_does_not_return_is_named),
+          TEST(a_dead_server_is_named_and_its_links_are_lost),
           TEST(a_service_that_holds_its_share_is_named), TEST(many_dead_servers_fit_a_line),
           TEST(a_death_that_a_server_has_not_noticed_is_reported), TEST(all_dead_is_an_error),
           TEST(a_silent_server_is_not_a_dead_one), TEST(a_link_is_up_only_if_both_ends_report_so),

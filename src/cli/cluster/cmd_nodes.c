@@ -192,6 +192,13 @@ static void node_put(const struct nodes *nodes, node_id server, struct result *r
     result_bool(result_hide(result), "live", seen->state == SERVER_LIVE);
     if (seen->state == SERVER_LIVE)
         live_put(nodes, server, result);
+    if (seen->state == SERVER_SILENT && seen->stuck_service[0]) {
+        result_object(result, "stuck");
+        result_string(result, "service", seen->stuck_service);
+        result_string(result, "function", seen->stuck_function);
+        result_number(result, "seconds", seen->stuck_seconds);
+        result_end(result);
+    }
     result_end(result);
 }
 
@@ -241,7 +248,11 @@ const struct command command_nodes = {
         "age, reaches, waiting, sent, delivered, intercepted, packets_in, packets_out, "
         "recomputations, rows_taken, rows_refused, drops by reason, ports (with state, peer and "
         "counters), services with their counters, and parameters: the values in effect by service "
-        "(sizes in bytes, durations in seconds).",
+        "(sizes in bytes, durations in seconds). A silent server that a service blocks has stuck: "
+        "the "
+        "service, its function, and the seconds since it was called. The counter slow of a service "
+        "is "
+        "the number of calls of its functions that ran for more than a millisecond.",
     .options = nodes_options,
     .examples = "  weft nodes\n"
                 "  weft nodes --json | jq '.nodes[] | select(.state == \"dead\") | .id'",

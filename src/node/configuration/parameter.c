@@ -53,6 +53,15 @@ const struct weft_parameter parameter_memory = {
     .help = "most memory that this service may take on each server",
 };
 
+const struct weft_parameter parameter_work = {
+    .name = "work",
+    .type = WEFT_PARAMETER_INTEGER,
+    .value = "1024", /* WEFT_WORK_MAX: as many as the service declares */
+    .minimum = "1",
+    .maximum = "1024",
+    .help = "most threads and child processes that this service may use at once on each server",
+};
+
 /* ---- reading ---- */
 
 static enum err number_read(const char *text, int64_t *number, struct why *why)
@@ -307,7 +316,11 @@ static unsigned own_count(const struct weft_service *service)
 const struct weft_parameter *parameter_at(const struct weft_service *service, unsigned index)
 {
     unsigned count = own_count(service);
-    return index < count ? &service->parameters[index] : index == count ? &parameter_memory : NULL;
+    if (index < count)
+        return &service->parameters[index];
+    if (index == count)
+        return &parameter_memory;
+    return index == count + 1 && service->work ? &parameter_work : NULL;
 }
 
 const struct weft_parameter *parameter_find(const struct weft_service *service, const char *name)
@@ -347,6 +360,8 @@ static const char *entry_fault(const struct weft_service *service, unsigned inde
         return "the name is not one to 32 lower-case letters, digits and _";
     if (strcmp(parameter->name, parameter_memory.name) == 0)
         return "every service has that parameter already";
+    if (strcmp(parameter->name, parameter_work.name) == 0 && service->work)
+        return "every service that uses weft/work.h has that parameter already";
     for (unsigned i = 0; i < index; i++)
         if (strcmp(service->parameters[i].name, parameter->name) == 0)
             return "is listed twice";

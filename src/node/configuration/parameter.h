@@ -5,7 +5,8 @@
  * A value is a text, as the operator writes it, until it is read into the field of a service. Each
  * reason of a refusal is the rest of a line: the caller writes before it where the value is from.
  *
- * Besides its own parameters every service has `memory`, its budget. Pure. */
+ * Besides its own parameters every service has `memory`, its budget, and each one that uses
+ * weft/work.h has `work`. Pure. */
 
 #include <weft/service.h>
 
@@ -24,13 +25,14 @@ union parameter_value {
     const char *text; /* TEXT; borrowed */
 };
 
-extern const char *const parameter_type_names[];     /* by type: "bool", ... */
-extern const struct weft_parameter parameter_memory; /* the budget, which has no field */
+extern const char *const parameter_type_names[]; /* by type: "bool", ... */
+/* The budget, and the calls of weft/work.h under way; neither has a field. */
+extern const struct weft_parameter parameter_memory, parameter_work;
 
 /* Refuses a table that a service must not have. The reason names the service. */
 MUST_CHECK enum err parameters_check(const struct weft_service *service, struct why *why);
 
-/* The parameters of a service, first its own, then `memory`; NULL: there are no more. */
+/* The parameters of a service, first its own, then `memory` and `work`; NULL: there are no more. */
 const struct weft_parameter *parameter_at(const struct weft_service *service, unsigned index);
 /* By name; NULL: there is none. */
 const struct weft_parameter *parameter_find(const struct weft_service *service, const char *name);

@@ -29,7 +29,9 @@ static void stream_deliver(struct node *node, struct packet *packet)
     }
     buffer_part(packet); /* the streams keep no packet */
     self->host.now = node->env->now;
+    callback_begin(self, CALLBACK_STREAM);
     streams_receive(self->streams, packet);
+    callback_end(self);
     packet_done(packet);
 }
 
@@ -52,10 +54,13 @@ static void deliver(struct node *node, struct packet *packet)
         stream_deliver(node, packet);
         return;
     }
-    if (self->service->ops->deliver)
-        self->service->ops->deliver(self, (struct weft_packet *)packet);
-    else
+    if (!self->service->ops->deliver) {
         buffer_drop(node, packet, DROP_REFUSED);
+        return;
+    }
+    callback_begin(self, CALLBACK_DELIVER);
+    self->service->ops->deliver(self, (struct weft_packet *)packet);
+    callback_end(self);
 }
 
 /* False: the service says that the packet travels on, but has sent or released it. A buffer that
@@ -84,7 +89,9 @@ static bool intercept(struct node *node, struct packet *packet)
         buffer_drop(node, packet, DROP_SHARE);
         return true;
     }
+    callback_begin(self, CALLBACK_INTERCEPT);
     enum weft_verdict verdict = self->service->ops->intercept(self, (struct weft_packet *)packet);
+    callback_end(self);
     if (verdict != WEFT_TAKEN && verdict_stands(self, packet, verdict)) {
         buffer_part(packet);
         if (packet->changed)

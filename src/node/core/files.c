@@ -169,7 +169,9 @@ static void operation_done(struct disk_operation *disk)
     files->free = operation;
     call->result = result;
     links_glance(self->node);
+    callback_begin(self, CALLBACK_DONE);
     call->done(self, call);
+    callback_end(self);
 }
 
 /* Everything was checked: takes a free operation. */

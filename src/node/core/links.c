@@ -348,11 +348,17 @@ static void notice(struct node *node, node_id server, bool up)
     for (unsigned slot = 0; slot < node->service_count; slot++) {
         struct weft_self *self = node->services[slot];
         const struct weft_service_ops *ops = self->service->ops;
-        if (up && ops->peer_up)
+        if (up && ops->peer_up) {
+            callback_begin(self, CALLBACK_PEER_UP);
             ops->peer_up(self, server);
+            callback_end(self);
+        }
         if (!up && ops->peer_down &&
-            !(HAS_BUG(&node->config, PEER_DOWN_SKIPPED) && server % 8 == 7))
+            !(HAS_BUG(&node->config, PEER_DOWN_SKIPPED) && server % 8 == 7)) {
+            callback_begin(self, CALLBACK_PEER_DOWN);
             ops->peer_down(self, server);
+            callback_end(self);
+        }
     }
 }
 

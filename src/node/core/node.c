@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include <weft/disk.h>
+#include <weft/work.h>
 
 #include "base/bitset.h"
 #include "base/check.h"
@@ -43,7 +44,9 @@ static const char *poll_wrong(const struct node *node, const struct packet *pack
 static struct packet *service_own(struct weft_self *self, unsigned port, uint32_t room)
 {
     struct node *node = self->node;
+    callback_begin(self, CALLBACK_POLL);
     struct packet *packet = (struct packet *)self->service->ops->poll(self, port, room);
+    callback_end(self);
     if (!packet)
         return NULL;
     const char *wrong = poll_wrong(node, packet, room);
@@ -185,6 +188,10 @@ static enum err service_check(const struct node *node, const struct weft_service
     const char *refused = service->streams ? streams_refused(service->streams) : NULL;
     if (refused)
         return service_refused(service, why, refused);
+    if (service->work > WEFT_WORK_MAX)
+        return service_refused(service, why, "has `work` above the limit");
+    if (service->children > service->work)
+        return service_refused(service, why, "has more `children` than `work`");
     assert(node->service_count < SERVICES_MAX); /* services_add counts them */
     for (unsigned slot = 0; slot < node->service_count; slot++)
         if (node->services[slot]->service->id == service->id ||
@@ -218,6 +225,9 @@ static enum err service_add(struct node *node, const struct weft_service *servic
     self->rng = rng_make(node->config.seed, (uint64_t)node->self << 16 | service->id);
     if (service->files && !files_add(self))
         return why_memory(why);
+    err = service->work ? work_add(self, why) : OK;
+    if (err)
+        return err;
     self->slot = egress_add(node->egress, &(struct egress_source){
                                               .queue = queue,
                                               .poll = polled ? service_poll : NULL,
@@ -261,7 +271,9 @@ static enum err services_start(struct node *node, struct why *why)
 {
     for (unsigned slot = 0; slot < node->service_count; slot++) {
         struct weft_self *self = node->services[slot];
+        callback_begin(self, CALLBACK_START); /* may take long, but is named if it never returns */
         int result = self->service->ops->start ? self->service->ops->start(self) : 0;
+        callback_leave(self);
         if (self->memory_refused) /* whatever the service made of it */
             return budget_fail(self, why);
         const char *text = result < 0 && result != INT_MIN ? strerrordesc_np(-result) : NULL;
@@ -322,6 +334,7 @@ enum err node_open(struct node **out, const struct node_config *config, struct w
     node->plan = config->plan;
     node->env = config->env;
     node->self = config->self;
+    node->pulse = config->pulse;
     node->limbo_end = &node->limbo;
     node->loop_end = &node->loop;
     if (!node->config.hello_nsec)
@@ -346,9 +359,12 @@ void node_close(struct node *node)
     node->stopping = true;
     for (unsigned slot = node->started_count; slot-- > 0;) {
         struct weft_self *self = node->services[slot];
+        callback_begin(self, CALLBACK_STOP);
         if (self->service->ops->stop)
             self->service->ops->stop(self);
+        callback_leave(self);
     }
+    work_end(node);
     files_end(node);
     if (node->egress)
         dispatch_fini(node);
@@ -395,8 +411,11 @@ static void timers_fire(struct node *node)
     while (timers_take(&node->timers, now, order, &timer)) {
         struct weft_self *self = node->services[timer.owner];
         self->timer_count--;
-        if (self->service->ops->timer)
-            self->service->ops->timer(self, timer.cookie);
+        if (!self->service->ops->timer)
+            continue;
+        callback_begin(self, CALLBACK_TIMER);
+        self->service->ops->timer(self, timer.cookie);
+        callback_end(self);
     }
 }
 
@@ -512,7 +531,9 @@ int node_local(struct node *node, const struct env_answer *from, const void *byt
     if (!HAS_BUG(&node->config, LOCAL_BLIND))
         links_glance(node);
     struct weft_self *self = node->services[slot];
+    callback_begin(self, CALLBACK_REQUEST);
     self->service->ops->request(self, from->client, from->ticket, bytes, size);
+    callback_end(self);
     return 0;
 }
 
@@ -520,8 +541,12 @@ void node_local_writable(struct node *node, uint16_t service, uint64_t client)
 {
     unsigned slot = node_slot(node, service);
     links_glance(node);
-    if (slot < node->service_count && node->services[slot]->service->ops->writable)
-        node->services[slot]->service->ops->writable(node->services[slot], client);
+    struct weft_self *self = slot < node->service_count ? node->services[slot] : NULL;
+    if (!self || !self->service->ops->writable)
+        return;
+    callback_begin(self, CALLBACK_WRITABLE);
+    self->service->ops->writable(self, client);
+    callback_end(self);
 }
 
 int node_service_number(const struct node *node, const char *name, size_t size)
@@ -538,7 +563,12 @@ int node_service_number(const struct node *node, const char *name, size_t size)
 void node_local_gone(struct node *node, uint64_t client)
 {
     links_glance(node);
-    for (unsigned slot = 0; slot < node->service_count; slot++)
-        if (node->services[slot]->service->ops->gone)
-            node->services[slot]->service->ops->gone(node->services[slot], client);
+    for (unsigned slot = 0; slot < node->service_count; slot++) {
+        struct weft_self *self = node->services[slot];
+        if (!self->service->ops->gone)
+            continue;
+        callback_begin(self, CALLBACK_GONE);
+        self->service->ops->gone(self, client);
+        callback_end(self);
+    }
 }

@@ -2,6 +2,7 @@
 /* node_impl: the parts of a node, for the files of this folder.
  *
  *   mistake.c   counts and reports what a service did wrong
+ *   callback.c  counts and reports calls of services that take long
  *   buffer.c    makes, queues and drops packets for the other files
  *   frames.c    collects packets that leave over a port in one frame
  *   dispatch.c  decides about a packet: intercept, deliver, forward, wait, drop
@@ -12,6 +13,7 @@
  *   service.c   the functions of weft/service.h
  *   files.c     the functions of weft/disk.h
  *   service_stream.c  the functions of weft/stream.h, and what node/stream needs of a node
+ *   work.c      the functions of weft/work.h
  *   node.c      opening, closing and the step
  *
  * Each file calls only files above it in this list. dispatch.c delivers packets to links.c through
@@ -21,6 +23,7 @@
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "base/ticks.h"
 #include "node/core/egress.h"
 #include "node/core/timers.h"
 #include "node/links/flood.h"
@@ -83,10 +86,18 @@ struct weft_self {
     struct service_files *files;      /* NULL: it does not use the disk */
     uint64_t disk_calls, disk_failed; /* that are done; and of those: with an error */
     uint64_t disk_bytes_read, disk_bytes_written;
-    uint64_t budget;         /* of its memory: the parameter `memory` */
-    uint64_t memory_taken;   /* bytes that it asked for and got */
-    uint64_t memory_refused; /* the last request that was refused; 0: none */
-    uint64_t over_share;     /* packets that were refused or dropped because it held so many */
+    struct service_work *work;        /* NULL: it does not use weft/work.h */
+    uint64_t work_calls, work_failed; /* that are done; and of those: with a negative result */
+    uint32_t work_under_way;          /* calls */
+    uint32_t children_under_way;      /* of those: child processes */
+    uint64_t budget;                  /* of its memory: the parameter `memory` */
+    uint64_t memory_taken;            /* bytes that it asked for and got */
+    uint64_t memory_refused;          /* the last request that was refused; 0: none */
+    uint64_t over_share; /* packets that were refused or dropped because it held so many */
+    uint64_t slow;       /* calls that took long, */
+    env_nsec slow_nsec;  /* ... the longest, */
+    uint8_t slow_in;     /* ... its function, */
+    uint16_t slow_known; /* ... and the functions that were reported, a bit each */
     uint64_t mistakes;
     uint16_t mistake_kinds;                     /* entries of: */
     uint16_t mistakes_known[MISTAKE_KINDS_MAX]; /* hashes of the kinds that were reported */
@@ -102,14 +113,15 @@ struct node {
     unsigned started_count;   /* of the services */
     bool stopping;            /* no call that takes time is accepted any more */
     bool has_state;
-    bool settled;       /* it answers for keys */
-    env_nsec opened_at; /* or when it returned after it was away */
-    port_set inputs;    /* ports with packets to receive */
-    port_set blocked;   /* ports whose room() was 0 */
-    port_set open;      /* ports with an open frame */
-    bool alone;         /* no other packet follows the one that is being dispatched */
-    port_set planned;   /* ports with a cable */
-    port_set carriers;  /* of those: ports whose other end is not gone and whose cable is not cut */
+    bool settled;             /* it answers for keys */
+    env_nsec opened_at;       /* or when it returned after it was away */
+    struct node_pulse *pulse; /* NULL: calls are not timed */
+    port_set inputs;          /* ports with packets to receive */
+    port_set blocked;         /* ports whose room() was 0 */
+    port_set open;            /* ports with an open frame */
+    bool alone;               /* no other packet follows the one that is being dispatched */
+    port_set planned;         /* ports with a cable */
+    port_set carriers; /* of those: ports whose other end is not gone and whose cable is not cut */
     struct node_port ports[PORT_MAX];
     struct open_frame open_frames[PORT_MAX];
     struct link_state state;
@@ -151,6 +163,40 @@ static inline unsigned node_slot(const struct node *node, uint16_t service)
 /* mistake.c */
 /* The service used that function wrongly, for that reason, and the call is refused. */
 void service_mistake(struct weft_self *self, const char *function, const char *reason);
+
+/* callback.c */
+/* A call of that service took more than slow_ticks. */
+void callback_slow(struct weft_self *self, uint64_t ticks);
+/* Every call of a service is between these two. */
+static inline void callback_begin(struct weft_self *self, enum node_callback which)
+{
+    struct node_pulse *pulse = self->node->pulse;
+    if (!pulse)
+        return;
+    uint64_t call = atomic_load_explicit(&pulse->call, memory_order_relaxed) | 0xff;
+    atomic_store_explicit(&pulse->service, self->service, memory_order_relaxed);
+    atomic_store_explicit(&pulse->call, call + 1 + (unsigned)which, memory_order_relaxed);
+    pulse->began = ticks_now();
+}
+/* The same without the time that it took. */
+static inline void callback_leave(struct weft_self *self)
+{
+    struct node_pulse *pulse = self->node->pulse;
+    if (!pulse)
+        return;
+    uint64_t call = atomic_load_explicit(&pulse->call, memory_order_relaxed);
+    atomic_store_explicit(&pulse->call, call & ~UINT64_C(255), memory_order_relaxed);
+}
+static inline void callback_end(struct weft_self *self)
+{
+    struct node_pulse *pulse = self->node->pulse;
+    if (!pulse)
+        return;
+    uint64_t took = ticks_now() - pulse->began;
+    if (__builtin_expect(took > pulse->slow_ticks, 0))
+        callback_slow(self, took);
+    callback_leave(self);
+}
 
 /* buffer.c */
 /* The service holds the packet from now on. False: it holds `most` packets already. */
@@ -257,3 +303,7 @@ void links_cut(struct node *node, unsigned port, bool cut);
 /* files.c */
 MUST_CHECK bool files_add(struct weft_self *self); /* false: no memory */
 void files_end(struct node *node);                 /* no operation uses its memory any more */
+
+/* work.c */
+MUST_CHECK enum err work_add(struct weft_self *self, struct why *why);
+void work_end(struct node *node); /* no call uses its memory any more */

@@ -109,8 +109,11 @@ void service_stream_step(struct node *node)
     for (uint32_t left = node->stream_slots; left; left &= left - 1) {
         struct weft_self *self = node->services[__builtin_ctz(left)];
         self->host.now = node->env->now;
-        if (streams_next(self->streams) <= node->env->now)
-            streams_run(self->streams);
+        if (streams_next(self->streams) > node->env->now)
+            continue;
+        callback_begin(self, CALLBACK_STREAM);
+        streams_run(self->streams);
+        callback_end(self);
     }
 }
 

@@ -14,11 +14,29 @@ struct weft_report {
     struct weft_self *self; /* NULL: the node itself reports its own counters */
 };
 
-/* Counters that the node keeps for every service; the disk's, only for those that use it. */
-static const char *const common_names[] = {
-    "sent",        "delivered",       "intercepted",        "dropped",  "memory",
-    "kept",        "share",           "over_share",         "mistakes", "disk_calls",
-    "disk_failed", "disk_bytes_read", "disk_bytes_written",
+/* Counters that the node keeps for every service. */
+#define COUNTERS_ALL   5  /* ... also for the node's own service */
+#define COUNTERS_OTHER 10 /* ... for all other services */
+#define COUNTERS_DISK  14 /* ... for those that use the disk */
+#define COUNTERS_WORK  17 /* ... for those that use weft/work.h */
+static const char *const common_names[COUNTERS_WORK] = {
+    "sent",
+    "delivered",
+    "intercepted",
+    "dropped",
+    "memory",
+    "kept",
+    "share",
+    "over_share",
+    "mistakes",
+    "slow",
+    "disk_calls",
+    "disk_failed",
+    "disk_bytes_read",
+    "disk_bytes_written",
+    "work_calls",
+    "work_failed",
+    "work_under_way",
 };
 
 /* What is counted for services with streams. */
@@ -78,6 +96,9 @@ void node_snapshot_service(const struct node *node, unsigned slot,
         .share = self->share,
         .over_share = self->over_share,
         .mistakes = self->mistakes,
+        .slow = self->slow,
+        .slow_nsec = self->slow_nsec,
+        .slow_in = (enum node_callback)self->slow_in,
     };
 }
 
@@ -169,7 +190,7 @@ int weft_stat(struct weft_report *report, const char *name, uint64_t value)
 
 static void stats_common(struct weft_self *self, struct weft_report *report)
 {
-    const uint64_t values[] = {
+    const uint64_t values[COUNTERS_WORK] = {
         self->sent,
         self->delivered,
         self->intercepted,
@@ -179,17 +200,42 @@ static void stats_common(struct weft_self *self, struct weft_report *report)
         self->share,
         self->over_share,
         self->mistakes,
+        self->slow,
         self->disk_calls,
         self->disk_failed,
         self->disk_bytes_read,
         self->disk_bytes_written,
+        self->work_calls,
+        self->work_failed,
+        self->work_under_way,
     };
-    static_assert(sizeof values / sizeof *values == sizeof common_names / sizeof *common_names,
-                  "a name for each value");
-    /* The node's own service has no share and makes no mistakes. */
-    unsigned count = self->slot == SLOT_LINKS ? 5 : self->files ? 13 : 9;
-    for (unsigned i = 0; i < count; i++)
-        weft_stat(report, common_names[i], values[i]);
+    bool own = self->slot == SLOT_LINKS; /* has no share and makes no mistakes */
+    for (unsigned i = 0; i < COUNTERS_WORK; i++)
+        if (i < COUNTERS_ALL || (i < COUNTERS_OTHER && !own) ||
+            (i >= COUNTERS_OTHER && i < COUNTERS_DISK && self->files) ||
+            (i >= COUNTERS_DISK && self->work))
+            weft_stat(report, common_names[i], values[i]);
+}
+
+/* The service `control` calls this from a function of its own, which goes on after that: the time
+ * of stats() is not added to it. */
+static void stats_call(struct weft_self *self, struct weft_report *report)
+{
+    struct node_pulse *pulse = self->node->pulse;
+    if (!pulse) {
+        self->service->ops->stats(self, report);
+        return;
+    }
+    uint64_t outer_began = pulse->began;
+    const struct weft_service *outer = atomic_load_explicit(&pulse->service, memory_order_relaxed);
+    uint64_t outer_call = atomic_load_explicit(&pulse->call, memory_order_relaxed) & 0xff;
+    callback_begin(self, CALLBACK_STATS);
+    self->service->ops->stats(self, report);
+    callback_end(self);
+    pulse->began = outer_began + (ticks_now() - pulse->began);
+    uint64_t call = atomic_load_explicit(&pulse->call, memory_order_relaxed);
+    atomic_store_explicit(&pulse->service, outer, memory_order_relaxed);
+    atomic_store_explicit(&pulse->call, call + outer_call, memory_order_relaxed);
 }
 
 static void streams_report(const struct weft_self *self, struct weft_report *report)
@@ -226,7 +272,7 @@ void node_stats(struct node *node,
             streams_report(self, &report);
         report.self = self;
         if (self->service->ops->stats)
-            self->service->ops->stats(self, &report);
+            stats_call(self, &report);
     }
 }
 

@@ -10,6 +10,8 @@
  *   node-ID.socket   where local programs send requests to its services
  *   node-ID.log      output of its process; of several servers in one process only the first
  *                    has a log
+ *   node-ID.stuck    which function of a service has not returned; see watchdog.h
+ *   node-ID.child-N/ the folder of a child process of a service; see child.h
  *   links/           the sockets through which links are set up
  *   serial-S.*, wiring.json: see serial_file.h
  *

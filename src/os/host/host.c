@@ -41,7 +41,7 @@ static void on_carrier(void *owner, uint32_t server, uint32_t number, bool on)
     char text[80];
     port_set bit = (port_set)1 << number;
     node->carriers = on ? node->carriers | bit : node->carriers & ~bit;
-    node->env.now = clock_now();
+    node->env.now = host_awake(host);
     if (node_has(node, number))
         node_carrier(node->node, number, on);
     node_ready(node);
@@ -54,11 +54,26 @@ static void on_carrier(void *owner, uint32_t server, uint32_t number, bool on)
 
 static void on_port(struct node_watcher *watcher, node_id at, unsigned port, bool up)
 {
-    struct host *host = container_of(watcher, struct host_node, watcher)->host;
+    struct host_node *node = container_of(watcher, struct host_node, watcher);
+    struct host *host = node->host;
     char text[80];
+    port_set silent = atomic_load_explicit(&node->watched->silent, memory_order_relaxed);
+    port_set bit = (port_set)1 << port;
+    atomic_store_explicit(&node->watched->silent, up ? silent & ~bit : silent | bit,
+                          memory_order_relaxed);
     snprintf(text, sizeof text, "port %u to %u: %s", port,
              plan_end(host->config.plan, at, port)->server, up ? "up" : "down");
     host_say(host, at, text);
+}
+
+static void on_slow(struct node_watcher *watcher, node_id at, const char *service,
+                    const char *function, env_nsec ran)
+{
+    char text[200];
+    snprintf(text, sizeof text,
+             "service %s: %s() ran for %.1f ms, and delayed all packets; weft/work.h is for that",
+             service, function, (double)ran / 1e6);
+    host_say(container_of(watcher, struct host_node, watcher)->host, at, text);
 }
 
 static void on_mistake(struct node_watcher *watcher, node_id at, const char *service,
@@ -85,7 +100,7 @@ static void on_local(void *owner, uint32_t server, uint32_t number, bool lazy)
 static int on_request(void *owner, const struct env_answer *from, const void *bytes, uint32_t size)
 {
     struct host_node *node = owner;
-    node->env.now = clock_now();
+    node->env.now = host_awake(node->host);
     node->host->eager = true;
     node_ready(node);
     return node_local(node->node, from, bytes, size);
@@ -101,7 +116,7 @@ int host_request(struct host *host, node_id server, uint16_t service, const void
 static void on_gone(void *owner, uint64_t client)
 {
     struct host_node *node = owner;
-    node->env.now = clock_now();
+    node->env.now = host_awake(node->host);
     node_local_gone(node->node, client);
     node_ready(node);
 }
@@ -109,7 +124,7 @@ static void on_gone(void *owner, uint64_t client)
 static void on_writable(void *owner, uint64_t client, uint16_t service)
 {
     struct host_node *node = owner;
-    node->env.now = clock_now();
+    node->env.now = host_awake(node->host);
     node->host->eager = true;
     node_ready(node);
     node_local_writable(node->node, service, client);
@@ -195,6 +210,21 @@ static enum err err_of(int result)
     return result == -ENOMEM ? ERR_MEMORY : ERR_SYSTEM;
 }
 
+/* Before the nodes: a start() that never returns is named, too. */
+static enum err watchdog_begin(struct host *host, struct why *why)
+{
+    const struct host_config *config = &host->config;
+    const struct watchdog_config watchdog = {
+        .folder = config->folder,
+        .plan = config->plan,
+        .servers = host->watched,
+        .server_count = config->server_count,
+        .said = config->said,
+        .owner = config->owner,
+    };
+    return watchdog_start(&host->watchdog, &watchdog, why);
+}
+
 static enum err host_open_parts(struct host *host, struct why *why)
 {
     const struct host_config *config = &host->config;
@@ -213,7 +243,8 @@ static enum err host_open_parts(struct host *host, struct why *why)
     host->queue = array_new(config->server_count, sizeof *host->queue);
     host->index_of = array_new(config->plan->server_count, sizeof *host->index_of);
     host->outside = array_new((size_t)config->server_count * PORT_MAX, sizeof(struct port *));
-    if (!host->nodes || !host->queue || !host->index_of || !host->outside)
+    host->watched = array_new(config->server_count, sizeof *host->watched);
+    if (!host->nodes || !host->queue || !host->index_of || !host->outside || !host->watched)
         return why_memory(why);
     memset(host->index_of, 0xff, config->plan->server_count * sizeof *host->index_of);
     for (uint32_t i = 0; i < config->server_count; i++) {
@@ -221,13 +252,17 @@ static enum err host_open_parts(struct host *host, struct why *why)
         node->host = host;
         node->server = config->servers[i];
         node->index = i;
+        node->watched = &host->watched[i];
+        node->watched->server = node->server;
+        node->watched->pulse.slow_ticks = clock_ticks(NODE_SLOW_NSEC);
         if (config->machine)
             continue;
         if (host->index_of[node->server] != UINT32_MAX)
             return why_fail(why, ERR_USAGE, "server %u is listed twice", node->server);
         host->index_of[node->server] = i;
     }
-    return host_packets(host, why);
+    enum err err = config->watchdog ? watchdog_begin(host, why) : OK;
+    return err ? err : host_packets(host, why);
 }
 
 static enum err node_start(struct host *host, struct host_node *node, uint64_t life,
@@ -235,6 +270,8 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
 {
     const struct host_config *config = &host->config;
     enum err err = host_disk_open(node, why);
+    if (!err)
+        err = host_work_open(node, why);
     if (err)
         return err;
     node->env = (struct env){.ops = node->files ? &host_disk_ops : &host_ops,
@@ -242,6 +279,8 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
                              .pool = packets_pool(host->packets)};
     node->watcher.port = on_port;
     node->watcher.mistake = on_mistake;
+    node->watcher.slow = on_slow;
+    atomic_store_explicit(&node->watched->server, node->server, memory_order_relaxed);
     const struct node_config options = {
         .plan = config->plan,
         .self = node->server,
@@ -255,6 +294,7 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
         .configuration = config->configuration,
         .machine_memory = config->machine_memory,
         .watcher = &node->watcher,
+        .pulse = &node->watched->pulse,
     };
     err = node_open(&node->node, &options, why);
     if (err)
@@ -428,6 +468,7 @@ enum err host_open(struct host **out, const struct host_config *config, struct w
     }
     if (host->cables)
         cables_call(host->cables);
+    host_usage_begin(host);
     *out = host;
     return OK;
 }
@@ -442,6 +483,7 @@ static void nodes_close(struct host *host)
         if (node->node)
             node_close(node->node);
         host_disk_close(node);
+        host_work_close(node);
     }
     for (uint32_t i = 0; host->nodes && i < host->config.server_count; i++)
         for (unsigned number = 0; number < PORT_MAX; number++) {
@@ -457,6 +499,7 @@ void host_close(struct host *host)
         return;
     nodes_close(host);
     host_disk_end(host);
+    host_work_end(host);
     commission_close(host->commission);
     cables_close(host->cables);
     packets_close(host->packets);
@@ -465,6 +508,8 @@ void host_close(struct host *host)
         poller_remove(host->poller, host->bell_watch);
     doorbell_close(&host->bell);
     poller_close(host->poller);
+    watchdog_stop(host->watchdog);
+    free(host->watched);
     free(host->outside);
     free(host->index_of);
     free(host->queue);

@@ -67,7 +67,8 @@ struct host_config {
      * ordinary ones, which run only while we sleep. If yields are futile then, we sleep early.
      */
     bool yield_is_partial;
-    nsec turn; /* a busy host yields after this long; 0: never: the scheduler does it */
+    bool watchdog; /* names functions that do not return, in `folder` too: watchdog.h */
+    nsec turn;     /* a busy host yields after this long; 0: never: the scheduler does it */
     /* Reports an event at that server for the log; or NULL. */
     void (*said)(void *owner, node_id server, const char *text);
     void *owner;

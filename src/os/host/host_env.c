@@ -61,9 +61,25 @@ static void env_disk_end(struct env *env)
     files_server_end(host_node_of(env)->files);
 }
 
+static env_nsec env_ran(struct env *env, uint64_t ticks)
+{
+    return host_ran(host_node_of(env)->host, ticks);
+}
+
+static void env_work(struct env *env, struct work_operation *operation)
+{
+    crew_begin(host_node_of(env)->crew, operation);
+}
+
+static void env_work_end(struct env *env)
+{
+    if (host_node_of(env)->crew)
+        crew_server_end(host_node_of(env)->crew);
+}
+
 #define COMMON_OPS                                                                                 \
     .receive = env_receive, .room = env_room, .transmit = env_transmit, .local = env_local,        \
-    .gathers = true
+    .gathers = true, .work = env_work, .work_end = env_work_end, .ran = env_ran
 
 const struct env_ops host_ops = {COMMON_OPS};
 

@@ -1,8 +1,10 @@
 #pragma once
 /* host_impl: the nodes of one process, for the files of this folder.
  *
+ *   host_slow.c  for how long a function of a service ran
  *   host_env.c   the environment of a node while it is stepped
  *   host_disk.c  the files of the servers' services
+ *   host_work.c  the functions that services run on threads
  *   host.c       the nodes and their ports: opening, events, closing
  *   host_pass.c  the pass: steps the nodes that have work
  *   host_wait.c  the loop, and how it waits between passes
@@ -14,18 +16,27 @@
  * step left work. Invariants: a node is in the queue iff `ready`; `due` is no later than the
  * earliest timer of a node; starved_count is the number of nodes with starved ports.
  *
- * One thread; nothing here is shared. */
+ * One thread; nothing here is shared, except what watchdog.h says. */
 
 #include "os/data/files.h"
 #include "os/host/client_socket.h"
 #include "os/host/host.h"
 #include "os/host/port.h"
+#include "os/host/watchdog.h"
+#include "os/work/crew.h"
 #include "transport/wake/doorbell.h"
 
 /* How long it yields before it sleeps; longer than elsewhere, because answers pass through many
  * processes. */
 #define YIELD_NSEC      (200 * 1000LL)
 #define YIELD_REST_NSEC (20 * 1000 * 1000LL) /* pause after the first yield that was a mistake */
+
+/* What the host's thread has used so far. */
+struct host_usage {
+    nsec processor;
+    long waits;         /* times that it waited for something */
+    long interruptions; /* times that the system took the processor away */
+};
 
 struct host_node {
     struct env env;
@@ -41,6 +52,8 @@ struct host_node {
     bool ready;
     struct client_socket *client_socket;
     struct files_server *files; /* NULL: no service uses the disk */
+    struct crew_server *crew;   /* NULL: no service uses weft/work.h */
+    struct watchdog_server *watched;
     nsec lines_since;        /* lines about programs in the log: when they began to be counted, */
     uint32_t lines;          /* ... how many since then, */
     uint32_t lines_left_out; /* ... and how many were left out */
@@ -56,8 +69,16 @@ struct host {
     struct client_sockets client_sockets;
     struct files *files; /* NULL: no service uses the disk */
     struct poller_watch *files_watches[2];
-    struct cables *cables;         /* NULL: all neighbours are in this process */
-    struct commission *commission; /* NULL: the servers know their places */
+    struct crew *crew; /* NULL: no service uses weft/work.h */
+    struct poller_watch *crew_watch;
+    struct watchdog_server *watched; /* by index of the node */
+    struct watchdog *watchdog;       /* NULL: none */
+    struct host_usage usage;         /* at the last look, after which the thread */
+    nsec awake;                      /* ... was awake for this long until `woke_at`, */
+    nsec woke_at;                    /* ... and since then, */
+    bool asleep;                     /* ... unless it sleeps */
+    struct cables *cables;           /* NULL: all neighbours are in this process */
+    struct commission *commission;   /* NULL: the servers know their places */
     struct host_node *nodes;
     uint32_t *index_of;    /* of the plan's servers; UINT32_MAX: not in this process */
     struct port **outside; /* the cables */
@@ -74,6 +95,21 @@ struct host {
     bool eager;        /* an answer may come soon: do not sleep yet */
 };
 
+/* host_slow.c */
+void host_usage_begin(struct host *host);
+void host_usage_rest(struct host *host); /* it is about to sleep */
+/* Reads the clock; the thread does not sleep any more. */
+static inline nsec host_awake(struct host *host)
+{
+    nsec now = clock_now();
+    if (host->asleep)
+        host->woke_at = now;
+    host->asleep = false;
+    return now;
+}
+/* A call of a service took that many ticks: see env_ops. */
+nsec host_ran(struct host *host, uint64_t ticks);
+
 /* host_env.c: the functions of a node's env. */
 extern const struct env_ops host_ops, host_disk_ops;
 
@@ -81,6 +117,11 @@ extern const struct env_ops host_ops, host_disk_ops;
 MUST_CHECK enum err host_disk_open(struct host_node *node, struct why *why);
 void host_disk_close(struct host_node *node); /* after its node */
 void host_disk_end(struct host *host);        /* after all nodes */
+
+/* host_work.c: prepares threads for a node's services, if one of them uses weft/work.h. */
+MUST_CHECK enum err host_work_open(struct host_node *node, struct why *why);
+void host_work_close(struct host_node *node); /* after its node */
+void host_work_end(struct host *host);        /* after all nodes */
 
 /* host.c: a machine has got its place, or new findings about its cables. */
 void host_placed(struct host *host, struct host_node *node, node_id vertex,

@@ -93,6 +93,8 @@ bool host_poll(struct host *host)
     client_sockets_poll(&host->client_sockets);
     if (host->files)
         host_disk_poll(host);
+    if (host->crew && crew_waiting(host->crew))
+        crew_reap(host->crew);
     /* Read after the polls: a process that was stopped during them must notice that before it
      * handles what arrived meanwhile. */
     host->now = clock_now();

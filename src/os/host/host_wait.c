@@ -41,7 +41,9 @@ static void host_sleep(struct host *host, nsec until)
     int moved = host->cables ? cables_arm(host->cables) : 0;
     if (!host_poll(host) && !moved) {
         nsec due = host_due(host);
+        host_usage_rest(host);
         poller_step(host->poller, due < until ? due : until);
+        (void)host_awake(host);
     }
     doorbell_cancel(&host->bell);
     client_sockets_disarm(&host->client_sockets);
@@ -90,6 +92,8 @@ static bool host_glance(const struct host *host)
         if (host->outside[i]->ops->waiting(host->outside[i]))
             return true;
     if (host->files && files_waiting(host->files))
+        return true;
+    if (host->crew && crew_waiting(host->crew))
         return true;
     return client_sockets_waiting(&host->client_sockets);
 }

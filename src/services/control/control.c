@@ -27,7 +27,7 @@ static void trouble_add(struct control_snapshot *snapshot, const struct node *no
 {
     struct service_snapshot service;
     node_snapshot_service(node, slot, &service);
-    if (service.kept < service.share && !service.mistakes)
+    if (service.kept < service.share && !service.mistakes && !service.slow)
         return;
     struct control_trouble *trouble = &snapshot->troubles[snapshot->trouble_count++];
     *trouble = (struct control_trouble){
@@ -35,6 +35,9 @@ static void trouble_add(struct control_snapshot *snapshot, const struct node *no
         .share = service.share,
         .over_share = service.over_share,
         .mistakes = service.mistakes,
+        .slow = service.slow,
+        .slow_nsec = service.slow_nsec,
+        .slow_in = service.slow_in,
     };
     strncpy(trouble->service, service.name, CONTROL_NAME_MAX);
 }

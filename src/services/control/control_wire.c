@@ -189,6 +189,9 @@ static void troubles_write(struct writer *out, const struct control_snapshot *sn
         write_u32(out, trouble->share);
         write_u64(out, trouble->over_share);
         write_u64(out, trouble->mistakes);
+        write_u64(out, trouble->slow);
+        write_u64(out, (uint64_t)trouble->slow_nsec);
+        write_u8(out, (uint8_t)trouble->slow_in);
     }
 }
 
@@ -203,6 +206,11 @@ static void troubles_read(struct reader *in, struct control_snapshot *snapshot)
         trouble->share = read_u32(in);
         trouble->over_share = read_u64(in);
         trouble->mistakes = read_u64(in);
+        trouble->slow = read_u64(in);
+        trouble->slow_nsec = (int64_t)read_u64(in);
+        unsigned slow_in = read_u8(in);
+        in->failed |= slow_in >= CALLBACK_COUNT || trouble->slow_nsec < 0;
+        trouble->slow_in = in->failed ? CALLBACK_NONE : (enum node_callback)slow_in;
     }
 }
 

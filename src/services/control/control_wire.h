@@ -42,11 +42,14 @@ struct control_request {
     node_id server; /* CONTROL_ROUTE */
 };
 
-/* A service that holds its whole share of packets, or has made mistakes. */
+/* A service that holds its whole share of packets, has made mistakes, or delays packets. */
 struct control_trouble {
     char service[CONTROL_NAME_MAX + 1];
     uint32_t kept, share;
     uint64_t over_share, mistakes;
+    uint64_t slow;              /* calls of its functions that took longer than NODE_SLOW_NSEC, */
+    int64_t slow_nsec;          /* ... the longest, */
+    enum node_callback slow_in; /* ... and its function */
 };
 
 struct control_snapshot {

@@ -100,6 +100,9 @@ static void snapshot_fill(uint32_t servers, uint32_t ports)
         trouble->share = (uint32_t)next++;
         trouble->over_share = next++;
         trouble->mistakes = next++;
+        trouble->slow = next++;
+        trouble->slow_nsec = (int64_t)next++;
+        trouble->slow_in = (enum node_callback)(i % CALLBACK_COUNT);
     }
     for (uint32_t v = 0; v < servers; v += 3)
         snapshot.reach[v / 8] |= (uint8_t)(1 << v % 8);
@@ -138,6 +141,9 @@ static void snapshots_are_read_as_they_were_written(void **state)
         for (uint32_t t = 0; t < copy.trouble_count; t++) {
             assert_string_equal(copy.troubles[t].service, snapshot.troubles[t].service);
             assert_int_equal(copy.troubles[t].mistakes, snapshot.troubles[t].mistakes);
+            assert_int_equal(copy.troubles[t].slow, snapshot.troubles[t].slow);
+            assert_true(copy.troubles[t].slow_nsec == snapshot.troubles[t].slow_nsec);
+            assert_int_equal(copy.troubles[t].slow_in, snapshot.troubles[t].slow_in);
         }
     }
 }

@@ -6,6 +6,7 @@
  *     [W, 2W)            the link has room again; set only while its node waits for room
  *     [2W, 2W + N)       the node's timer is due
  *     [2W + N, 2W + 2N)  an operation of the server's disk is done
+ *     [2W + 2N, 2W + 3N) a function that a service runs beside the server has ended
  *
  * The engine knows only the first arrival of each link. When it is due, the node is notified, and
  * the channel is not set again before the node receives. */
@@ -20,9 +21,8 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/wide.h"
-#include "sim/engine/pages.h"
-#include "sim/world/local_queue.h"
-#include "sim/world/world_watch.h"
+#include "sim/engine/sim_work.h"
+#include "sim/world/world_impl.h"
 
 #define CLOCK_RIGHT    1000000u
 #define NOT_ASKED      INT64_MIN /* value of `wanted`: the channel is not set */
@@ -32,46 +32,8 @@
 #define INCARNATION_STEP  16
 /* A node that is called this often at one moment would never stop. */
 #define STEPS_PER_MOMENT_MAX 1000000u
-
-/* The fields that each hop touches are in the first cache line. */
-struct world_node {
-    struct env env;
-    struct world *world;
-    struct node *node; /* NULL: down */
-    env_nsec wanted;   /* when it wants to be called; its timer's channel is set to that */
-    node_id self;
-    uint8_t input_port; /* the last port with an arrival ... */
-    bool paused;
-    bool skewed;         /* its clock is not the world's */
-    uint32_t input_link; /* ... and the link of that arrival */
-    uint64_t incarnation;
-    uint64_t rewinds;           /* number of calls of world_rewind */
-    uint32_t rate;              /* of its clock, in millionths */
-    env_nsec clock_base;        /* world time at the last change of rate ... */
-    env_nsec clock_at_base;     /* ... and what its clock read then */
-    struct disk *disk;          /* NULL: it has none; it outlives the node */
-    struct local_queue waiting; /* what programs do while it is paused */
-};
-
-struct world {
-    struct world_settings settings;
-    const struct plan *plan;
-    struct engine *engine;
-    struct slab_pool *pool;
-    struct pages pages; /* all memory of the nodes */
-    struct arena arena; /* memory of links and of struct world_node */
-    struct sim_link_pace pace;
-    struct sim_link *links; /* by server and port: the direction that leaves there */
-    struct world_node *nodes;
-    struct world_watch watch;
-    uint32_t sim_link_count;
-    uint32_t steps_at_moment;
-    bool stopped;      /* by world_stop */
-    bool interrupted;  /* by world_interrupt */
-    uint32_t ahead[4]; /* channels that may come next, the nearest first */
-    uint64_t hash;
-    struct world_counts counts;
-};
+/* Disks draw from the streams that are the numbers of their servers. */
+#define WORK_STREAM (UINT64_C(1) << 40)
 
 /* ---- clocks ---- */
 
@@ -115,6 +77,11 @@ static inline uint32_t timer_channel(const struct world *world, node_id id)
 static inline uint32_t disk_channel(const struct world *world, node_id id)
 {
     return timer_channel(world, world->plan->server_count) + id;
+}
+
+static inline uint32_t work_channel(const struct world *world, node_id id)
+{
+    return disk_channel(world, world->plan->server_count) + id;
 }
 
 /* The link that ends at that port. */
@@ -194,6 +161,13 @@ static void disk_arm(struct world_node *at)
     engine_set(world->engine, disk_channel(world, at->self), next > now ? next : now);
 }
 
+static void work_arm(const struct world_node *at)
+{
+    struct world *world = at->world;
+    psec next = sim_work_next(at->work), now = engine_now(world->engine);
+    engine_set(world->engine, work_channel(world, at->self), next > now ? next : now);
+}
+
 /* Completes operations. */
 static void disk_due(struct world_node *at)
 {
@@ -203,6 +177,18 @@ static void disk_due(struct world_node *at)
     at->env.now = clock_read(at);
     disk_run(at->disk, engine_now(world->engine));
     disk_arm(at);
+    step(at);
+}
+
+/* Completes functions of services; while the server is paused they wait for it. */
+static void work_due(struct world_node *at)
+{
+    if (!is_awake(at))
+        return;
+    struct world *world = at->world;
+    at->env.now = clock_read(at);
+    sim_work_run(at->work, engine_now(world->engine));
+    work_arm(at);
     step(at);
 }
 
@@ -260,8 +246,10 @@ void world_run(struct world *world, psec until)
             has_room(world, channel - world->sim_link_count);
         else if (channel < disk_channel(world, 0))
             timer_due(&world->nodes[channel - 2 * world->sim_link_count]);
-        else
+        else if (channel < work_channel(world, 0))
             disk_due(&world->nodes[channel - disk_channel(world, 0)]);
+        else
+            work_due(&world->nodes[channel - work_channel(world, 0)]);
     }
 }
 
@@ -345,11 +333,37 @@ static void env_disk_end(struct env *env)
     disk_end(node_of_env(env)->disk);
 }
 
+static void env_work(struct env *env, struct work_operation *operation)
+{
+    struct world_node *at = node_of_env(env);
+    struct world *world = at->world;
+    sim_work_submit(at->work, engine_now(world->engine), operation);
+    work_arm(at);
+}
+
+static void env_work_cancel(struct env *env, struct work_operation *operation)
+{
+    struct world_node *at = node_of_env(env);
+    struct world *world = at->world;
+    sim_work_cancel(at->work, engine_now(world->engine), operation);
+    work_arm(at);
+}
+
+static void env_work_end(struct env *env)
+{
+    if (node_of_env(env)->work)
+        sim_work_end(node_of_env(env)->work);
+}
+
 static const struct env_ops world_env_ops = {
     .receive = env_receive,
     .room = env_room,
     .transmit = env_transmit,
     .local = env_local,
+    .work = env_work,
+    .work_cancel = env_work_cancel,
+    .work_end = env_work_end,
+    .simulates = true,
 };
 
 static const struct env_ops world_env_disk_ops = {
@@ -359,6 +373,10 @@ static const struct env_ops world_env_disk_ops = {
     .local = env_local,
     .disk = env_disk,
     .disk_end = env_disk_end,
+    .work = env_work,
+    .work_cancel = env_work_cancel,
+    .work_end = env_work_end,
+    .simulates = true,
 };
 
 /* ---- start, crash and other actions ---- */
@@ -428,6 +446,8 @@ void world_crash(struct world *world, node_id id)
         disk_crash(at->disk);
         engine_set(world->engine, disk_channel(world, id), PSEC_NEVER);
     }
+    if (at->work)
+        engine_set(world->engine, work_channel(world, id), PSEC_NEVER);
     lose_input(world, id);
     hash_add(world, engine_now(world->engine) ^ id);
     world_watch_closed(&world->watch, id);
@@ -469,6 +489,8 @@ void world_pause(struct world *world, node_id id, bool paused)
     step(at);
     if (at->disk)
         disk_due(at);
+    if (at->work)
+        work_due(at);
 }
 
 void world_fill(struct world *world, node_id id, bool full)
@@ -591,12 +613,30 @@ static enum err disks_open(struct world *world, struct why *why)
     return err;
 }
 
+static bool uses_work(const struct weft_service *const *services)
+{
+    for (unsigned i = 0; services && services[i]; i++)
+        if (services[i]->work)
+            return true;
+    return false;
+}
+
+static enum err works_open(struct world *world, struct why *why)
+{
+    enum err err = OK;
+    bool used = uses_work(world->settings.node.services);
+    for (node_id id = 0; !err && used && id < world->plan->server_count; id++)
+        err = sim_work_open(&world->nodes[id].work, world->settings.seed,
+                            WORK_STREAM | (uint64_t)id, why);
+    return err;
+}
+
 static enum err parts_open(struct world *world, struct why *why)
 {
     const struct plan *plan = world->plan;
     enum err err = slab_pool_open(&world->pool, world->settings.packet_memory, why);
     if (!err)
-        err = engine_open(&world->engine, 2 * world->sim_link_count + 2 * plan->server_count, why);
+        err = engine_open(&world->engine, 2 * world->sim_link_count + 3 * plan->server_count, why);
     if (err)
         return err;
     world->links = arena_take_array(&world->arena, world->sim_link_count, sizeof *world->links);
@@ -616,7 +656,8 @@ static enum err parts_open(struct world *world, struct why *why)
             .input_port = PORT_NONE,
             .rate = CLOCK_RIGHT,
         };
-    return disks_open(world, why);
+    enum err opened = disks_open(world, why);
+    return opened ? opened : works_open(world, why);
 }
 
 static enum err nodes_open(struct world *world, struct why *why)
@@ -685,109 +726,13 @@ void world_close(struct world *world)
     assert(stopped || !world->pool || left == slab_packets(world->pool)->abandoned);
     for (uint32_t i = 0; world->links && i < world->sim_link_count; i++)
         sim_link_fini(&world->links[i]);
-    for (node_id id = 0; world->nodes && id < world->plan->server_count; id++)
+    for (node_id id = 0; world->nodes && id < world->plan->server_count; id++) {
         disk_close(world->nodes[id].disk);
+        sim_work_close(world->nodes[id].work);
+    }
     engine_close(world->engine);
     slab_pool_close(world->pool);
     arena_fini(&world->arena);
     pages_fini(&world->pages);
     free(world);
-}
-
-/* ---- inspection ---- */
-
-psec world_now(const struct world *world)
-{
-    return engine_now(world->engine);
-}
-
-struct node *world_node(struct world *world, node_id id)
-{
-    return world->nodes[id].node;
-}
-
-bool world_is_paused(const struct world *world, node_id id)
-{
-    return world->nodes[id].paused;
-}
-
-uint64_t world_incarnation(const struct world *world, node_id id)
-{
-    return world->nodes[id].incarnation;
-}
-
-struct sim_link *world_link(struct world *world, node_id id, unsigned port)
-{
-    if (plan_end(world->plan, id, port)->server == NODE_NONE)
-        return NULL;
-    return &world->links[id * world->plan->port_count + port];
-}
-
-struct slab_pool *world_pool(struct world *world)
-{
-    return world->pool;
-}
-
-const struct plan *world_plan(const struct world *world)
-{
-    return world->plan;
-}
-
-void world_count(const struct world *world, struct world_counts *counts)
-{
-    *counts = world->counts;
-}
-
-void world_count_links(const struct world *world, struct sim_link_counts *counts)
-{
-    *counts = (struct sim_link_counts){0};
-    for (uint32_t i = 0; i < world->sim_link_count; i++)
-        sim_link_count_add(&world->links[i], counts);
-}
-
-uint64_t world_hash(const struct world *world)
-{
-    return world->hash;
-}
-
-bool world_is_whole(struct world *world)
-{
-    uint32_t up = 0;
-    for (node_id id = 0; id < world->plan->server_count; id++)
-        up += world->nodes[id].node != NULL;
-    for (node_id id = 0; id < world->plan->server_count; id++) {
-        struct node_snapshot snapshot;
-        if (!world->nodes[id].node)
-            continue;
-        node_snapshot(world->nodes[id].node, &snapshot);
-        if (!snapshot.settled || snapshot.reachable != up)
-            return false;
-    }
-    return true;
-}
-
-size_t world_memory(const struct world *world)
-{
-    size_t memory = sizeof *world + world->sim_link_count * sizeof *world->links +
-                    world->plan->server_count * sizeof *world->nodes +
-                    engine_memory(world->engine) + slab_memory(world->pool);
-    for (node_id id = 0; id < world->plan->server_count; id++)
-        if (world->nodes[id].node)
-            memory += node_memory(world->nodes[id].node);
-    return memory;
-}
-
-void world_check(struct world *world)
-{
-    engine_check(world->engine);
-    for (uint32_t i = 0; i < world->sim_link_count; i++)
-        sim_link_check(&world->links[i]);
-    for (node_id id = 0; id < world->plan->server_count; id++)
-        if (world->nodes[id].node)
-            node_check(world->nodes[id].node);
-}
-
-struct disk *world_disk(struct world *world, node_id id)
-{
-    return world->nodes[id].disk;
 }
