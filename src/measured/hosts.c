@@ -20,9 +20,9 @@
 #include "services/services.h"
 #include "transport/clock.h"
 
-#define READY_NSEC  (90 * NSEC_PER_SEC) /* the machine may be busy with something else */
-#define ANSWER_NSEC (30 * NSEC_PER_SEC)
-#define POLL_NSEC   (20 * 1000 * 1000LL)
+#define READY_NSEC     (90 * NSEC_PER_SEC) /* the machine may be busy with something else */
+#define ANSWER_SECONDS 30
+#define POLL_NSEC      (20 * 1000 * 1000LL)
 
 struct hosts {
     const struct hosts_plan *plan;
@@ -127,12 +127,16 @@ void hosts_tell(struct hosts *hosts, node_id server, uint16_t service, const voi
                    strerror(-result));
 }
 
-size_t hosts_hear(struct hosts *hosts, node_id server, void *bytes, size_t size, nsec deadline)
+/* Waits for a second at a time: while the whole machine stands still the clock goes on, and a
+ * server that stood still, too, has its time to answer. */
+size_t hosts_hear(struct hosts *hosts, node_id server, void *bytes, size_t size, uint32_t seconds)
 {
     int result;
-    do
-        result = cluster_hear(hosts->handles[server], bytes, size, deadline);
-    while (result == -EINTR);
+    do {
+        result = cluster_hear(hosts->handles[server], bytes, size, clock_after(NSEC_PER_SEC));
+        if (result == -ETIMEDOUT)
+            seconds--;
+    } while (result == -EINTR || (result == -ETIMEDOUT && seconds > 0));
     if (result < 0)
         crowd_fail(hosts->crowd, "server %u does not answer: %s", server, strerror(-result));
     return (size_t)result;
@@ -160,7 +164,7 @@ static bool server_is_ready(struct hosts *hosts, node_id server)
     uint8_t question[CONTROL_REQUEST_MAX];
     struct control_answer answer;
     hosts_tell(hosts, server, CONTROL_SERVICE, question, control_request_write(&request, question));
-    size_t size = hosts_hear(hosts, server, bytes, sizeof bytes, clock_after(ANSWER_NSEC));
+    size_t size = hosts_hear(hosts, server, bytes, sizeof bytes, ANSWER_SECONDS);
     struct reader in = reader_make(bytes, size);
     if (control_answer_read(&in, &answer) < 0 || answer.error ||
         control_snapshot_read(&in, &snapshot) < 0)
@@ -173,7 +177,7 @@ static bool server_is_ready(struct hosts *hosts, node_id server)
     return true;
 }
 
-static void servers_await(struct hosts *hosts)
+void hosts_await(struct hosts *hosts)
 {
     nsec deadline = clock_after(READY_NSEC);
     for (node_id server = 0; server < hosts->wiring.server_count;) {
@@ -197,7 +201,7 @@ static void ask_process(struct hosts *hosts, struct crowd *crowd)
             crowd_fail(crowd, "cannot connect to server %u: %s", server,
                        strerror(-hosts->handles[server]));
     }
-    servers_await(hosts);
+    hosts_await(hosts);
     hosts->plan->run(hosts, hosts->plan->argument);
     for (uint32_t i = 0; i < hosts->plan->process_count; i++)
         kill(hosts->ids[i], SIGTERM);

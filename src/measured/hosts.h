@@ -35,7 +35,9 @@ const struct plan *hosts_wiring(const struct hosts *hosts);
 void hosts_tell(struct hosts *hosts, node_id server, uint16_t service, const void *bytes,
                 size_t size);
 /* Waits for the next answer of that server. Returns its size. */
-size_t hosts_hear(struct hosts *hosts, node_id server, void *bytes, size_t size, nsec deadline);
+size_t hosts_hear(struct hosts *hosts, node_id server, void *bytes, size_t size, uint32_t seconds);
+/* Waits until all servers reach each other, as they do when the measurement begins. */
+void hosts_await(struct hosts *hosts);
 
 /* Returns the processor time of all hosting processes so far, in seconds. */
 double hosts_cpu(const struct hosts *hosts);

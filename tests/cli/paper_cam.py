@@ -1,5 +1,7 @@
 """weft paper: figures 4 and 5 of CamCubeOS. Checks results, never times of this machine."""
 
+import contextlib
+import json
 import os
 import shutil
 import signal
@@ -25,6 +27,14 @@ JUMBO, STANDARD, ETHERNET = 8940, 1500, 38
 def hop(size):
     """Microseconds that a frame takes over a cable of 1 Gb/s with 1 us of delay."""
     return (size + ETHERNET) * 8e-3 + 1
+
+
+def stop(process, seconds):
+    """Stops a process for some seconds. One that has ended does not matter."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGSTOP)
+        time.sleep(seconds)
+        os.kill(process, signal.SIGCONT)
 
 
 def verdicts(figure):
@@ -226,6 +236,20 @@ class Churn(unittest.TestCase):
 
 
 class Interrupted(unittest.TestCase):
+    def test_a_server_that_stands_still_for_a_while_does_not_fail_a_measurement(self):
+        words = ["paper", "run", "cam-15hop", "--quick", "--json"]
+        with subprocess.Popen([os.environ["WEFT"], *words], stdout=subprocess.PIPE) as work:
+            deadline = time.monotonic() + 60
+            while len(children(work.pid)) < 31 and time.monotonic() < deadline:
+                time.sleep(0.001)
+            servers = sorted(children(work.pid))
+            self.assertIsNone(work.poll())
+            time.sleep(0.3)  # most times the pings have begun then; any other moment is right, too
+            stop(servers[7], 3)
+            figure = json.loads(work.communicate(timeout=250)[0])["figures"][0]
+        self.assertNotIn("error", figure)
+        self.assertEqual(len(rows(figure)), 10)
+
     def test_no_process_and_no_file_remains(self):
         for how in (signal.SIGINT, signal.SIGKILL):
             with tempfile.TemporaryDirectory() as place:
