@@ -26,7 +26,7 @@
 
 enum { ROUNDS = 9, PINGS = 3000, ASKS = 10000 };
 
-static char folder[64], data[64];
+static char folder[64], data[sizeof folder + 8];
 static bool quick, has_disk;
 
 /* Runs a command; returns the first bytes of its output. */
@@ -40,7 +40,7 @@ static bool run(char *out, size_t size, const char *line)
 
 static void command(char *out, size_t size, const char *words)
 {
-    char line[1024];
+    char line[2048];
     snprintf(line, sizeof line, "%s %s --dir %s", BENCH_WEFT, words, folder);
     if (!run(out, size, line))
         bench_fail("%s failed", line);
@@ -159,7 +159,7 @@ static void measure(struct bench *bench, const struct burden *burden)
  * False: not permitted. */
 static bool disk_mount(void)
 {
-    char out[512], line[512];
+    char out[512], line[1024];
     if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
         mkdir(data, 0700))
         return false;
