@@ -128,7 +128,7 @@ class Examples(unittest.TestCase):
         sources = sorted(SOURCES.glob("*.c"))
         services = [path for path in sources if re.search("WEFT_(SERVICE|SIMULATION)_VERSION", path.read_text())]
         self.assertEqual([path.stem for path in services],  # other tests run these
-                         ["counter", "echo", "journal", "letters", "primes", "register", "register_checker"])
+                         ["counter", "echo", "journal", "letters", "lines", "primes", "register", "register_checker"])
         programs = [path.stem for path in sources if path not in services]
         self.assertGreater(len(programs), 8)
         for program in programs:  # a test whose name begins with the program's runs it

@@ -241,7 +241,7 @@ class Names(unittest.TestCase):
 
     def test_the_guides_to_services_show_the_examples_as_they_are(self):
         for guide, *sources in (("service", "counter"), ("disk", "journal"), ("stream", "letters"), ("work", "primes"),
-                                ("checker", "register", "register_checker")):
+                                ("descriptor", "lines"), ("checker", "register", "register_checker")):
             example = {line.strip() for source in sources
                        for line in (ROOT / "examples" / f"{source}.c").read_text().splitlines()}
             shown = [line.strip() for kind, _, lines in blocks((ROOT / f"docs/guide/{guide}.md").read_text())

@@ -9,9 +9,9 @@
  *
  * Each server runs one instance of the service, with zeroed memory of the size that the service
  * asks for. The node's only thread calls all its functions, and each must return soon: a service
- * does not wait, and uses no clock, files, threads or randomness other than weft_now, weft_timer,
- * weft_random and the calls of weft/disk.h and weft/work.h. Then the same service also runs in the
- * simulator, and a seed replays the run.
+ * does not wait, and uses no clock, files, sockets, threads or randomness other than weft_now,
+ * weft_timer, weft_random and the calls of weft/disk.h, weft/descriptor.h and weft/work.h. Then the
+ * same service also runs in the simulator, and a seed replays the run.
  *
  * A packet has one owner at a time. deliver() makes the service the owner: send the packet on,
  * reply with it, release it with weft_done(), or reject a malformed one with weft_refuse().
@@ -190,6 +190,7 @@ struct weft_service {
     const struct weft_service_ops *ops;
     uint32_t files; /* how many files may be open at once (weft/disk.h); 0: the service does not use
                      * the disk */
+    uint32_t descriptors; /* how many may be open at once (weft/descriptor.h); 0: it uses none */
     const struct weft_parameter *parameters; /* ends with an entry without a name; or NULL */
     const struct weft_streams *streams;      /* NULL: the service has no streams */
     uint32_t work; /* calls of weft/work.h under way at once; 0: the service does not use them */
@@ -322,8 +323,9 @@ WEFT_API int weft_answer(struct weft_self *self, uint64_t client, uint64_t ticke
 /* In stats(): reports a counter, whose name has 1 to 32 printable characters and no blanks. The
  * names of the counters that weft keeps for every service are refused: sent, delivered,
  * intercepted, dropped, memory, kept, share, over_share, mistakes, slow, disk_calls, disk_failed,
- * disk_bytes_read, disk_bytes_written, work_calls, work_failed, work_under_way; and for a service
- * with streams: streams, streams_opened, streams_accepted, streams_ended, streams_moved,
+ * disk_bytes_read, disk_bytes_written, work_calls, work_failed, work_under_way, descriptors_open,
+ * descriptors_accepted, descriptors_refused, descriptors_bytes_in, descriptors_bytes_out; and for a
+ * service with streams: streams, streams_opened, streams_accepted, streams_ended, streams_moved,
  * segments_sent, segments_resent, segments_copied, segments_received, segments_repeated,
  * segments_damaged. */
 WEFT_API int weft_stat(struct weft_report *report, const char *name, uint64_t value);

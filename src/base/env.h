@@ -78,6 +78,50 @@ struct work_operation {
     void *world[5]; /* of the world, while the operation is under way */
 };
 
+/* What a descriptor of a service may be ready for, and what the node wants to be told. */
+#define ENV_READ  1u /* bytes, the end, an error; or a client of a listener */
+#define ENV_WRITE 2u /* room, an error; or the end of a connect */
+
+/* A descriptor of a service (weft/descriptor.h). The node owns the memory, from the call that opens
+ * it until close(). Whenever the descriptor is ready for something that the node wants, the world
+ * calls node_descriptor, in turns, outside of a step. */
+struct env_descriptor {
+    void *world; /* of the world, while it is open */
+    uint8_t
+        wants; /* of ENV_READ and ENV_WRITE; only the node writes it, and then calls changed() */
+};
+
+struct env_address {
+    const char *text; /* a number such as 127.0.0.1 */
+    uint16_t port;
+};
+
+/* Results are negative errnos, or as said. None of the calls waits or calls the node. */
+struct env_descriptor_ops {
+    /* -EINVAL: the address is not a number. -EMFILE: the process has too many descriptors. */
+    int (*listen)(struct env *env, struct env_descriptor *descriptor,
+                  const struct env_address *address);
+    /* Begins to connect. The end of this is ENV_WRITE; result() then says how it ended. */
+    int (*connect)(struct env *env, struct env_descriptor *descriptor,
+                   const struct env_address *address);
+    int (*result)(struct env *env, struct env_descriptor *descriptor);
+    int (*adopt)(struct env *env, struct env_descriptor *descriptor, int fd);
+    /* Opens the descriptor for the next client of the listener; NULL: disconnects that client.
+     * -EAGAIN: there is none now. -EMFILE: it was disconnected because the process has too many
+     * descriptors. */
+    int (*accept)(struct env *env, struct env_descriptor *listener,
+                  struct env_descriptor *descriptor);
+    /* At least 1 byte; 0: the end. -EAGAIN: not now. After an end or an error the descriptor is
+     * ready for reading for ever. */
+    int64_t (*read)(struct env *env, struct env_descriptor *descriptor, void *bytes, uint32_t size);
+    int64_t (*write)(struct env *env, struct env_descriptor *descriptor, const void *bytes,
+                     uint32_t size);
+    int (*finish)(struct env *env, struct env_descriptor *descriptor);
+    int (*port)(struct env *env, struct env_descriptor *descriptor);
+    void (*changed)(struct env *env, struct env_descriptor *descriptor); /* `wants` did */
+    void (*close)(struct env *env, struct env_descriptor *descriptor);
+};
+
 /* To which request of which program an answer belongs. */
 struct env_answer {
     uint64_t client;
@@ -118,6 +162,7 @@ struct env_ops {
     bool simulates;
     /* Cancels and ends all operations of this node, like disk_end. Not NULL if work() is not. */
     void (*work_end)(struct env *env);
+    const struct env_descriptor_ops *descriptors; /* NULL: there are none */
 };
 
 struct env {

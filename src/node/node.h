@@ -6,11 +6,11 @@
  * drives it in a real process and sim/ in a simulation; the node cannot tell the difference.
  *
  * The look at the time comes first in each call that ends in a call of a service: node_step,
- * node_local and its relatives, and done() of an operation of the disk. So the driver sets env->now
- * before each of them. A server that sent no hello for the silence was away: stopped, or without a
- * processor. Its neighbours have taken their links to it down, and other servers answer for its
- * keys. So all its links go down, and it is not settled before one of them is up again, or before
- * it finds no neighbour for as long as the silence.
+ * node_local and its relatives, node_descriptor, and done() of an operation of the disk. So the
+ * driver sets env->now before each of them. A server that sent no hello for the silence was away:
+ * stopped, or without a processor. Its neighbours have taken their links to it down, and other
+ * servers answer for its keys. So all its links go down, and it is not settled before one of them
+ * is up again, or before it finds no neighbour for as long as the silence.
  *
  * One thread. node_open allocates all memory; a step allocates nothing. */
 
@@ -52,9 +52,12 @@ enum node_callback {
     CALLBACK_REQUEST,
     CALLBACK_STATS,
     CALLBACK_GONE,
-    CALLBACK_WRITABLE,
-    CALLBACK_DONE,   /* of a struct weft_call */
-    CALLBACK_STREAM, /* one of those of weft/stream.h */
+    CALLBACK_WRITABLE, /* of weft/service.h or of weft/descriptor.h */
+    CALLBACK_DONE,     /* of a struct weft_call */
+    CALLBACK_STREAM,   /* one of those of weft/stream.h */
+    CALLBACK_ACCEPTED, /* this and the next two: of weft/descriptor.h */
+    CALLBACK_CONNECTED,
+    CALLBACK_READABLE,
     CALLBACK_COUNT,
 };
 
@@ -181,6 +184,11 @@ int node_service_number(const struct node *node, const char *name, size_t size);
 
 /* That program has disconnected; calls gone() of every service that has it. */
 void node_local_gone(struct node *node, uint64_t client);
+
+/* A descriptor of a service is ready for these (ENV_READ, ENV_WRITE), of which the node wants at
+ * least one. One turn: afterwards the descriptor may still be ready for what the node wants, and
+ * then it gets another turn later. It may be closed, too. */
+void node_descriptor(struct env_descriptor *descriptor, unsigned ready);
 
 /* The operator cuts a cable at this end, or mends it. */
 void node_cut(struct node *node, unsigned port, bool cut);

@@ -25,7 +25,12 @@ const char *const node_callback_names[CALLBACK_COUNT] = {
     [CALLBACK_WRITABLE] = "writable",
     [CALLBACK_DONE] = "done",
     [CALLBACK_STREAM] = "stream",
+    [CALLBACK_ACCEPTED] = "accepted",
+    [CALLBACK_CONNECTED] = "connected",
+    [CALLBACK_READABLE] = "readable",
 };
+
+static_assert(CALLBACK_COUNT <= 32, "slow_known has a bit for each");
 
 void callback_slow(struct weft_self *self, uint64_t ticks)
 {
@@ -42,5 +47,5 @@ void callback_slow(struct weft_self *self, uint64_t ticks)
     struct node_watcher *watcher = node->config.watcher;
     if (watcher && watcher->slow && !(self->slow_known >> which & 1))
         watcher->slow(watcher, node->self, self->service->name, node_callback_names[which], ran);
-    self->slow_known |= (uint16_t)(1u << which);
+    self->slow_known |= 1u << which;
 }

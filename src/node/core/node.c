@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/descriptor.h>
 #include <weft/disk.h>
 #include <weft/work.h>
 
@@ -192,6 +193,8 @@ static enum err service_check(const struct node *node, const struct weft_service
         return service_refused(service, why, "has `work` above the limit");
     if (service->children > service->work)
         return service_refused(service, why, "has more `children` than `work`");
+    if (service->descriptors > WEFT_DESCRIPTORS_MAX)
+        return service_refused(service, why, "has `descriptors` above the limit");
     assert(node->service_count < SERVICES_MAX); /* services_add counts them */
     for (unsigned slot = 0; slot < node->service_count; slot++)
         if (node->services[slot]->service->id == service->id ||
@@ -223,7 +226,7 @@ static enum err service_add(struct node *node, const struct weft_service *servic
     if (err)
         return err;
     self->rng = rng_make(node->config.seed, (uint64_t)node->self << 16 | service->id);
-    if (service->files && !files_add(self))
+    if ((service->files && !files_add(self)) || (service->descriptors && !descriptors_add(self)))
         return why_memory(why);
     err = service->work ? work_add(self, why) : OK;
     if (err)
@@ -364,6 +367,7 @@ void node_close(struct node *node)
             self->service->ops->stop(self);
         callback_leave(self);
     }
+    descriptors_end(node);
     work_end(node);
     files_end(node);
     if (node->egress)

@@ -14,6 +14,7 @@
  *   files.c     the functions of weft/disk.h
  *   service_stream.c  the functions of weft/stream.h, and what node/stream needs of a node
  *   work.c      the functions of weft/work.h
+ *   descriptors.c  the functions of weft/descriptor.h
  *   node.c      opening, closing and the step
  *
  * Each file calls only files above it in this list. dispatch.c delivers packets to links.c through
@@ -67,6 +68,11 @@ struct open_frame {
     uint32_t packets_left;
 };
 
+/* What a service did with descriptors. */
+struct descriptor_counts {
+    uint64_t open, accepted, refused, bytes_in, bytes_out;
+};
+
 /* The instance of a service on this server. */
 struct weft_self {
     struct node *node;
@@ -90,14 +96,16 @@ struct weft_self {
     uint64_t work_calls, work_failed; /* that are done; and of those: with a negative result */
     uint32_t work_under_way;          /* calls */
     uint32_t children_under_way;      /* of those: child processes */
-    uint64_t budget;                  /* of its memory: the parameter `memory` */
-    uint64_t memory_taken;            /* bytes that it asked for and got */
-    uint64_t memory_refused;          /* the last request that was refused; 0: none */
-    uint64_t over_share; /* packets that were refused or dropped because it held so many */
-    uint64_t slow;       /* calls that took long, */
-    env_nsec slow_nsec;  /* ... the longest, */
-    uint8_t slow_in;     /* ... its function, */
-    uint16_t slow_known; /* ... and the functions that were reported, a bit each */
+    struct service_descriptors *descriptors; /* NULL: it uses none */
+    struct descriptor_counts descriptor_counts;
+    uint64_t budget;         /* of its memory: the parameter `memory` */
+    uint64_t memory_taken;   /* bytes that it asked for and got */
+    uint64_t memory_refused; /* the last request that was refused; 0: none */
+    uint64_t over_share;     /* packets that were refused or dropped because it held so many */
+    uint64_t slow;           /* calls that took long, */
+    env_nsec slow_nsec;      /* ... the longest, */
+    uint8_t slow_in;         /* ... its function, */
+    uint32_t slow_known;     /* ... and the functions that were reported, a bit each */
     uint64_t mistakes;
     uint16_t mistake_kinds;                     /* entries of: */
     uint16_t mistakes_known[MISTAKE_KINDS_MAX]; /* hashes of the kinds that were reported */
@@ -307,3 +315,7 @@ void files_end(struct node *node);                 /* no operation uses its memo
 /* work.c */
 MUST_CHECK enum err work_add(struct weft_self *self, struct why *why);
 void work_end(struct node *node); /* no call uses its memory any more */
+
+/* descriptors.c */
+MUST_CHECK bool descriptors_add(struct weft_self *self); /* false: no memory */
+void descriptors_end(struct node *node);                 /* closes all of them */

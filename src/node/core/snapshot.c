@@ -14,12 +14,13 @@ struct weft_report {
     struct weft_self *self; /* NULL: the node itself reports its own counters */
 };
 
-/* Counters that the node keeps for every service. */
-#define COUNTERS_ALL   5  /* ... also for the node's own service */
-#define COUNTERS_OTHER 10 /* ... for all other services */
-#define COUNTERS_DISK  14 /* ... for those that use the disk */
-#define COUNTERS_WORK  17 /* ... for those that use weft/work.h */
-static const char *const common_names[COUNTERS_WORK] = {
+/* Where the counters end that the node keeps: */
+#define COUNTERS_ALL         5  /* ... for every service, also the node's own */
+#define COUNTERS_OTHER       10 /* ... for all other services */
+#define COUNTERS_DISK        14 /* ... for those that use the disk */
+#define COUNTERS_WORK        17 /* ... for those that use weft/work.h */
+#define COUNTERS_DESCRIPTORS 22 /* ... for those that use weft/descriptor.h */
+static const char *const common_names[COUNTERS_DESCRIPTORS] = {
     "sent",
     "delivered",
     "intercepted",
@@ -37,6 +38,11 @@ static const char *const common_names[COUNTERS_WORK] = {
     "work_calls",
     "work_failed",
     "work_under_way",
+    "descriptors_open",
+    "descriptors_accepted",
+    "descriptors_refused",
+    "descriptors_bytes_in",
+    "descriptors_bytes_out",
 };
 
 /* What is counted for services with streams. */
@@ -188,9 +194,16 @@ int weft_stat(struct weft_report *report, const char *name, uint64_t value)
     return 0;
 }
 
+static void stats_some(struct weft_report *report, const uint64_t *values, unsigned first,
+                       unsigned end)
+{
+    for (unsigned i = first; i < end; i++)
+        weft_stat(report, common_names[i], values[i]);
+}
+
 static void stats_common(struct weft_self *self, struct weft_report *report)
 {
-    const uint64_t values[COUNTERS_WORK] = {
+    const uint64_t values[COUNTERS_DESCRIPTORS] = {
         self->sent,
         self->delivered,
         self->intercepted,
@@ -208,13 +221,20 @@ static void stats_common(struct weft_self *self, struct weft_report *report)
         self->work_calls,
         self->work_failed,
         self->work_under_way,
+        self->descriptor_counts.open,
+        self->descriptor_counts.accepted,
+        self->descriptor_counts.refused,
+        self->descriptor_counts.bytes_in,
+        self->descriptor_counts.bytes_out,
     };
-    bool own = self->slot == SLOT_LINKS; /* has no share and makes no mistakes */
-    for (unsigned i = 0; i < COUNTERS_WORK; i++)
-        if (i < COUNTERS_ALL || (i < COUNTERS_OTHER && !own) ||
-            (i >= COUNTERS_OTHER && i < COUNTERS_DISK && self->files) ||
-            (i >= COUNTERS_DISK && self->work))
-            weft_stat(report, common_names[i], values[i]);
+    /* The node's own service has no share and makes no mistakes. */
+    stats_some(report, values, 0, self->slot == SLOT_LINKS ? COUNTERS_ALL : COUNTERS_OTHER);
+    if (self->files)
+        stats_some(report, values, COUNTERS_OTHER, COUNTERS_DISK);
+    if (self->work)
+        stats_some(report, values, COUNTERS_DISK, COUNTERS_WORK);
+    if (self->descriptors)
+        stats_some(report, values, COUNTERS_WORK, COUNTERS_DESCRIPTORS);
 }
 
 /* The service `control` calls this from a function of its own, which goes on after that: the time

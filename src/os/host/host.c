@@ -261,7 +261,9 @@ static enum err host_open_parts(struct host *host, struct why *why)
             return why_fail(why, ERR_USAGE, "server %u is listed twice", node->server);
         host->index_of[node->server] = i;
     }
-    enum err err = config->watchdog ? watchdog_begin(host, why) : OK;
+    enum err err = host_descriptors_open(host, why);
+    if (!err && config->watchdog)
+        err = watchdog_begin(host, why);
     return err ? err : host_packets(host, why);
 }
 
@@ -498,6 +500,7 @@ void host_close(struct host *host)
     if (!host)
         return;
     nodes_close(host);
+    host_descriptors_close(host);
     host_disk_end(host);
     host_work_end(host);
     commission_close(host->commission);

@@ -79,7 +79,8 @@ static void env_work_end(struct env *env)
 
 #define COMMON_OPS                                                                                 \
     .receive = env_receive, .room = env_room, .transmit = env_transmit, .local = env_local,        \
-    .gathers = true, .work = env_work, .work_end = env_work_end, .ran = env_ran
+    .gathers = true, .work = env_work, .work_end = env_work_end, .ran = env_ran,                   \
+    .descriptors = &host_descriptor_ops
 
 const struct env_ops host_ops = {COMMON_OPS};
 

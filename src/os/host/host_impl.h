@@ -2,6 +2,7 @@
 /* host_impl: the nodes of one process, for the files of this folder.
  *
  *   host_slow.c  for how long a function of a service ran
+ *   host_descriptors.c  the descriptors of the servers' services
  *   host_env.c   the environment of a node while it is stepped
  *   host_disk.c  the files of the servers' services
  *   host_work.c  the functions that services run on threads
@@ -19,6 +20,7 @@
  * One thread; nothing here is shared, except what watchdog.h says. */
 
 #include "os/data/files.h"
+#include "os/descriptor/descriptors.h"
 #include "os/host/client_socket.h"
 #include "os/host/host.h"
 #include "os/host/port.h"
@@ -67,7 +69,8 @@ struct host {
     struct poller_watch *bell_watch;
     struct packets *packets;
     struct client_sockets client_sockets;
-    struct files *files; /* NULL: no service uses the disk */
+    struct files *files;             /* NULL: no service uses the disk */
+    struct descriptors *descriptors; /* NULL: no service uses any */
     struct poller_watch *files_watches[2];
     struct crew *crew; /* NULL: no service uses weft/work.h */
     struct poller_watch *crew_watch;
@@ -112,6 +115,11 @@ nsec host_ran(struct host *host, uint64_t ticks);
 
 /* host_env.c: the functions of a node's env. */
 extern const struct env_ops host_ops, host_disk_ops;
+
+/* host_descriptors.c: their functions in a node's env; and those of all nodes of a process. */
+extern const struct env_descriptor_ops host_descriptor_ops;
+MUST_CHECK enum err host_descriptors_open(struct host *host, struct why *why);
+void host_descriptors_close(struct host *host); /* after all nodes */
 
 /* host_disk.c: opens the files of a node's services, if one of them uses the disk. */
 MUST_CHECK enum err host_disk_open(struct host_node *node, struct why *why);

@@ -95,6 +95,8 @@ bool host_poll(struct host *host)
         host_disk_poll(host);
     if (host->crew && crew_waiting(host->crew))
         crew_reap(host->crew);
+    if (host->descriptors && descriptors_waiting(host->descriptors))
+        descriptors_pass(host->descriptors);
     /* Read after the polls: a process that was stopped during them must notice that before it
      * handles what arrived meanwhile. */
     host->now = clock_now();

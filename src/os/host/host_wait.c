@@ -95,12 +95,14 @@ static bool host_glance(const struct host *host)
         return true;
     if (host->crew && crew_waiting(host->crew))
         return true;
+    if (host->descriptors && descriptors_waiting(host->descriptors))
+        return true;
     return client_sockets_waiting(&host->client_sockets);
 }
 
-/* Programs have sent requests by socket lately. Only the system knows of such a request, so a host
- * that polls or yields asks the system in every pass; a program would otherwise wait until the host
- * sleeps. Without such programs no pass makes a system call. */
+/* Programs have sent requests by socket lately, or descriptors of services had events. Only the
+ * system knows of the next one, so a host that polls or yields asks the system in every pass; a
+ * program would otherwise wait until the host sleeps. Without them no pass makes a system call. */
 static bool host_listens(const struct host *host)
 {
     return host->now < host->listen_until;
@@ -109,9 +111,11 @@ static bool host_listens(const struct host *host)
 /* The sockets were polled at that moment. */
 static void host_heard(struct host *host, nsec now)
 {
-    if (host->client_sockets.asked)
+    if (host->client_sockets.asked || (host->descriptors && host->descriptors->heard))
         host->listen_until = now + LISTEN_NSEC;
     host->client_sockets.asked = false;
+    if (host->descriptors)
+        host->descriptors->heard = false;
     host->poll_at = now + (now < host->listen_until ? POLL_SOON_NSEC : POLL_NSEC);
 }
 

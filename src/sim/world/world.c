@@ -7,6 +7,7 @@
  *     [2W, 2W + N)       the node's timer is due
  *     [2W + N, 2W + 2N)  an operation of the server's disk is done
  *     [2W + 2N, 2W + 3N) a function that a service runs beside the server has ended
+ *     2W + 3N            something happens at a simulated socket
  *
  * The engine knows only the first arrival of each link. When it is due, the node is notified, and
  * the channel is not set again before the node receives. */
@@ -82,6 +83,11 @@ static inline uint32_t disk_channel(const struct world *world, node_id id)
 static inline uint32_t work_channel(const struct world *world, node_id id)
 {
     return disk_channel(world, world->plan->server_count) + id;
+}
+
+static inline uint32_t sockets_channel(const struct world *world)
+{
+    return work_channel(world, world->plan->server_count);
 }
 
 /* The link that ends at that port. */
@@ -192,6 +198,28 @@ static void work_due(struct world_node *at)
     step(at);
 }
 
+static psec sockets_now(void *owner)
+{
+    return engine_now(((struct world *)owner)->engine);
+}
+
+static void sockets_due(void *owner)
+{
+    struct world *world = owner;
+    engine_set(world->engine, sockets_channel(world), sim_sockets_next(world->sockets));
+}
+
+static bool sockets_turn(void *owner, node_id id, struct env_descriptor *descriptor, unsigned ready)
+{
+    struct world_node *at = &((struct world *)owner)->nodes[id];
+    if (!is_awake(at))
+        return false;
+    at->env.now = clock_read(at);
+    node_descriptor(descriptor, ready);
+    step(at);
+    return true;
+}
+
 /* A hop touches about thirty lines of memory in as many places, and a large world fits in no cache.
  * So the data of the next events is prefetched while this one is handled: for the farthest event
  * what its channel names, for the next one what that points to, and so on. */
@@ -248,8 +276,10 @@ void world_run(struct world *world, psec until)
             timer_due(&world->nodes[channel - 2 * world->sim_link_count]);
         else if (channel < work_channel(world, 0))
             disk_due(&world->nodes[channel - disk_channel(world, 0)]);
-        else
+        else if (channel < sockets_channel(world))
             work_due(&world->nodes[channel - work_channel(world, 0)]);
+        else
+            sim_sockets_run(world->sockets);
     }
 }
 
@@ -364,6 +394,7 @@ static const struct env_ops world_env_ops = {
     .work_cancel = env_work_cancel,
     .work_end = env_work_end,
     .simulates = true,
+    .descriptors = &world_descriptor_ops,
 };
 
 static const struct env_ops world_env_disk_ops = {
@@ -377,6 +408,7 @@ static const struct env_ops world_env_disk_ops = {
     .work_cancel = env_work_cancel,
     .work_end = env_work_end,
     .simulates = true,
+    .descriptors = &world_descriptor_ops,
 };
 
 /* ---- start, crash and other actions ---- */
@@ -491,6 +523,7 @@ void world_pause(struct world *world, node_id id, bool paused)
         disk_due(at);
     if (at->work)
         work_due(at);
+    sim_sockets_resume(world->sockets, id);
 }
 
 void world_fill(struct world *world, node_id id, bool full)
@@ -631,12 +664,21 @@ static enum err works_open(struct world *world, struct why *why)
     return err;
 }
 
+static enum err sockets_open(struct world *world, struct why *why)
+{
+    const struct sim_sockets_world functions = {sockets_now, sockets_due, sockets_turn, world};
+    return sim_sockets_open(&world->sockets, &world->settings.sockets, &functions,
+                            world->settings.seed, why);
+}
+
 static enum err parts_open(struct world *world, struct why *why)
 {
     const struct plan *plan = world->plan;
     enum err err = slab_pool_open(&world->pool, world->settings.packet_memory, why);
     if (!err)
-        err = engine_open(&world->engine, 2 * world->sim_link_count + 3 * plan->server_count, why);
+        err = engine_open(&world->engine, sockets_channel(world) + 1, why);
+    if (!err)
+        err = sockets_open(world, why);
     if (err)
         return err;
     world->links = arena_take_array(&world->arena, world->sim_link_count, sizeof *world->links);
@@ -730,6 +772,7 @@ void world_close(struct world *world)
         disk_close(world->nodes[id].disk);
         sim_work_close(world->nodes[id].work);
     }
+    sim_sockets_close(world->sockets);
     engine_close(world->engine);
     slab_pool_close(world->pool);
     arena_fini(&world->arena);

@@ -27,6 +27,7 @@
 #include "sim/engine/disk.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/sim_link.h"
+#include "sim/engine/sim_socket.h"
 
 struct world;
 
@@ -78,7 +79,8 @@ struct world_settings {
      * incarnation, seed and watcher. */
     struct node_config node;
     struct sim_link_settings link;
-    struct disk_settings disk; /* of each server; size 0: no disks */
+    struct disk_settings disk;          /* of each server; size 0: no disks */
+    struct sim_socket_settings sockets; /* connections to simulated clients */
     uint64_t seed;
     size_t packet_memory;                  /* bytes of packets at most; 0: no limit */
     bool settled;                          /* start as if the cluster had been up for long */
@@ -166,6 +168,7 @@ uint64_t world_incarnation(const struct world *world, node_id id); /* of its las
  * sim_link_set and sim_link_count. NULL: no cable. */
 struct sim_link *world_link(struct world *world, node_id id, unsigned port);
 struct disk *world_disk(struct world *world, node_id id); /* NULL: it has none */
+struct sim_sockets *world_sockets(struct world *world);   /* for simulated clients */
 struct slab_pool *world_pool(struct world *world);
 const struct plan *world_plan(const struct world *world);
 

@@ -44,5 +44,9 @@ struct world {
     bool interrupted;  /* by world_interrupt */
     uint32_t ahead[4]; /* channels that may come next, the nearest first */
     uint64_t hash;
+    struct sim_sockets *sockets;
     struct world_counts counts;
 };
+
+/* world_sockets.c: the calls of services for descriptors */
+extern const struct env_descriptor_ops world_descriptor_ops;

@@ -96,3 +96,8 @@ struct disk *world_disk(struct world *world, node_id id)
 {
     return world->nodes[id].disk;
 }
+
+struct sim_sockets *world_sockets(struct world *world)
+{
+    return world->sockets;
+}
