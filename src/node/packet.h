@@ -87,12 +87,12 @@ struct packet {
     uint8_t kept;    /* enum packet_kept; if not 0, it counts in the share of `keeper` */
     bool stream;     /* PACKET_STREAM: for the streams of its service, not for deliver() */
     bool marked;     /* PACKET_MARKED */
+    uint16_t room;   /* while kept: the largest `stored` that weft_set_size allows */
     node_id source;
     node_id server; /* of PACKET_TO_SERVER the destination; of PACKET_TO_KEY the root when it was
                      * queued */
     port_set ports; /* by which it may leave; set when it is queued */
     uint32_t identity;
-    uint32_t room;            /* while kept: the largest `stored` that weft_set_size allows */
     uint64_t route;           /* of PACKET_TO_KEY: the last 64 bits of the key */
     const uint8_t *piece;     /* NULL, or the bytes that follow the stored ones; borrowed */
     uint64_t trail;           /* the simulator's number of this packet for its checkers; else 0 */

@@ -262,7 +262,7 @@ int weft_set_size(struct weft_packet *packet, uint32_t size)
     struct packet *in = packet_own(packet, "weft_set_size");
     if (!in)
         return -EINVAL;
-    if (size > in->room - PACKET_HEADER_SIZE) {
+    if (size > (uint32_t)in->room - PACKET_HEADER_SIZE) {
         service_mistake(in->keeper, "weft_set_size", "the packet has no room for so many bytes");
         return -EMSGSIZE;
     }

@@ -15,12 +15,14 @@
 static_assert(STRIDE / LINE % 2 == 1 && STRIDE >= PACKET_SIZE_MAX,
               "a whole packet, and an odd number of lines");
 
+static_assert(sizeof(struct owned_packet) == 2 * LINE, "to forward a packet touches two lines");
+
 struct packets {
     struct packet_pool pool;
     struct packet *free; /* linked by packet.next */
     uint32_t count;
     uint32_t made; /* the first so many of `all` have been used; the others are untouched */
-    struct owned_packet *all;
+    struct owned_packet *all; /* mapped; after them: */
     uint8_t *buffers;
 };
 
@@ -89,23 +91,26 @@ static void packets_give(struct packet_pool *pool, struct packet *packet)
 
 static const struct packet_pool_ops packets_ops = {.take = packets_take, .give = packets_give};
 
+static size_t memory_size(uint32_t count)
+{
+    return count * (sizeof(struct owned_packet) + STRIDE);
+}
+
 enum err packets_open(struct packets **out, uint32_t count, struct why *why)
 {
     assert(count > 0);
     struct packets *packets = array_new(1, sizeof *packets);
     if (!packets)
         return why_memory(why);
-    packets->all = array_new(count, sizeof *packets->all);
-    packets->buffers = mmap(NULL, (size_t)count * STRIDE, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (!packets->all || packets->buffers == MAP_FAILED) {
-        if (packets->buffers != MAP_FAILED)
-            munmap(packets->buffers, (size_t)count * STRIDE);
-        free(packets->all);
+    void *memory = mmap(NULL, memory_size(count), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
         free(packets);
         return why_fail(why, ERR_MEMORY, "no memory for the %u packets that the services may use",
                         count);
     }
+    packets->all = memory;
+    packets->buffers = (uint8_t *)&packets->all[count];
     packets->pool.ops = &packets_ops;
     packets->count = count;
     *out = packets;
@@ -117,8 +122,7 @@ void packets_close(struct packets *packets)
     if (!packets)
         return;
     assert(packets->pool.live == packets->pool.abandoned);
-    munmap(packets->buffers, (size_t)packets->count * STRIDE);
-    free(packets->all);
+    munmap(packets->all, memory_size(packets->count));
     free(packets);
 }
 
