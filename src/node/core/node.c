@@ -239,8 +239,9 @@ static enum err service_add(struct node *node, const struct weft_service *servic
                                               .weight = weight,
                                           });
     assert(self->slot == node->service_count);
-    if (service->id <= UINT8_MAX)
-        node->slot_of[service->id] = (uint8_t)self->slot;
+    uint8_t *first = &node->slot_of[service->id & UINT8_MAX];
+    if (*first == SERVICES_MAX)
+        *first = (uint8_t)self->slot;
     node->services[node->service_count++] = self;
     assert(node_slot(node, service->id) == self->slot);
     return service->streams ? service_stream_init(self, why) : OK;

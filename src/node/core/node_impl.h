@@ -146,8 +146,9 @@ struct node {
     struct egress *egress;
     struct weft_self *services[SERVICES_MAX];
     unsigned service_count;
-    uint32_t stream_slots;     /* services with streams */
-    uint8_t slot_of[256];      /* by service id, for small ids; SERVICES_MAX: none */
+    uint32_t stream_slots; /* services with streams */
+    /* By the low byte of a service's id: the first service with that byte; SERVICES_MAX: none. */
+    uint8_t slot_of[256];
     struct packet *limbo;      /* packets whose key has no settled root, in order of arrival */
     struct packet **limbo_end; /* where the next packet is linked */
     uint32_t limbo_count;
@@ -160,9 +161,10 @@ struct node {
 /* The slot of a service, or SERVICES_MAX. */
 static inline unsigned node_slot(const struct node *node, uint16_t service)
 {
-    if (service < 256)
-        return node->slot_of[service];
-    for (unsigned slot = 0; slot < node->service_count; slot++)
+    unsigned slot = node->slot_of[service & UINT8_MAX];
+    if (slot == SERVICES_MAX || node->services[slot]->service->id == service)
+        return slot;
+    for (slot++; slot < node->service_count; slot++)
         if (node->services[slot]->service->id == service)
             return slot;
     return SERVICES_MAX;

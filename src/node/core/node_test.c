@@ -355,10 +355,49 @@ static void a_late_service_does_not_block_the_node(void **state)
     world_close(world);
 }
 
+static void asked_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                          const void *bytes, uint32_t size)
+{
+    ++*(uint64_t *)weft_memory(self);
+}
+
+static void asked_stats(struct weft_self *self, struct weft_report *report)
+{
+    weft_stat(report, "requests", *(const uint64_t *)weft_memory(self));
+}
+
+static void services_whose_ids_have_the_same_low_byte_are_told_apart(void **state)
+{
+    static const struct weft_service_ops ops = {.request = asked_request, .stats = asked_stats};
+    static const char *const names[] = {"low", "middle", "high"};
+    struct weft_service asked[3];
+    const struct weft_service *list[4] = {NULL};
+    for (unsigned i = 0; i < 3; i++) {
+        asked[i] = (struct weft_service){.version = WEFT_SERVICE_VERSION,
+                                         .name = names[i],
+                                         .id = (uint16_t)(44 + 256 * i),
+                                         .size = sizeof(uint64_t),
+                                         .ops = &ops};
+        list[i] = &asked[i];
+    }
+    struct world *world = world_open_settled("torus:2", list, 0);
+    struct node *node = world->nodes[0].node;
+    for (unsigned i = 0; i < 3; i++) {
+        const struct env_answer from = {1, 1, asked[i].id};
+        assert_int_equal(node_local(node, &from, "", 0), 0);
+        for (unsigned other = 0; other < 3; other++)
+            assert_int_equal(world_number(world, 0, names[other], "requests"), other <= i);
+    }
+    assert_int_equal(node_local(node, &(struct env_answer){1, 1, 44 + 256 * 3}, "", 0), -ENOENT);
+    assert_int_equal(node_local(node, &(struct env_answer){1, 1, 45}, "", 0), -ENOENT);
+    world_close(world);
+}
+
 TEST_MAIN(TEST(all_servers_of_a_cluster_find_each_other), TEST(keys_reach_their_root_and_come_back),
           TEST(a_node_that_has_not_settled_names_no_root),
           TEST(packets_that_arrive_together_leave_in_one_frame),
           TEST(a_killed_server_is_replaced_and_returns), TEST(two_halves_separate_and_join_again),
           TEST(a_hung_neighbour_does_not_block_other_links),
           TEST(a_hung_neighbour_does_not_delay_rows_to_others),
-          TEST(a_late_service_does_not_block_the_node))
+          TEST(a_late_service_does_not_block_the_node),
+          TEST(services_whose_ids_have_the_same_low_byte_are_told_apart))
