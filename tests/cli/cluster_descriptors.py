@@ -80,7 +80,7 @@ class Case(ClusterCase):
         self.assertEqual((done["answered"], done["lost"]), (50, 0))
 
     def nothing_is_wrong(self):
-        self.assertEqual(self.codes(self.status()) - {"SERVICES_SLOW"}, set())  # slow: the machine may be
+        self.assertEqual(self.codes(self.status()), set())
 
     def open_becomes(self, server, service, count):
         self.until(lambda: self.numbers(server, service)["descriptors_open"] == count, f"{count} are open")
@@ -285,7 +285,7 @@ class Door(Case):
         self.assertEqual(named, {f"weft_descriptor_{name}" for name in (
             "listen", "connect", "adopt", "read", "write", "finish", "close", "pause", "user", "set_user", "port")})
         self.assertIn("service door: weft_descriptor_listen: the address is not a number", log)
-        self.assertEqual(self.codes(self.status()) - {"SERVICES_SLOW"}, {"SERVICES_MISTAKEN"})
+        self.assertEqual(self.codes(self.status()), {"SERVICES_MISTAKEN"})
         self.pings_pass(4)
         self.down()
 

@@ -67,7 +67,7 @@ class ClusterCase(unittest.TestCase):
     def well(self):
         """Waits until the cluster is healthy."""
         status = self.status("--wait", PATIENCE)
-        self.assertEqual((status["health"], self.codes(status) - {"SERVICES_SLOW"}), ("OK", set()))  # that is a note
+        self.assertEqual((status["health"], self.codes(status)), ("OK", set()))
         return status
 
     def until(self, condition, what):
@@ -77,7 +77,8 @@ class ClusterCase(unittest.TestCase):
             time.sleep(0.02)
 
     def codes(self, status):
-        return {reason["code"] for reason in status["reasons"]}
+        """Without the note that a function of a service took long: a busy machine is enough for that."""
+        return {reason["code"] for reason in status["reasons"]} - {"SERVICES_SLOW"}
 
     def begin(self, *words):
         """Starts a command in another shell, which ends with the test."""
