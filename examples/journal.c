@@ -178,5 +178,5 @@ WEFT_API const struct weft_service weft_service = {
     .id = 257,
     .size = sizeof(struct journal),
     .ops = &ops,
-    .files = 1, /* that it has open: the service uses the disk */
+    .files = 1, /* open at once: the service uses the disk */
 };

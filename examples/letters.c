@@ -148,7 +148,7 @@ static uint32_t arrived(struct weft_self *self, struct weft_stream *stream,
     struct sheet *sheet = sheet_of(letters, stream);
     struct weft_key key;
     if (!sheet || piece->offset + piece->size > LETTER_MAX) {
-        weft_stream_cancel(self, stream); /* the sender hears of it */
+        weft_stream_cancel(self, stream); /* the sender is told */
         return piece->size;
     }
     memcpy(sheet->text + piece->offset, piece->bytes, piece->size);

@@ -27,8 +27,8 @@ struct message { /* of a packet */
 
 struct client {
     weft_descriptor descriptor; /* 0: this entry is free */
-    uint32_t question;          /* the number of its last one */
-    uint64_t since;             /* waits for the answer to that since this tick; 0: does not */
+    uint32_t question;          /* the number of its last question */
+    uint64_t since;             /* the tick since which it waits for the answer; 0: it does not */
     uint32_t in_size, out_size, out_sent;
     char in[LINE], out[LINE + 1];
 };
@@ -194,5 +194,5 @@ WEFT_API const struct weft_service weft_service = {
     .id = 258,
     .size = sizeof(struct lines),
     .ops = &ops,
-    .descriptors = CLIENTS + 1, /* that it has open: its clients and a listener */
+    .descriptors = CLIENTS + 1, /* open at once: its clients and a listener */
 };
