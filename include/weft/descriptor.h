@@ -1,9 +1,9 @@
 #pragma once
 /* descriptor: sockets, TAP devices and pipes of a service, watched by the server.
  *
- * A service that uses descriptors says so by `descriptors` in its struct weft_service, the number
- * that it may have open at once on a server. The server watches them together with everything else
- * that it waits for, and calls the service when one of them can be used:
+ * A service that uses descriptors declares that in its struct weft_service: `descriptors` is the
+ * number that it may have open at once on a server. The server watches them together with all other
+ * sources of its work, and calls the service when one of them can be used:
  *
  *     static void on_readable(struct weft_self *self, weft_descriptor descriptor, void *user)
  *     {
@@ -21,27 +21,28 @@
  *
  * No call waits. All functions are called by the node's thread, like all functions of a service.
  *
- * NUMBERS. A descriptor has a number that no other descriptor of this instance ever gets. A service
- * that sends a packet on behalf of a client, and gets the answer when the client has gone, or when
- * its own server was restarted, may use the number as before: the call returns -EBADF, and no other
- * client gets the answer. 0 is no descriptor; it, and what cannot be a number, is a mistake
- * (-EINVAL).
+ * NUMBERS. A descriptor has a number that no other descriptor of this instance ever gets. Suppose
+ * that a service sends a packet for a client, and the answer arrives when the client has gone, or
+ * after the service's own server was restarted. The service may then use the number as before: the
+ * call returns -EBADF, and no other client gets the answer. 0 is no descriptor: a call with 0, or
+ * with a value that cannot be the number of a descriptor, is a mistake (-EINVAL).
  *
  * READING. readable() is called again and again while there is something to read: bytes, the end,
  * or an error. The service reads, or pauses the descriptor (weft_descriptor_pause), or closes it;
- * if it does nothing of this, that is a mistake, and the descriptor is paused. After the end or an
+ * if it does none of these, that is a mistake, and the descriptor is paused. After the end or an
  * error readable() is not called any more.
  *
- * WRITING. A write takes as many bytes as there is room for. If these are fewer than offered, also
- * none (-EAGAIN), writable() is called once when there is room again. A client that does not read
- * costs a bounded piece of the kernel's memory; what the service does with the rest is its choice:
- * it keeps a bounded amount and pauses reading, or closes the descriptor.
+ * WRITING. A write takes as many bytes as there is room for. If it takes fewer bytes than offered,
+ * or none (-EAGAIN), writable() is called once when there is room again. A client that does not
+ * read takes a bounded amount of the kernel's memory. The service decides what happens to further
+ * bytes: it may keep a bounded amount and pause reading, or close the descriptor.
  *
- * ENDS. weft_descriptor_finish ends what we send; the peer may go on sending. A peer that does the
- * same is seen as a read of 0 bytes, and may still read. A reset, or a connection that failed, is
- * an error of the next read or write. A service learns of it by readable() or writable(); if it
- * paused the descriptor and waits for no room, it learns of it when it goes on. Nothing but
- * weft_descriptor_close, and the end of the server, closes a descriptor.
+ * ENDS. weft_descriptor_finish ends the bytes that the service sends; the peer may go on sending.
+ * When the peer ends its bytes in the same way, a read returns 0, and the peer may still read. A
+ * reset, or a connection that failed, is an error of the next read or write. A service learns of
+ * the error by readable() or writable(). If the service has paused the descriptor and does not wait
+ * for room, it learns of the error when it ends the pause. Nothing but weft_descriptor_close, and
+ * the end of the server, closes a descriptor.
  *
  * FAIRNESS. Events are handled in turns, a few in each pass of the server, so that thousands of
  * busy clients do not delay the packets that the server forwards. In one turn a descriptor reads
@@ -75,15 +76,16 @@ extern "C" {
 
 typedef uint64_t weft_descriptor; /* never given to another one; 0: none */
 
-/* What a descriptor's owner is called for. `user` is the pointer that the service gave to it. Any
- * function may call any function of this header, also weft_descriptor_close. */
+/* The functions that the server calls for a descriptor. `user` is the pointer that the service gave
+ * to the descriptor. Any function may call any function of this header, also
+ * weft_descriptor_close. */
 struct weft_descriptor_ops {
-    /* A listener only: a client has connected. Its connection has these functions, too, and no user
-     * pointer yet. */
+    /* For a listener: a client has connected. The connection `client` has these functions, too, and
+     * no user pointer yet. */
     void (*accepted)(struct weft_self *self, weft_descriptor listener, void *user,
                      weft_descriptor client);
-    /* weft_descriptor_connect has ended: 0, or a negative errno, after which only
-     * weft_descriptor_close makes sense. */
+    /* The connection attempt of weft_descriptor_connect has ended. `result` is 0, or a negative
+     * errno, after which only weft_descriptor_close makes sense. */
     void (*connected)(struct weft_self *self, weft_descriptor descriptor, void *user, int result);
     /* There is something to read. NULL: the descriptor is only written to. */
     void (*readable)(struct weft_self *self, weft_descriptor descriptor, void *user);
@@ -112,10 +114,10 @@ WEFT_API int weft_descriptor_connect(struct weft_self *self, const char *address
                                      const struct weft_descriptor_ops *ops, void *user,
                                      weft_descriptor *descriptor);
 /* Takes a descriptor of the operating system that the service has opened: a TAP device, a pipe, a
- * socket. It becomes non-blocking. On success weft closes it; on failure it stays the service's. If
- * each read returns one message, as with a TAP device, a message that is larger than the bytes
- * asked for is cut. -EOPNOTSUPP: this is the simulator. -EPERM: a file or a folder, which cannot be
- * watched. -EBADF: not open. -EEXIST: already watched. */
+ * socket. It becomes non-blocking. On success weft owns it and closes it; on failure the service
+ * still owns it. If each read returns one message, as with a TAP device, a message that is larger
+ * than the bytes asked for is cut. -EOPNOTSUPP: this is the simulator. -EPERM: a file or a folder,
+ * which cannot be watched. -EBADF: not open. -EEXIST: already watched. */
 WEFT_API int weft_descriptor_adopt(struct weft_self *self, int fd,
                                    const struct weft_descriptor_ops *ops, void *user,
                                    weft_descriptor *descriptor);
@@ -134,13 +136,14 @@ WEFT_API int64_t weft_descriptor_read(struct weft_self *self, weft_descriptor de
  * connected yet. `size` is at least 1. */
 WEFT_API int64_t weft_descriptor_write(struct weft_self *self, weft_descriptor descriptor,
                                        const void *bytes, uint32_t size);
-/* While paused, readable() is not called, nor accepted() of a listener: bytes and clients wait in
- * the kernel, and then at the peer. The calls are cheap. */
+/* While a descriptor is paused, readable() is not called for it, nor accepted() for a listener:
+ * bytes and clients wait in the kernel, and then at the peer. A pause costs no system call. */
 WEFT_API int weft_descriptor_pause(struct weft_self *self, weft_descriptor descriptor, bool paused);
 /* Sends the end after all that was written. -ENOTSOCK: not a socket. */
 WEFT_API int weft_descriptor_finish(struct weft_self *self, weft_descriptor descriptor);
-/* Closes it. What was written still goes to the peer, unless there are bytes that the service did
- * not read: then the peer may see a reset. No function is called for it any more. */
+/* Closes the descriptor. The bytes that were written still go to the peer, unless there are bytes
+ * that the service did not read: then the peer may see a reset. No function is called for the
+ * descriptor any more. */
 WEFT_API int weft_descriptor_close(struct weft_self *self, weft_descriptor descriptor);
 
 /* The user pointer; NULL for a closed descriptor. */

@@ -1,8 +1,8 @@
 #pragma once
 /* disk: named files of a service, in the data directory of its server.
  *
- * A service that uses the disk says so by `files` in its struct weft_service, the number of files
- * that it may have open at once. Each service has a folder of its own on each server:
+ * A service that uses the disk declares that in its struct weft_service: `files` is the number of
+ * files that it may have open at once. Each service has a folder of its own on each server:
  *
  *     DATA/server-N/SERVICE/NAME
  *

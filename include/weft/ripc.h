@@ -29,10 +29,11 @@
  *  - A child of fork() cannot use what its parent has opened: every call on it returns -ECHILD, or
  *    NULL, and changes nothing. Only ripc_folder, ripc_service_id and ripc_short, which read the
  *    child's own memory, still work. Buffers of ripc_alloc stay mapped, and are shared with the
- * parent. The child may open contexts of its own. Before fork() returns in the child, all
- * descriptors of the library are closed there, those of ripc_fd and ripc_notice_fd too: a child
- * that outlives its parent does not keep the parent's ids. A callback may fork, but in the child it
- * should execute another program or end the process: when it returns there, its thread ends. */
+ *    parent. The child may open contexts of its own. Before fork() returns in the child, all
+ *    descriptors of the library are closed there, those of ripc_fd and ripc_notice_fd too: a child
+ *    that outlives its parent does not keep the parent's ids. A callback may fork, but in the child
+ *    it should execute another program or end the process: when it returns there, its thread ends.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,15 +10,15 @@
  * one instance of the checker, with zeroed memory of the size that the checker asks for. The
  * checker sees the cluster from outside. It opens clients at servers, sends requests to services
  * and gets their answers, sets timers, is told of every fault, and asks which servers run. With
- * weft_sim_fail it says that something is wrong; this ends the run, and the command prints the
- * message and the command that replays the run. A checker that only makes load is a load generator.
+ * weft_sim_fail it reports that something is wrong. This ends the run, and weft prints the message
+ * and the command that replays the run. A checker that only makes load is a load generator.
  *
  * The run is a function of the seed if the checker is one: it uses no clock, thread or randomness
  * of its own, and keeps all its state in weft_sim_memory. It may use the C library, also malloc
- * (then finish() frees). Seeds run in several processes at once. No function of a checker is called
- * from inside a function of a service or of the checker; all calls happen between two simulated
- * events, and take no simulated time. A checker that crashes, or does not return, fails its seed;
- * the other seeds still run.
+ * (finish() then frees the memory). Seeds run in several processes at once. No function of a
+ * checker is called from inside a function of a service or of the checker; all calls happen between
+ * two simulated events, and take no simulated time. A checker that crashes, or does not return,
+ * fails its seed; the other seeds still run.
  *
  * docs/guide/checker.md explains examples/register.c and examples/register_checker.c. */
 
@@ -93,7 +93,7 @@ struct weft_checker_ops {
     /* The server runs again, and its clients are connected again. `empty`: its disk was
      * replaced. */
     void (*up)(struct weft_simulation *simulation, weft_server server, bool empty);
-    /* A fault has begun or ended. A crash or a start is told by down() or up() before. */
+    /* A fault has begun or ended. Before that, down() reports a crash, and up() a start. */
     void (*fault)(struct weft_simulation *simulation, const struct weft_fault *fault);
     /* Not called for the phase in which the run begins. */
     void (*phase)(struct weft_simulation *simulation, enum weft_sim_phase phase);
@@ -160,7 +160,8 @@ WEFT_API int64_t weft_sim_client(struct weft_simulation *simulation, weft_server
  * bytes; -EBADF: no such client; -ENOMEM. */
 WEFT_API int weft_sim_send(struct weft_simulation *simulation, uint32_t client, const char *service,
                            uint64_t ticket, const void *bytes, uint32_t size);
-/* The program ends; services that know it are told (gone). -EBADF: no such client. */
+/* The program ends; services to which it sent a request are told by gone(). -EBADF: no such
+ * client. */
 WEFT_API int weft_sim_close(struct weft_simulation *simulation, uint32_t client);
 
 #ifdef __cplusplus

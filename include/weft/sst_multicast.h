@@ -7,9 +7,9 @@
  * member that neither leaves nor fails, at the same position in the order, even when members fail,
  * leave or join in between. In a divided network at most one part of the members goes on; the
  * others deliver nothing more and are expelled (-ESTALE, SST_EXPELLED). So no two members of a
- * group deliver different messages with the same sequence number. A process that
- * can reach no member when it opens the group founds a second group; when the network is whole
- * again, the members of that second group are expelled (SST_EXPELLED).
+ * group deliver different messages with the same sequence number. A process that can reach no
+ * member when it opens the group founds a second group; when the network is whole again, the
+ * members of that second group are expelled (SST_EXPELLED).
  *
  *     static void deliver(struct sst_multicast *multicast,
  *                         const struct sst_multicast_message *messages, unsigned count,

@@ -53,7 +53,7 @@ enum weft_stream_reason {
     WEFT_STREAM_LOST,         /* the other server no longer knows the stream */
 };
 
-/* Bytes of a message, as they arrive. */
+/* Bytes of a message, as they arrive in one call of arrived(). */
 struct weft_stream_piece {
     const void *bytes; /* valid during the call */
     uint32_t size;
@@ -63,19 +63,20 @@ struct weft_stream_piece {
     uint64_t place;   /* of the end of the piece, for weft_stream_acknowledge */
 };
 
-/* The streams of a service; its functions may be NULL. No function is called from inside a function
- * of this header. */
+/* The streams of a service. Its functions may be NULL, except arrived() if `incoming` is not 0. No
+ * function is called from inside a function of this header. */
 struct weft_streams {
     uint32_t outgoing; /* how many may be open at once on a server; at most 30,000 */
-    uint32_t incoming; /* the same for streams that other servers opened */
+    uint32_t incoming; /* the same for streams that were opened to this server */
     /* Bytes that may be sent ahead of the receiving service, and that a server keeps for each
-     * incoming stream at most; 0 means 256 KiB; rounded to whole packets, from 4 to 256. */
+     * incoming stream at most; 0 means 256 KiB. It is rounded up to 4, 8, 16, 32, 64, 128 or 256
+     * packets. */
     uint32_t window;
     int64_t patience; /* nanoseconds that the other server may be silent; 0 means 10 seconds */
     /* The service acknowledges messages with weft_stream_acknowledge. Otherwise a message is
      * acknowledged as soon as arrived() has taken its last byte. */
     bool acknowledges;
-    /* Another server opened a stream, and its first packet arrived. */
+    /* A stream was opened to this server, and its first packet has arrived. */
     void (*opened)(struct weft_self *self, struct weft_stream *stream);
     /* Returns how many bytes of the piece the service takes. If it takes fewer than all, the rest
      * is kept, and arrived() is called again after weft_stream_resume. A piece of size 0 ends an
@@ -86,7 +87,8 @@ struct weft_streams {
      * acknowledged `messages` messages; all later ones are sent again, from their beginning or, if
      * the receiver acknowledged a part of a message, from there. */
     void (*moved)(struct weft_self *self, struct weft_stream *stream, uint64_t messages);
-    /* The stream has ended. Calls of the sender that were under way were done before. */
+    /* The stream has ended. At the sender, done() was called before for all calls that were under
+     * way. */
     void (*ended)(struct weft_self *self, struct weft_stream *stream,
                   enum weft_stream_reason reason);
 };
@@ -100,8 +102,8 @@ struct weft_stream_options {
 };
 
 /* Open a stream and return it in *stream. -ENOBUFS: `outgoing` streams are open; -EINVAL: no such
- * server, or the service has no streams. That the other server refuses or cannot be reached is
- * known later, by ended(). `options` may be NULL. */
+ * server, or the service has no streams. If the other server refuses the stream or cannot be
+ * reached, ended() reports that later. `options` may be NULL. */
 WEFT_API int weft_stream_open_server(struct weft_self *self, weft_server server,
                                      const struct weft_stream_options *options,
                                      struct weft_stream **stream);
@@ -124,8 +126,9 @@ WEFT_API int weft_stream_finish(struct weft_self *self, struct weft_stream *stre
 /* Ends a stream of either direction as soon as possible. ended() is called at both ends. */
 WEFT_API void weft_stream_cancel(struct weft_self *self, struct weft_stream *stream);
 
-/* An incoming stream of a service with `acknowledges`: all bytes up to that place, of a piece that
- * arrived() got, are acknowledged; those that it has not taken yet, when it takes them. */
+/* An incoming stream of a service with `acknowledges`: acknowledges all bytes up to that place, at
+ * most that of the last piece that arrived() got. Bytes that the service has not taken yet are
+ * acknowledged when it takes them. */
 WEFT_API void weft_stream_acknowledge(struct weft_self *self, struct weft_stream *stream,
                                       uint64_t place);
 

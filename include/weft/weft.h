@@ -130,7 +130,7 @@ struct weft_message {
     uint32_t kind;    /* of enum weft_message_kind */
     int32_t result;   /* WEFT_ENDED: -ENOENT: no such service; -ECONNRESET: the server is gone */
     uint64_t ticket;  /* of the request; 0: none */
-    uint32_t service; /* which answered or sent the event */
+    uint32_t service; /* the service that answered or sent the event */
     uint32_t size;    /* bytes */
 };
 
@@ -143,10 +143,10 @@ WEFT_PROGRAM_API int weft_take(struct weft_attachment *attachment, struct weft_m
 
 /* ---- event loops ---- */
 
-/* Returns a descriptor that becomes readable when weft_take has something to return, or other work
- * to do, once it is armed. It belongs to the attachment, and stays the same when the library
- * attaches again. Call weft_take with WEFT_NOW until it returns -EAGAIN, then weft_attachment_arm,
- * and sleep only if that returns 0. */
+/* Returns a descriptor that becomes readable when weft_take has something to return, or the library
+ * has other work to do, once it is armed. It belongs to the attachment, and stays the same when the
+ * library attaches again. Call weft_take with WEFT_NOW until it returns -EAGAIN, then
+ * weft_attachment_arm, and sleep only if that returns 0. */
 WEFT_PROGRAM_API int weft_attachment_fd(struct weft_attachment *attachment);
 /* Returns 0, or -EAGAIN: a message has come in the meantime. */
 WEFT_PROGRAM_API int weft_attachment_arm(struct weft_attachment *attachment);

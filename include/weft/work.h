@@ -1,5 +1,5 @@
 #pragma once
-/* work: what takes longer than a function of a service may.
+/* work: functions and programs that take longer than a function of a service may.
  *
  * The node's only thread calls all functions of a service, and forwards packets between these
  * calls. A function that computes or waits for a millisecond delays every packet that passes
@@ -17,29 +17,30 @@
  *     answer->call.done = computed;                 // called with call->result when it is ready
  *     int result = weft_work_run(self, &answer->call, compute, answer, 0);
  *
- * A service that uses these calls says so by `work` in its struct weft_service: how many calls it
- * may have under way at once on each server. The operator can lower that number by the parameter
- * `work`, which each of these services has: `weft up --set primes.work=2`. One call more is refused
- * with -EAGAIN. Each call has a thread of its own, so none of them waits for another, whichever
- * service it belongs to; but all of them share the processors of the machine, with the lowest
- * priority: they run mostly while the servers and other programs leave a processor idle.
+ * A service that uses these calls declares that in its struct weft_service: `work` is the number of
+ * calls that it may have under way at once on each server. The operator can lower that number by
+ * the parameter `work`, which each of these services has: `weft up --set primes.work=2`. A further
+ * call is refused with -EAGAIN. Each call has a thread of its own, so none of them waits for
+ * another, whichever service it belongs to; but all of them share the processors of the machine,
+ * with the lowest priority: they run mostly while the servers and other programs leave a processor
+ * idle.
  *
  * THE FUNCTION runs on another thread at the same time as the service. It may use the memory that
- * `argument` names, which the service leaves alone until done() was called, and memory that neither
- * changes. It calls no function of weft except weft_work_is_cancelled. It may block. A fault in it,
- * such as a wild pointer, ends the server.
+ * `argument` names, which the service does not touch until done() is called, and memory that
+ * neither of them changes. It calls no function of weft except weft_work_is_cancelled. It may
+ * block. A fault in it, such as a wild pointer, ends the server.
  *
  * A CHILD PROCESS runs a program that may crash, leak or never end without harm to the server. A
- * service that uses child processes says by `children` in its struct weft_service how many of its
- * calls may be such. The program gets the bytes of `input` as its standard input, and what it
- * writes to its standard output is stored in `output`. Its limits are memory, processor time, time
- * and the size of files; beyond the time or the room for its output it is killed. It has a folder
- * of its own, empty at the start, which is its working directory, $HOME and $TMPDIR, and is removed
- * at the end; its other variables are PATH and WEFT_SERVER, the number of the server. It runs as
- * the user of the server, and what this user may do it may do, too: it is limited, but not locked
- * in.
- * The program may start other processes. When it ends, when it is killed, and when the server ends
- * in whatever way, all of them are killed, also those that have left its process group.
+ * service that uses child processes declares `children` in its struct weft_service: how many of its
+ * calls may be child processes at once. The program gets the bytes of `input` as its standard
+ * input, and what it writes to its standard output is stored in `output`. Its memory, processor
+ * time, time and the size of its files are limited. If it exceeds its time, or the room for its
+ * output, it is killed. It has a folder of its own, empty at the start, which is its working
+ * directory, $HOME and $TMPDIR, and is removed at the end; its other variables are PATH and
+ * WEFT_SERVER, the number of the server. It runs as the user of the server, and may do everything
+ * that this user may do: its resources are limited, but it is not isolated. The program may start
+ * other processes. When it ends, when it is killed, and when the server ends in whatever way, all
+ * of them are killed, also those that have left its process group.
  *
  * CANCELLING. weft_work_cancel asks a function to end, and kills a child process; done() is still
  * called. A function that takes long calls weft_work_is_cancelled now and then, and returns early
@@ -48,7 +49,7 @@
  * WHEN THE SERVER STOPS, all calls under way are cancelled, and the server waits for their
  * functions: they use its memory. done() is not called any more. The server's log names a service
  * whose function does not return; `weft down` kills such a server after its grace period. When the
- * server's process is killed, all this ends at once.
+ * server's process is killed, all functions and child processes end at once.
  *
  * IN THE SIMULATOR the function runs on the simulator's only thread, and takes no time there; the
  * call takes the simulated time `takes`, or a time that the seed decides if `takes` is 0. The seed
@@ -96,7 +97,8 @@ WEFT_API int weft_work_cancel(struct weft_self *self, struct weft_call *call);
 #define WEFT_CHILD_TEXT  32768     /* bytes of all words, with their ends */
 #define WEFT_CHILD_INPUT (1 << 30) /* bytes of its input */
 
-/* The service owns it, and the memory that it names, and leaves both alone until done(). */
+/* The service owns this struct and the memory that it names, and touches neither until done() is
+ * called. */
 struct weft_child {
     const char *const *words; /* the program, as an absolute path, and its arguments; then NULL */
     const void *input;        /* NULL: none */
