@@ -15,7 +15,7 @@
 #define CLIENTS  4096
 #define LINE     128
 #define NAMES    1024
-#define PATIENCE 1000000000 /* nanoseconds until a question counts as lost, at most twice */
+#define PATIENCE 1000000000 /* nanoseconds; a question is lost after once to twice this time */
 
 struct message { /* of a packet */
     struct weft_key key;
@@ -160,7 +160,7 @@ static void deliver(struct weft_self *self, struct weft_packet *packet)
     }
 }
 
-/* Servers may fail with a question: after a while the client is told to ask again. */
+/* A server may fail while it has a question. After a while the client is told to ask again. */
 static void timer(struct weft_self *self, uint64_t cookie)
 {
     struct lines *lines = weft_memory(self);

@@ -138,7 +138,7 @@ static void loaded(struct weft_self *self, struct weft_call *call)
 
 static void written(struct weft_self *self, struct weft_call *call)
 {
-} /* synced() looks at it */
+} /* synced() checks the result */
 
 static void opened(struct weft_self *self, struct weft_call *call)
 {
@@ -282,7 +282,7 @@ static void timer(struct weft_self *self, uint64_t cookie)
 static int start(struct weft_self *self)
 {
     struct replica *replica = weft_memory(self);
-    replica->number = weft_random(self) & 0xffffffffffff; /* not those of the last start */
+    replica->number = weft_random(self) & 0xffffffffffff; /* differs from the last start */
     replica->open.done = opened;
     replica->write.done = written;
     replica->sync.done = synced;

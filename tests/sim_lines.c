@@ -81,7 +81,7 @@ static void check(struct player *player)
         player->scene->excused++;
     else if (number % 2 && strncmp(player->line, "value-", 6) == 0 &&
              strtoul(player->line + 6, NULL, 10) == index)
-        player->scene->excused++; /* of the same client, from before the root failed */
+        player->scene->excused++; /* to the same client, from before the root failed */
     else
         player->scene->wrong++;
     player->scene->wrong += player->answered > player->asked;

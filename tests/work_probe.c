@@ -1,5 +1,5 @@
-/* work_probe: a service that works as a program asks, on a thread or in its own functions. Written
- * as an outsider would, against the public headers. A request is a letter and a number:
+/* work_probe: a service that works as a program asks, on a thread or in its own functions. It uses
+ * only the public headers. A request is a letter and a number:
  *
  *     wN  computes for N milliseconds on a thread, answers "done N"
  *     l   runs on a thread until it is cancelled, answers "cancelled"

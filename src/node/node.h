@@ -6,11 +6,11 @@
  * drives it in a real process and sim/ in a simulation; the node cannot tell the difference.
  *
  * The look at the time comes first in each call that ends in a call of a service: node_step,
- * node_local and its relatives, node_descriptor, and done() of an operation of the disk. So the
- * driver sets env->now before each of them. A server that sent no hello for the silence was away:
- * stopped, or without a processor. Its neighbours have taken their links to it down, and other
- * servers answer for its keys. So all its links go down, and it is not settled before one of them
- * is up again, or before it finds no neighbour for as long as the silence.
+ * node_local and its relatives, node_descriptor, and done() of an operation of the disk or of work.
+ * So the driver sets env->now before each of them. A server that sent no hello for the silence was
+ * away: stopped, or without a processor. Its neighbours have taken their links to it down, and
+ * other servers answer for its keys. So all its links go down, and it is not settled before one of
+ * them is up again, or before it finds no neighbour for as long as the silence.
  *
  * One thread. node_open allocates all memory; a step allocates nothing. */
 

@@ -56,7 +56,7 @@ static const char usage[] =
     "that serial number in D/wiring.json; the machine finds out by its cables which server it\n"
     "is, and keeps that place permanently. --service loads a service from a shared object\n"
     "(docs/guide/service.md). --set sets a parameter of a service, --config those that a file\n"
-    "lists (man weft-config), in addition to those in D/cluster.json; --set goes first. --pin\n"
+    "lists (man weft-config); --set replaces --config, and both replace D/cluster.json. --pin\n"
     "binds the process to one processor; --data names the data directory, in which services keep\n"
     "files, in place of the one in D/cluster.json. It stays in the foreground; SIGTERM ends it.\n"
     "\n"

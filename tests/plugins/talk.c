@@ -1,11 +1,12 @@
-/* talk: a service for tests of programs. The first word of a request says what it does:
+/* talk: a service for tests of programs. The first word of a request says what the service does:
  *
  *   echo TEXT   answers TEXT
  *   size N      answers with N bytes
  *   event N     sends N events, "event 0" and so on, as the program reads them, and then answers
  *   twice       answers twice
  *   never       does not answer
- *   hold        answers when the next release comes */
+ *   hold        answers when the next request `release` comes
+ *   release     answers the request that is held, and then this one */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

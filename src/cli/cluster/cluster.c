@@ -191,7 +191,7 @@ static bool snapshot_take(const struct cluster *cluster, const struct cluster_as
            snapshot->server_count == cluster->plan.server_count;
 }
 
-/* Does a service block that silent server? Its watchdog says so. */
+/* Notes whether a service blocks that silent server, as its watchdog reports. */
 static void stuck_take(const struct cluster *cluster, node_id server, struct cluster_seen *seen)
 {
     struct watchdog_stuck stuck;

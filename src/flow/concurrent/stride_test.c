@@ -29,8 +29,8 @@ static void open_two(struct two *two)
     assert_int_equal(stride_open(&two->stride, &two->spread, NULL), OK);
 }
 
-/* Takes a step from the state in which the first cable carries `before` in the direction of that
- * in which it carries `now`. */
+/* Changes the rate of the first cable from `before` to `now`, and takes a further step in this
+ * direction. */
 static void stride_from(struct two *two, double before, double now)
 {
     two->spread.rates[0] = before;
@@ -56,7 +56,7 @@ static void the_step_ends_where_both_cables_carry_the_same(void **state)
 {
     struct two two;
     open_two(&two);
-    stride_from(&two, 3, 2.5); /* it goes on twice as far */
+    stride_from(&two, 3, 2.5); /* the step is twice as long as the change */
     assert_true(fabs(two.spread.rates[0] - 1.5) < 1e-3);
     assert_true(fabs(two.spread.busiest - 1.5) < 1e-3);
     close_two(&two);

@@ -1,8 +1,8 @@
 /* descriptors: the functions of weft/descriptor.h.
  *
- * The node gives each descriptor its number, checks what services do with it, and decides what they
- * are called for: `wants` says for which events the world calls node_descriptor. The world knows
- * what a descriptor is ready for, and moves the bytes (base/env.h).
+ * The node gives each descriptor its number, checks the calls of services, and decides for which
+ * events services are called: `wants` says for which events the world calls node_descriptor. The
+ * world knows what a descriptor is ready for, and moves the bytes (base/env.h).
  *
  * Invariants: a slot is open iff its serial is not 0; `wants` is always what wants_of() returns. */
 
@@ -36,7 +36,7 @@ struct slot {
     bool ended;         /* a read has returned the end or an error */
     bool short_of;      /* a write took fewer bytes than offered: writable() follows */
     bool used;          /* the service has read or paused in this turn */
-    env_nsec turn;      /* the moment for which these were set: */
+    env_nsec turn;      /* the time of the turn for which these were set: */
     uint32_t may_read;  /* bytes that it may still read ... */
     uint32_t may_write; /* ... and write */
 };
@@ -57,7 +57,7 @@ bool descriptors_add(struct weft_self *self)
     all->slots = arena_map(arena, self->service->descriptors * sizeof *all->slots);
     all->free = UINT32_MAX;
     /* An answer to a question that this server asked before it was restarted must not find a
-     * descriptor: so each incarnation begins elsewhere. */
+     * descriptor. So each incarnation begins with another serial. */
     uint64_t begin = hash_mix(self->node->config.incarnation ^ self->node->config.seed);
     all->serial = begin >> (64 - SERIAL_BITS);
     self->descriptors = all;
@@ -193,7 +193,7 @@ static int open_check(struct weft_self *self, const struct weft_descriptor_ops *
     return *slot ? 0 : -ENFILE;
 }
 
-/* The world has opened the descriptor, or not. */
+/* Ends a call that opens a descriptor; `result` is that of the world. */
 static int open_end(struct weft_self *self, struct slot *slot, int result, const char *function)
 {
     if (result == -EINVAL)
@@ -267,7 +267,7 @@ int weft_descriptor_adopt(struct weft_self *self, int fd, const struct weft_desc
 
 /* ---- bytes ---- */
 
-/* Checks a read or a write. The slot is set if it can be tried. */
+/* Checks a read or a write. 0: the world may try it, and *out is the slot. */
 static int move_check(struct weft_self *self, weft_descriptor descriptor, const void *bytes,
                       uint32_t size, const char *function, struct slot **out)
 {
@@ -450,7 +450,7 @@ static void read_turn(struct slot *slot)
     callback_end(self);
     if (slot->serial != serial || slot->used)
         return;
-    /* It would be called again at once, for ever. */
+    /* Otherwise readable() would be called again at once, for ever. */
     service_mistake(self, "readable",
                     "the service neither read nor paused nor closed the descriptor");
     slot->paused = true;

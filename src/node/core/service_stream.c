@@ -26,7 +26,7 @@ static void host_send(struct streams_host *host, struct packet *packet, node_id 
 {
     packet_set_server(packet, server);
     packet_seal(packet);
-    (void)dispatch_sent(self_of(host)->node, packet); /* counts its drops itself; it is repeated */
+    (void)dispatch_sent(self_of(host)->node, packet); /* it counts a drop; the stream sends again */
 }
 
 static void host_send_key(struct streams_host *host, struct packet *packet, const struct key *key)

@@ -15,7 +15,8 @@
 
 #define CHILD_TIME_NSEC (60 * 1000000000LL) /* if the service states none */
 
-/* A call under way. Its function sees it as const, by another thread, and reads only the flag. */
+/* A call under way. Its function runs on another thread, gets a pointer to const, and reads only
+ * the flag. */
 struct weft_work {
     struct work_operation operation;
     struct weft_self *self;
@@ -69,8 +70,8 @@ static int mistake(struct weft_self *self, const char *function, const char *tex
     return -EINVAL;
 }
 
-/* NULL: the call is not under way. The service may have left any value there, so it is not used
- * before it has been checked. */
+/* NULL: the call is not under way. The service may have left any value in `reserved`, so the value
+ * is checked before it is used. */
 static struct weft_work *call_find(const struct service_work *work, const struct weft_call *call)
 {
     uintptr_t offset = (uintptr_t)call->reserved[0] - (uintptr_t)work->calls;
@@ -120,7 +121,7 @@ static int call_check(struct weft_self *self, const struct weft_call *call, cons
     return self->work->free ? 0 : -EAGAIN;
 }
 
-/* Everything was checked: takes a free operation and begins it. */
+/* Takes a free operation and begins it. The caller has checked everything. */
 static int call_begin(struct weft_self *self, struct weft_call *call,
                       const struct weft_work *wanted)
 {

@@ -10,8 +10,8 @@
  *
  * A batch can take several messages (beyond about 300 servers). Then rows whose links are coming up
  * are sent last, and a receiver in the middle of a batch holds such rows, and its own, back until
- * the batch ends. So servers farther on, too, learn of a coming link only after everything that the
- * end of this link knew when it announced it.
+ * the batch ends. So servers that are farther away also learn of a coming link only after
+ * everything that the end of this link knew when it announced the link.
  *
  * A row is passed on only if it was new, so flooding ends by itself. Pure.
  *

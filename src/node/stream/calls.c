@@ -1,5 +1,5 @@
-/* calls: what a service does with its streams, and what it does wrong: a mistake is refused and
- * reported by name (streams_host.mistake). */
+/* calls: the calls of a service on its streams. A wrong call is refused and reported by name
+ * (streams_host.mistake). */
 #include <errno.h>
 #include <string.h>
 
@@ -55,7 +55,7 @@ int streams_open(struct streams *streams, node_id server, const struct key *key,
         stream->route = key_route(key);
     }
     stream->subject = options->subject;
-    stream->identity = hash_mix(streams->run ^ stream->id); /* another run numbers anew */
+    stream->identity = hash_mix(streams->run ^ stream->id); /* differs from run to run */
     stream->weight = options->weight ? options->weight : 1;
     streams->turns.entries[stream->number].weight = stream->weight;
     stream->out = (struct stream_outgoing){

@@ -1,4 +1,4 @@
-/* digest: one loop over stripes for each kind of processor, and one end for all. */
+/* digest: one loop over stripes for each kind of processor, and one final step for all. */
 #include "node/stream/digest.h"
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #define WORDS    8
 #define STRIPE   ((size_t)(WORDS * 8))
 #define KEY_STEP 0x9e3779b97f4a7c15u /* odd: the keys of a word repeat after 2^64 stripes */
-#define AHEAD    1024                /* bytes that are prefetched: another processor wrote them */
+#define AHEAD    1024                /* prefetch so far ahead: another processor wrote the bytes */
 
 /* Digits of pi. */
 static const uint64_t keys_first[WORDS] = {

@@ -17,7 +17,7 @@ static void accept_send(struct streams *streams, const struct weft_stream *strea
     ends_tell(streams, stream, &accept);
 }
 
-/* Where the number of the first stream with that other end, or a similar one, is. */
+/* The bucket of the streams with that other end: the number of the first of them is there. */
 static uint32_t *bucket_of(struct streams *streams, node_id source, const struct segment_end *from)
 {
     uint64_t hash = hash_mix(from->run ^ hash_mix(from->stream ^ (uint64_t)source << 32));
@@ -60,7 +60,7 @@ void incoming_open(struct streams *streams, const struct packet *packet,
         return;
     struct weft_stream *stream = find_same(streams, packet->source, &segment->from);
     if (stream) {
-        accept_send(streams, stream); /* the first one was lost */
+        accept_send(streams, stream); /* the first ACCEPT was lost */
         return;
     }
     if (!streams->settings->incoming || !streams->settings->arrived) {
@@ -107,7 +107,7 @@ void incoming_tell(struct streams *streams, struct weft_stream *stream)
 void incoming_answer(struct streams *streams, struct weft_stream *stream)
 {
     if (stream->in.answer)
-        return; /* it waits already, or for a path (streams_routes) */
+        return; /* it already waits for a port, or for a path (streams_routes) */
     stream->in.answer = true;
     ends_ready(streams, stream, true);
 }
@@ -158,7 +158,7 @@ static bool is_damaged(const struct weft_stream *stream, uint8_t flags, uint64_t
     return flags & SEGMENT_LAST && segment_check_add(stream->in.check, digest) != check;
 }
 
-/* One segment for the service. False: no more now. */
+/* Offers one segment to the service. False: the service gets no more now. */
 static bool segment_offer(struct streams *streams, struct weft_stream *stream, const uint8_t *bytes,
                           struct assembly_segment *segment)
 {

@@ -30,7 +30,7 @@ void outgoing_open(struct streams *streams, struct weft_stream *stream)
     ends_due(streams, stream, out->open_at);
     struct packet *packet = ends_packet(streams, &segment, NULL, false);
     if (!packet)
-        return; /* it is repeated anyway */
+        return; /* OPEN is repeated anyway */
     if (stream->to_key)
         host->send_key(host, packet, &stream->key);
     else
@@ -41,7 +41,7 @@ void outgoing_accepted(struct streams *streams, struct weft_stream *stream, node
                        const struct segment *segment)
 {
     if (stream->state != STREAM_OPENING || (!stream->to_key && stream->peer != source)) {
-        if (!end_is(&stream->other, &segment->from)) /* it accepted an OPEN of the past */
+        if (!end_is(&stream->other, &segment->from)) /* the peer accepted an old OPEN */
             ends_answer(streams, source, segment, WEFT_STREAM_LOST);
         return;
     }
@@ -82,7 +82,7 @@ void outgoing_lost(struct streams *streams, struct weft_stream *stream,
     }
     struct segment end = {.kind = SEGMENT_END, .flags = WEFT_STREAM_MOVED};
     if (stream->other.stream && reason == WEFT_STREAM_MOVED)
-        ends_tell(streams, stream, &end); /* the old root may still be there */
+        ends_tell(streams, stream, &end); /* the old root may still run */
     turns_leave(&streams->turns, stream->number);
     stream->state = STREAM_OPENING;
     stream->id = ++streams->generation << STREAM_BITS | stream->number;
@@ -237,7 +237,7 @@ static void place_reached(struct streams *streams, struct weft_stream *stream, u
 {
     struct stream_outgoing *out = &stream->out;
     if (place <= out->place || place > place_received(out))
-        return; /* no news, or nonsense: memory of segments that may be sent again stays */
+        return; /* nothing new, or impossible: segments that may be sent again stay in memory */
     out->place = place;
     out->probe_wait = PROBE_SOON_NSEC;
     while (out->first && stream_call_of(out->first)->end <= place && out->first != out->cut) {

@@ -179,13 +179,13 @@ static void bound_take(struct streams *streams, struct weft_stream *stream,
         if (stream->is_incoming) {
             incoming_tell(streams, stream);
             if (stream->state == STREAM_OPEN)
-                incoming_answer(streams, stream); /* tells more than ALIVE */
+                incoming_answer(streams, stream); /* an ACK tells more than ALIVE */
         } else {
             struct segment alive = {.kind = SEGMENT_ALIVE};
             ends_tell(streams, stream, &alive);
         }
         break;
-    default: /* ALIVE: heard_at is all */
+    default: /* ALIVE: only heard_at changes */
         break;
     }
 }
@@ -277,7 +277,7 @@ struct packet *streams_poll(struct streams *streams, unsigned port, uint32_t roo
     return packet;
 }
 
-/* Sends what is for streams of this server. */
+/* Sends the packets whose receiver is on this server. */
 static void here_send(struct streams *streams)
 {
     uint32_t number;

@@ -6,7 +6,7 @@
  * receiver answers with ACCEPT, which names its server, run and stream. From then on both ends are
  * bound to each other: each packet names both ends, and a packet that names an end that does not
  * exist is answered with END. The service at the receiver learns of the stream by the first packet
- * that names the receiver's end, so an old OPEN never becomes visible.
+ * that names the receiver's end, so the service never sees an old OPEN.
  *
  * An end that hears nothing for a second sends PROBE; the other answers ALIVE, or END if it does
  * not know the stream. An end that hears nothing for the time `patience` ends the stream.
@@ -71,8 +71,9 @@ struct streams_counts {
     uint64_t moved;
 };
 
-/* Bytes of memory that streams_init needs for small things, and for the bytes that are kept for
- * incoming streams; both aligned to 64. The second is touched only when it is needed. */
+/* Bytes of memory that streams_init needs for its structs (streams_size), and for the bytes that it
+ * keeps for incoming streams (streams_window_size). Both are aligned to 64. The second memory is
+ * touched only when it is needed. */
 size_t streams_size(const struct weft_streams *settings);
 size_t streams_window_size(const struct weft_streams *settings);
 /* Checks the settings; NULL: they are good, else what is wrong. */
@@ -91,7 +92,7 @@ env_nsec streams_next(const struct streams *streams);
 /* Paths or roots have changed. */
 void streams_routes(struct streams *streams);
 const struct streams_counts *streams_count(const struct streams *streams);
-uint32_t streams_live(const struct streams *streams); /* open now, at both ends */
+uint32_t streams_live(const struct streams *streams); /* streams in use, of both directions */
 void streams_check(const struct streams *streams);    /* asserts invariants */
 
 /* ---- calls of the service: see weft/stream.h ---- */

@@ -137,9 +137,9 @@ static inline bool end_is(const struct segment_end *one, const struct segment_en
 }
 
 /* ends.c */
-/* Takes a free stream; NULL: none. Its time runs from now. */
+/* Takes a free stream; NULL: none is free. The time of its silence begins now. */
 struct weft_stream *ends_begin(struct streams *streams, bool incoming);
-/* Ends it: streams_run tells the service. `tell`: the other end must hear of it. */
+/* Ends the stream: streams_run then tells the service. `tell`: also sends END to the other end. */
 void ends_end(struct streams *streams, struct weft_stream *stream, enum weft_stream_reason reason,
               bool tell);
 void ends_free(struct streams *streams, struct weft_stream *stream);
@@ -148,7 +148,7 @@ void ends_tell(struct streams *streams, const struct weft_stream *stream, struct
 /* Answers a packet for a stream that is not here. */
 void ends_answer(struct streams *streams, node_id source, const struct segment *segment,
                  enum weft_stream_reason reason);
-/* Its timer is due then, at the latest. */
+/* The timer of the stream is due at that time or earlier. */
 void ends_due(struct streams *streams, const struct weft_stream *stream, env_nsec at);
 /* The stream has something to send, or no longer has. */
 void ends_ready(struct streams *streams, struct weft_stream *stream, bool ready);
@@ -162,7 +162,7 @@ void outgoing_accepted(struct streams *streams, struct weft_stream *stream, node
                        const struct segment *segment);
 void outgoing_answered(struct streams *streams, struct weft_stream *stream,
                        const struct segment_ack *ack);
-/* The root of its key is gone or another server: moves or ends. */
+/* The root of its key has changed or is gone: the stream moves or ends. */
 void outgoing_lost(struct streams *streams, struct weft_stream *stream,
                    enum weft_stream_reason reason);
 void outgoing_follow(struct streams *streams, struct weft_stream *stream);

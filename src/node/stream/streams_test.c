@@ -233,7 +233,7 @@ static void a_cancelled_stream_ends_at_both_ends(void **state)
     net_run(net, MSEC);
     assert_int_equal(sender->reason, WEFT_STREAM_CANCELLED);
     net->cut[1] = false;
-    net_run(net, 2500 * MSEC); /* the receiver asks, and hears of it */
+    net_run(net, 2500 * MSEC); /* the receiver probes, and gets END */
     assert_int_equal(net->ended_in, 1);
     net_close(net);
 }

@@ -180,7 +180,7 @@ static inline void net_opened(struct weft_self *self, struct weft_stream *stream
     struct net *net = net_server_of(self)->net;
     struct net_receiver *receiver = calloc(1, sizeof *receiver);
     receiver->subject = weft_stream_subject(stream);
-    receiver->message = UINT64_MAX; /* the first piece says */
+    receiver->message = UINT64_MAX; /* the first piece names it */
     weft_stream_set_context(stream, receiver);
     net->opened_in++;
 }

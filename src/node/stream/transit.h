@@ -2,8 +2,8 @@
 /* transit: the sender's window: which segments are sent, received, or lost, and how many more may
  * be sent. Pure.
  *
- * Packets of a stream take many paths and arrive in any order, so a gap is no loss. A segment is
- * taken for lost when a segment that was transmitted later has been received, and the round trip
+ * Packets of a stream take many paths and arrive in any order, so a gap is no loss. A segment
+ * counts as lost when a segment that was transmitted later has been received, and the round trip
  * time and the *reorder time* have passed since its own transmission. The reorder time is half a
  * round trip, and grows each time the receiver reports that a segment arrived twice. If no answer
  * comes at all, the first segment is sent again after the retransmission timeout, which doubles
@@ -13,8 +13,8 @@
  * receiver's credit), and at most `allowed` are on their way (congestion). `allowed` grows by one
  * for each segment received until the first loss, later by one per round trip. A loss reduces it to
  * 7/10, once per round trip. A segment that waited in a long queue on its way (`marks` of the
- * report) reduces it as well: if all segments of a round trip did, to a half, if a part of them
- * did, by that part of a half. So queues stay short, and few packets are lost. */
+ * report) reduces it as well: if all segments of a round trip waited, to one half; if a part of
+ * them waited, by that part of one half. So queues stay short, and few packets are lost. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -38,8 +38,8 @@ struct turns {
     struct turns_entry *entries; /* borrowed */
     struct turns_lane lanes[TURNS_LANES];
     uint32_t lane_count;
-    /* The largest pass that each port has served: a stream that comes begins there. The last is
-     * for streams within this server. */
+    /* The largest pass that each port has served: a stream that begins to wait starts with this
+     * pass. The last is for streams within this server. */
     uint64_t served[PORT_MAX + 1];
 };
 

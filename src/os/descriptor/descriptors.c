@@ -20,13 +20,13 @@
 
 enum {
     BACKLOG = 4096,
-    PASS_TURNS = 32,          /* in a pass of the host, */
+    PASS_TURNS = 32,          /* in a pass of the host */
     DESCRIPTORS_KEPT = 256,   /* of the process, for links, logs, files and programs */
-    DESCRIPTORS_LEAST = 16,   /* that services have even if few are allowed */
+    DESCRIPTORS_LEAST = 16,   /* that services may have even if the limit is low */
     SEND_BUFFER = 128 * 1024, /* of a socket; the system doubles it */
-    ACCEPTS_FAILED_MAX = 16,  /* clients that gave up before they were accepted */
+    ACCEPTS_FAILED_MAX = 16,  /* clients in a row that gave up before they were accepted */
 };
-#define PASS_NSEC  (50 * 1000LL) /* ... and for this long, unless one of them takes longer */
+#define PASS_NSEC  (50 * 1000LL) /* after this time a pass begins no further turn */
 #define RETRY_NSEC (100 * 1000 * 1000LL)
 
 /* ---- all of them ---- */
@@ -121,8 +121,8 @@ static void option(int fd, int level, int name, int value)
 }
 
 /* Sockets that a listener accepts inherit these options. A service writes whole answers, so Nagle's
- * algorithm would only delay them; the size of the buffer is what a client that does not read costs
- * at most. */
+ * algorithm would only delay them; the size of the buffer bounds the memory that a client that does
+ * not read takes. */
 static int socket_open(const struct descriptors *all, const struct address *address)
 {
     if (all->count >= all->most)
@@ -187,7 +187,7 @@ static int client_take(const struct watched *listener)
     return fd < 0 ? -errno : fd;
 }
 
-/* No descriptor is left. */
+/* Disconnects the next client, because no descriptor is left. */
 static int client_refuse(struct watched *listener)
 {
     struct descriptors *all = listener->all;
@@ -216,7 +216,7 @@ int descriptors_accept(struct env_descriptor *listener, struct env_descriptor *e
     if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM)
         return client_refuse(listens);
     if (fd < 0)
-        return -EAGAIN; /* if the reason was another, the listener is still ready */
+        return -EAGAIN; /* after another error the listener is still ready */
     int result = env ? watched_open(listens->all, listens->owner, env, fd, WATCHED_SOCKET) : 0;
     if (result || !env)
         close(fd);
@@ -268,7 +268,7 @@ int descriptors_adopt(struct descriptors *all, void *owner, struct env_descripto
         return result;
     if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC)) {
         result = -errno;
-        watched_close(env); /* also closes it: this cannot happen with an open descriptor */
+        watched_close(env); /* closes fd, too; but fcntl cannot fail for an open descriptor */
         return result;
     }
     ((struct watched *)env->world)->ready |= (flags & O_ACCMODE) != O_RDONLY ? ENV_WRITE : 0;

@@ -7,7 +7,7 @@
  * what is watched. A descriptor that is ready for something that its node wants waits in a queue,
  * and gets its turn in a pass of the host, a few in each pass.
  *
- * One thread. The node owns struct env_descriptor; the rest is in here. */
+ * One thread. The node owns struct env_descriptor; this module owns the rest. */
 
 #include "base/env.h"
 #include "base/err.h"
@@ -16,12 +16,12 @@
 
 struct watched;
 
-/* A descriptor of that owner has its turn; it may be closed in it. */
+/* A descriptor of that owner has its turn. The function may close it. */
 typedef void descriptors_turn(void *owner, struct env_descriptor *descriptor, unsigned ready);
 
 struct descriptors {
     struct list queue; /* of watched: ready for what their nodes want, the next one first */
-    bool heard;        /* one entered the queue; the host clears it */
+    bool heard;        /* set when a descriptor enters the queue; the host clears it */
     struct poller *poller;
     descriptors_turn *turn;
     struct watched *current; /* whose turn it is; NULL: none, or it was closed */

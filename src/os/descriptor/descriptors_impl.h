@@ -29,7 +29,7 @@ struct watched {
     uint8_t kind;  /* enum watched_kind */
     uint8_t ready; /* for ENV_READ, ENV_WRITE, as far as is known */
     bool hung;     /* the peer has ended, or an error is there: a short read may not be the last */
-    struct poller_timer retry; /* of a listener; always set: accepts again after a lack */
+    struct poller_timer retry; /* of a listener; always set: accepts again after a shortage */
 };
 
 /* Watches the descriptor, which is not blocking. It is closed by watched_close; on failure it stays

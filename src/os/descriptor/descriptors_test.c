@@ -487,7 +487,7 @@ static void wrong_addresses_are_refused(void **state)
     struct env_address address = {"localhost", 1};
     assert_int_equal(descriptors_listen(&stage.all, &stage, env, &address), -EINVAL);
     assert_int_equal(descriptors_connect(&stage.all, &stage, env, &address), -EINVAL);
-    address.text = "192.0.2.1"; /* of no machine */
+    address.text = "192.0.2.1"; /* no machine has it */
     assert_int_equal(descriptors_listen(&stage.all, &stage, env, &address), -EADDRNOTAVAIL);
     address = (struct env_address){"127.0.0.1", (uint16_t)watched_port(&stage.listener.env)};
     assert_int_equal(descriptors_listen(&stage.all, &stage, env, &address), -EADDRINUSE);
@@ -615,7 +615,7 @@ static int tap_child(void)
     if (!tap_up(name))
         return 77;
     for (nsec limit = clock_after(WAITING);
-         stage.largest < 14;) { /* the kernel sends its greetings */
+         stage.largest < 14;) { /* the kernel sends frames by itself */
         if (clock_now() > limit)
             return 2;
         step();

@@ -108,8 +108,8 @@ int64_t watched_read(struct env_descriptor *env, void *bytes, uint32_t size)
     int error = count < 0 ? errno : 0;
     if (error == EAGAIN)
         watched->ready &= (uint8_t)~ENV_READ;
-    /* A stream that returns fewer bytes than asked for is empty; what comes next is reported. But
-     * an end that was reported already would not be reported again. */
+    /* A stream socket that returns fewer bytes than asked for is empty, and epoll reports the next
+     * bytes. But epoll does not report an end again that it has reported before. */
     if (count > 0 && count < size && watched->kind == WATCHED_SOCKET && !watched->hung)
         watched->ready &= (uint8_t)~ENV_READ;
     return error ? -error : count;

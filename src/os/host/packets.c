@@ -21,7 +21,7 @@ struct packets {
     struct packet_pool pool;
     struct packet *free; /* linked by packet.next */
     uint32_t count;
-    uint32_t made; /* the first so many of `all` have been used; the others are untouched */
+    uint32_t made;            /* the first `made` of `all` were used; the others are untouched */
     struct owned_packet *all; /* mapped; after them: */
     uint8_t *buffers;
 };

@@ -15,7 +15,8 @@ struct watchdog;
 /* A server as the watchdog sees it. */
 struct watchdog_server {
     /* NODE_NONE: its place is unknown. Written by the host's thread before the first call of a
-     * service, read by the watchdog; relaxed, because until then there is nothing to say of it. */
+     * service, read by the watchdog; relaxed, because the watchdog has nothing to report about this
+     * server before. */
     _Atomic node_id server;
     struct node_pulse pulse;
     /* Ports that went down after they were up, a bit each. The host's thread writes it, the
@@ -49,7 +50,7 @@ struct watchdog_stuck {
     char service[SERVICE_NAME_MAX + 1];
     char function[SERVICE_NAME_MAX + 1];
     int64_t since; /* wall-clock time, nanoseconds */
-    int pid;       /* of the server's process: of another one, the file is left over */
+    int pid;       /* of the process that wrote it; if it has ended, the file is left over */
 };
 
 /* False: the server has no such file, or it is malformed. */

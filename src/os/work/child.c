@@ -132,7 +132,7 @@ static int request_send(int socket, const struct child_request *request,
     return size < 0 ? -errno : 0;
 }
 
-/* Opens what the child needs and sends it to the keeper. */
+/* Opens the descriptors that the child needs, and sends the request with them to the keeper. */
 static int child_begin(const struct child_keeper *keeper, uint32_t server, struct running *running)
 {
     struct child_request request;
@@ -193,11 +193,11 @@ static void output_read(struct running *running)
         else
             child_kill_for(running, -EMSGSIZE);
         if (running->killed && !room)
-            return; /* a program that writes on and on is not read for ever */
+            return; /* the program may write without end */
     }
 }
 
-/* The result of the call by what the supervisor reports. */
+/* The result of the call, computed from the supervisor's report. */
 static int64_t report_judge(const struct running *running, const struct child_report *report)
 {
     if (report->error)
@@ -236,7 +236,7 @@ static int64_t child_await(struct running *running, const _Atomic bool *cancelle
             child_kill_for(running, -ETIME);
         }
     }
-    output_read(running); /* all processes have ended: what is left is in the pipe */
+    output_read(running); /* all processes have ended: the pipe has the rest of the output */
     return report_judge(running, &report);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-/* child_impl: the messages between a server, its keeper and its supervisors. All of them are the
- * same process image, so a struct is its own format. */
+/* child_impl: the messages between a server, its keeper and its supervisors. All of them run the
+ * same program, so structs are sent as they are in memory. */
 
 #include <weft/work.h>
 

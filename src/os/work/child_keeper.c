@@ -36,7 +36,7 @@ static void limit_set(int which, uint64_t value, uint64_t more)
     (void)setrlimit((__rlimit_resource_t)which, &limit); /* a lower limit of the system stays */
 }
 
-/* The signals of the server are not those of the program. */
+/* The program does not inherit the blocked signals and the handlers of the server. */
 static void signals_reset(void)
 {
     sigset_t none;
@@ -82,8 +82,8 @@ static _Noreturn void program_run(const struct child_request *request, const cha
 
 /* ---- the supervisor ---- */
 
-/* Kills the direct children; those whose parents end become direct children. False: /proc does not
- * list them. */
+/* Kills the direct children. Processes whose parents end become direct children. False: /proc does
+ * not list them. */
 static bool children_kill(void)
 {
     char path[64], text[4096];
@@ -96,7 +96,7 @@ static bool children_kill(void)
     if (size < 0)
         return false;
     text[size] = '\0';
-    if (size == sizeof text - 1) /* the last number may be cut off: the next turn kills it */
+    if (size == sizeof text - 1) /* the last number may be cut off: the next round kills it */
         *strrchr(text, ' ') = '\0';
     for (char *at = text, *end; *at; at = end) {
         long pid = strtol(at, &end, 10);
@@ -107,7 +107,7 @@ static bool children_kill(void)
     return true;
 }
 
-/* Kills all that the program started, and waits for it. */
+/* Kills all processes that the program started, and waits for their end. */
 static void all_kill(pid_t group)
 {
     unsigned tries = 0;
@@ -170,7 +170,7 @@ static _Noreturn void supervisor_run(const struct child_request *request, const 
     struct child_report report = {0};
     (void)setsid();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    signal(SIGCHLD, SIG_DFL); /* the keeper's children need not be waited for; ours are */
+    signal(SIGCHLD, SIG_DFL); /* the keeper ignores it, but the supervisor waits for its child */
     dup2(handles[2], LINE);   /* replaces the keeper's socket */
     close(handles[2]);
     snprintf(folder, sizeof folder, "%s/node-%u.child-%d", base, request->server, (int)getpid());
@@ -222,9 +222,9 @@ _Noreturn void child_keeper_run(int socket, const char *folder)
     for (int number = 0; number < 3; number++)
         dup2(nothing, number);
     dup2(socket, LINE);
-    (void)close_range(LINE + 1, ~0u, 0); /* locks, sockets, links: all that is the server's */
+    (void)close_range(LINE + 1, ~0u, 0); /* the server's locks, sockets and links */
     while (request_receive(&request, handles)) {
-        pid_t supervisor = _Fork(); /* one thread; no fork handler closes our descriptors */
+        pid_t supervisor = _Fork(); /* _Fork: no fork handler closes our descriptors */
         if (supervisor == 0)
             supervisor_run(&request, folder, handles);
         const struct child_report refused = {.error = errno};

@@ -51,7 +51,7 @@ static int scene_close(void **state)
     return 0;
 }
 
-/* Runs a command of the shell with limits of the caller; the output is a text. */
+/* Runs a command of the shell with the caller's limits; stores the output as a string. */
 static int64_t run_limited(const char *command, struct weft_child child)
 {
     const char *const words[] = {"/bin/sh", "-c", command, NULL};
@@ -142,7 +142,8 @@ static void a_program_that_cannot_start_is_reported(void **state)
 
 static void limits_hold(void **state)
 {
-    /* The processor time is tried by its signal: a test would have to compute for a second. */
+    /* The limit of processor time is tested only by its signal: otherwise the test would have to
+     * compute for a second. */
     struct weft_child child = {
         .memory = UINT64_C(64) << 20, .file_size = 51200, .processor = 2 * NSEC_PER_SEC - 1};
     assert_int_equal(run_limited("ulimit -v; ulimit -f; ulimit -t; ulimit -c", child), 0);
@@ -227,7 +228,7 @@ static void a_cancelled_child_is_killed_with_all_its_processes(void **state)
     await_end(killer.pids[1]);
 }
 
-/* The server: runs a program, tells its number, and is killed. */
+/* Plays a server: sends the process id of its keeper, runs a program, and is killed. */
 static _Noreturn void server_run(int told)
 {
     const char *const words[] = {"/bin/sh", "-c", LEAVE "sleep 1000", NULL};

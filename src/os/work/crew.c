@@ -15,12 +15,13 @@
 #include "transport/clock.h"
 #include "transport/wake/thread.h"
 
-#define LATE_NSEC  (2 * NSEC_PER_SEC) /* a server that stops says for which function it waits */
+#define LATE_NSEC  (2 * NSEC_PER_SEC) /* then a stopping server names the service it waits for */
 #define NICE_MOST  19
 #define HANDS_ROOM 4 /* at first */
 
-/* A thread. The host's thread gives an operation only to a hand that has none, so that both need no
- * lock: a thread of low priority that holds a lock could keep the host waiting. */
+/* A *hand* is one worker thread. The host's thread gives an operation only to a hand that has none,
+ * so that the two need no lock: a thread of low priority that holds a lock could keep the host
+ * waiting. */
 struct hand {
     struct thread thread;
     struct crew *crew;
@@ -42,7 +43,7 @@ static_assert(sizeof(struct errand) <= sizeof((struct work_operation){0}.world),
 struct crew {
     int event_fd;
     struct child_keeper keeper; /* constant */
-    struct hand **hands;        /* all; this and the next three are the host's thread's only */
+    struct hand **hands;        /* all; only the host's thread uses this and the next three */
     uint32_t hand_count, hand_room;
     struct hand *idle; /* hands without an operation */
     /* Operations that have ended, the latest first. A thread pushes with release order, which
@@ -99,7 +100,7 @@ void crew_close(struct crew *crew)
         sem_destroy(&hand->go);
         free(hand);
     }
-    assert(!crew_waiting(crew)); /* all were reaped */
+    assert(!crew_waiting(crew)); /* all operations were reaped */
     child_keeper_close(&crew->keeper);
     close(crew->event_fd);
     free(crew->hands);
@@ -140,8 +141,8 @@ static void operation_end(struct crew *crew, struct work_operation *operation)
         (void)!eventfd_write(crew->event_fd, 1);
 }
 
-/* A thread that wakes up for a packet goes first. A policy of the process (real time) would
- * otherwise hold for this thread, too. */
+/* Lets threads that wake up for packets run first. A real-time policy of the process would
+ * otherwise apply to this thread, too. */
 static void priority_lower(void)
 {
     const struct sched_param none = {0};
@@ -257,7 +258,7 @@ bool crew_reap(struct crew *crew)
     if (!crew_waiting(crew))
         return false;
     latest = atomic_exchange_explicit(&crew->ended, NULL, memory_order_acquire);
-    for (; latest; latest = next) { /* turns the list round */
+    for (; latest; latest = next) { /* reverses the list */
         next = errand_of(latest)->next;
         errand_of(latest)->next = first;
         first = latest;

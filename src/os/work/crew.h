@@ -15,8 +15,9 @@
 struct crew;
 struct crew_server; /* one server of the process */
 
-/* `children`: the folder for child processes; NULL: no service runs any. It is then opened while
- * the process is still small (child.h). */
+/* `children` is the folder for child processes; NULL: no service runs any. If it is not NULL, the
+ * keeper of child processes is forked here: call this while the process is still small
+ * (child.h). */
 MUST_CHECK enum err crew_open(struct crew **crew, const char *children, struct why *why);
 void crew_close(struct crew *crew); /* all servers have been closed; NULL is allowed */
 

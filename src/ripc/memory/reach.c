@@ -220,8 +220,8 @@ int reach_progress(struct ripc *ripc)
     /* A thread that has the lock makes progress itself, or is done soon. */
     if (atomic_load_explicit(&ripc->moved_links, memory_order_relaxed) && lock_try(&ripc->lock)) {
         moved = waiting_progress(ripc);
-        waiting_give_way(ripc); /* a caller that loops would otherwise keep the keeper from the
-                                 * lock */
+        waiting_give_way(ripc); /* otherwise the keeper would never get the lock from a
+                                 * caller that loops */
         lock_drop(&ripc->lock);
     }
     if (ripc->manual &&

@@ -97,7 +97,7 @@ __attribute__((format(printf, 4, 5))) static void fault_trip(struct player *play
     else
         text_printf(out, "the rule for label %u to ", rule->label);
     print_name(player, packet->to);
-    if (rule->port < TABLE_LOCAL) /* as in the line: OpenFlow counts from 1 */
+    if (rule->port < TABLE_LOCAL) /* as in the file: OpenFlow counts from 1 */
         text_printf(out, ", out of port %u, ", rule->port + rule_tables_grouped(player->tables));
     else
         text_puts(out, " ");

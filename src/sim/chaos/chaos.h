@@ -32,8 +32,8 @@ struct chaos_settings {
 struct chaos_guests {
     const struct weft_service *const *services; /* at most CHAOS_GUESTS_MAX; not weft's own */
     const struct checker_ops *const *checkers;  /* CHECKER_MAX in all, with the built-in ones */
-    /* The services are those of outsiders: they get no orders, may send and drop packets when they
-     * like, and `checker` plays their programs. */
+    /* The services are those of plug-ins: they get no orders, may send and drop packets at any
+     * time, and `checker` plays their programs. */
     bool apart;
     const struct configuration *configuration; /* of the services; NULL: the defaults */
     const struct weft_checker *checker;        /* from outside (weft/simulation.h); or NULL */

@@ -55,7 +55,7 @@ static bool is_known(const struct ledger *ledger, uint64_t trail)
     return trail < ledger->count && ledger->known[trail];
 }
 
-/* Such a packet may be sent, and dropped, at any time. */
+/* Is the packet of a guest that may send and drop packets at any time? */
 static bool is_of_guest(const struct checker *checker, const struct packet *packet)
 {
     return checker->all->view.guests_apart && packet->service >= CHECKER_GUEST_MIN;

@@ -203,7 +203,7 @@ void socket_free(struct sim_socket *socket)
     free(socket);
 }
 
-/* The socket will find its connection broken. */
+/* From that time on, the socket finds its connection broken. */
 static void socket_break(struct sim_socket *socket, psec at, int failure)
 {
     if (socket->fails_at != PSEC_NEVER)
@@ -227,7 +227,7 @@ void socket_end(struct sim_socket *socket, bool reset)
             peer->end_at = at > peer->arrives ? at : peer->arrives;
         }
         if (peer->room_at == PSEC_NEVER)
-            peer->room_at = sockets_now(socket->all); /* a write finds that it is in vain */
+            peer->room_at = sockets_now(socket->all); /* a write then finds the end */
         socket_settle(peer);
     }
     socket_free(socket);
@@ -306,7 +306,7 @@ int64_t socket_put(struct sim_socket *socket, const void *bytes, uint32_t size)
         return socket->failure;
     if (socket->finished)
         return -EPIPE;
-    if (!peer) { /* it answers with a reset */
+    if (!peer) { /* the peer has closed, and answers with a reset */
         socket_break(socket, sockets_later(all), -ECONNRESET);
         return size;
     }

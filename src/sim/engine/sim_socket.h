@@ -16,8 +16,8 @@
  * write may break the connection. All this is decided by the seed. As with TCP, closing an end with
  * unread bytes resets the connection, and bytes that arrived are lost with a reset.
  *
- * Deterministic; one thread. Ends of services belong to env_descriptor (base/env.h); those of
- * clients belong to this module, which frees them as said below. */
+ * Deterministic; one thread. The end of a service belongs to its env_descriptor (base/env.h). The
+ * end of a client belongs to this module, which frees it as struct sim_client_events says. */
 
 #include <stddef.h>
 
@@ -38,13 +38,13 @@ struct sim_socket_settings {
     uint32_t reset;   /* chance that a write breaks the connection */
 };
 
-struct sim_sockets; /* all of a world */
+struct sim_sockets; /* all sockets of a world */
 struct sim_socket;  /* a listener, or one end of a connection */
 
 /* What the sockets need of their world. */
 struct sim_sockets_world {
     psec (*now)(void *owner);
-    void (*due)(void *owner); /* sim_sockets_next has another value; and after each run */
+    void (*due)(void *owner); /* sim_sockets_next has changed; also after each run */
     /* A descriptor has its turn (node_descriptor). False: its server is paused; see
      * sim_sockets_resume. */
     bool (*turn)(void *owner, node_id server, struct env_descriptor *descriptor, unsigned ready);
@@ -80,7 +80,7 @@ void sim_socket_close(struct env_descriptor *descriptor);
 
 /* ---- clients ---- */
 
-/* Called from sim_sockets_run. Each may be NULL. They may use and close any client. */
+/* Called from sim_sockets_run. Each may be NULL. These functions may use and close any client. */
 struct sim_client_events {
     /* 0; or -ECONNREFUSED: the client is gone afterwards. */
     void (*connected)(void *context, struct sim_socket *client, int result);
@@ -94,7 +94,7 @@ struct sim_client_events {
 struct sim_socket *sim_client_connect(struct sim_sockets *all, node_id server, uint16_t port,
                                       const struct sim_client_events *events, void *context);
 /* Services that connect to this address reach clients with these events; connected() is the first
- * of them. An address that is a loopback one is that of each server itself, and cannot be used. */
+ * of them. A loopback address belongs to each server itself, and cannot be used. */
 void sim_client_listen(struct sim_sockets *all, const char *address, uint16_t port,
                        const struct sim_client_events *events, void *context);
 /* The client keeps what does not fit yet. */

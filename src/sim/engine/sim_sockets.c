@@ -7,7 +7,7 @@
 #include "sim/engine/sim_socket_impl.h"
 
 #define TURN       (1000 * PSEC_PER_NSEC) /* between two turns of a descriptor */
-#define PORT_FIRST 49152                  /* that port 0 stands for */
+#define PORT_FIRST 49152                  /* port 0 stands for ports from here on */
 
 /* ---- the calls of services ---- */
 
@@ -16,7 +16,7 @@ static struct sim_socket *socket_of(const struct env_descriptor *descriptor)
     return descriptor->world;
 }
 
-/* Is the text a number, as far as a simulation cares? */
+/* Has the text the form of an address? A simulation checks no more than that. */
 static bool is_address(const char *text)
 {
     size_t size = strlen(text);

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/rng.h"
 
-/* A time by chance is between 1 us and 2^17 us, short times being as likely as long ones. */
+/* A random time is between 1 us and 2^17 us; short times are as likely as long ones. */
 #define TAKES_UNIT    (PSEC_PER_SECOND / 1000000)
 #define TAKES_DOUBLED 17
 

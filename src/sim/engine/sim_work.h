@@ -1,10 +1,10 @@
 #pragma once
 /* sim_work: functions that services run beside their node (weft/work.h), in simulated time.
  *
- * A function runs on this thread. Chance decides whether it runs at the earliest moment that the
+ * A function runs on this thread. The seed decides whether it runs at the earliest moment that the
  * real world permits, when it is submitted, or at the latest, before done(): a service that touches
  * the memory of a function under way then behaves differently in different runs. The operation is
- * done after the time that the service states, or after a time by chance.
+ * done after the time that the service states, or after a random time.
  *
  * Deterministic by seed. Operations belong to the caller, who keeps them valid until they are done.
  * One thread. */

@@ -1,7 +1,7 @@
 #pragma once
 /* simulation: what a checker (weft/simulation.h) sees of a world. The driver of the world, `run` or
- * `chaos`, tells it what happens; it keeps the checker's clients, timers and answers that were not
- * passed on yet.
+ * `chaos`, tells it what happens; the simulation keeps the checker's clients, its timers, and the
+ * answers that were not passed on yet.
  *
  * The checker is called only between two events of the world. An answer arises inside an event: it
  * is queued, and interrupts the world, so that the checker gets it at the moment when it arises.
@@ -32,7 +32,7 @@ enum simulation_place {
 
 extern const char *const simulation_places[]; /* names of the functions of a checker */
 
-/* What outlives the run, and the process that runs it, if it is in shared memory. */
+/* Data that outlives the run; if it is in shared memory, also the process that runs it. */
 struct simulation_record {
     /* Which function of the checker runs. Only the process that runs the simulation writes it; the
      * process that watches it reads it, relaxed, to name what crashed or does not return. */

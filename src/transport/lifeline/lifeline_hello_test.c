@@ -1,4 +1,4 @@
-/* lifeline_hello: contexts that connect and do not keep to the rules, and floods of them. */
+/* lifeline_hello: connections that violate the protocol of the hello, and floods of connections. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
