@@ -1,16 +1,12 @@
 /* Mistakes of a program, and tricks of a peer, that each have one correct answer: a specific error,
  * or no effect at all. hostile.c tries random tricks. */
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/forbid.h"
 #include "hostile_pair.h"
 #include "ripc/message/arrival.h"
 #include "ripc/message/message.h"
@@ -180,19 +176,6 @@ static void the_return_buffer_of_a_dead_context_is_dropped(void **state)
 
 /* ---- tricks ---- */
 
-/* From here on this process must not read the memory of another. */
-static int forbid_reading(void)
-{
-    struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program);
-}
-
 /* Runs in a child with limits of its own; a failure there fails the test. */
 static void in_a_child(bool may_read, void (*run)(void))
 {
@@ -200,7 +183,7 @@ static void in_a_child(bool may_read, void (*run)(void))
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        if (!may_read && forbid_reading())
+        if (!may_read && !forbid_call(SYS_process_vm_readv))
             _exit(77); /* a kernel without system call filters */
         run();
         _exit(0);

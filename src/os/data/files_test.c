@@ -4,19 +4,16 @@
 #include <weft/disk.h>
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/forbid.h"
 #include "base/rng.h"
 #include "base/test.h"
 #include "os/data/data_erase.h"
@@ -332,26 +329,13 @@ static void the_end_of_a_server_waits_for_its_operations_in_both_ways(void **sta
 
 /* ---- where io_uring is not permitted ---- */
 
-static bool uring_forbid(void)
-{
-    struct sock_filter lines[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), /* the number of the system call */
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {.len = sizeof lines / sizeof *lines, .filter = lines};
-    return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
-           !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
-
 static void threads_serve_where_io_uring_is_not_permitted(void **state)
 {
     pid_t child = fork();
     if (!child) {
         struct files *files;
         struct why why = {0};
-        if (!uring_forbid())
+        if (!forbid_call(SYS_io_uring_setup))
             _exit(77);
         if (files_open(&files, FILES_ANY, &why))
             _exit(1);

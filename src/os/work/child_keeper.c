@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "os/work/child_impl.h"
 
 #define PATH_MAX_USED 160
@@ -47,7 +48,8 @@ static void signals_reset(void)
 }
 
 static _Noreturn void program_run(const struct child_request *request, const char *folder,
-                                  const int handles[CHILD_DESCRIPTORS], int errors)
+                                  const int handles[CHILD_DESCRIPTORS], int errors,
+                                  pid_t supervisor)
 {
     const struct sched_param none = {0};
     char *words[WEFT_CHILD_WORDS + 1], *at = (char *)request->words;
@@ -60,7 +62,9 @@ static _Noreturn void program_run(const struct child_request *request, const cha
     for (uint32_t i = 0; i < request->word_count; i++, at += strlen(at) + 1)
         words[i] = at;
     words[request->word_count] = NULL;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the supervisor is killed */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the supervisor is killed ... */
+    if (getppid() != supervisor)            /* ... or was, before we asked for the signal */
+        _exit(127);
     (void)setsid();
     signals_reset();
     (void)sched_setscheduler(0, SCHED_BATCH, &none);
@@ -146,12 +150,17 @@ static int program_start(const struct child_request *request, const char *folder
     int errors[2], error = 0;
     if (pipe2(errors, O_CLOEXEC))
         return errno;
-    pid_t program = _Fork();
+    pid_t supervisor = getpid(), program = _Fork();
     if (program == 0)
-        program_run(request, folder, handles, errors[1]);
+        program_run(request, folder, handles, errors[1], supervisor);
     if (program < 0)
         return errno;
     int handle = (int)syscall(SYS_pidfd_open, program, 0);
+    if (handle < 0) { /* the system refuses it, so nothing would tell us of the program's end */
+        error = errno;
+        all_kill(program);
+        return error;
+    }
     close(errors[1]);
     close(handles[0]);
     close(handles[1]);
@@ -185,8 +194,9 @@ static _Noreturn void supervisor_run(const struct child_request *request, const 
 
 /* ---- the keeper ---- */
 
-/* Receives a request. False: the server has ended. */
-static bool request_receive(struct child_request *request, int handles[CHILD_DESCRIPTORS])
+/* Receives a request and its descriptors. Returns how many descriptors came: fewer if the system
+ * has none left for the keeper. Negative: the server has ended. */
+static int request_receive(struct child_request *request, int handles[CHILD_DESCRIPTORS])
 {
     union {
         struct cmsghdr head;
@@ -202,10 +212,30 @@ static bool request_receive(struct child_request *request, int handles[CHILD_DES
     ssize_t size;
     while ((size = recvmsg(LINE, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
         ;
-    if (size <= 0 || control.head.cmsg_len != CMSG_LEN(CHILD_DESCRIPTORS * sizeof(int)))
-        return false;
-    memcpy(handles, CMSG_DATA(&control.head), CHILD_DESCRIPTORS * sizeof(int));
-    return true;
+    if (size <= 0)
+        return -1;
+    size_t bytes_of_handles =
+        control.head.cmsg_len > CMSG_LEN(0) ? control.head.cmsg_len - CMSG_LEN(0) : 0;
+    assert(bytes_of_handles <= CHILD_DESCRIPTORS * sizeof(int));
+    memcpy(handles, CMSG_DATA(&control.head), bytes_of_handles);
+    return (int)(bytes_of_handles / sizeof(int));
+}
+
+/* Only the supervisor keeps the descriptors. If the lifeline's end is not among them, no process
+ * holds it, and the call ends. */
+static void request_serve(const struct child_request *request, const char *folder,
+                          const int handles[CHILD_DESCRIPTORS], int count)
+{
+    if (count == CHILD_DESCRIPTORS) {
+        pid_t supervisor = _Fork(); /* one thread; no fork handler closes our descriptors */
+        if (supervisor == 0)
+            supervisor_run(request, folder, handles);
+        const struct child_report refused = {.error = errno};
+        if (supervisor < 0)
+            (void)!send(handles[2], &refused, sizeof refused, MSG_NOSIGNAL);
+    }
+    for (int i = 0; i < count; i++)
+        close(handles[i]);
 }
 
 _Noreturn void child_keeper_run(int socket, const char *folder)
@@ -223,15 +253,7 @@ _Noreturn void child_keeper_run(int socket, const char *folder)
         dup2(nothing, number);
     dup2(socket, LINE);
     (void)close_range(LINE + 1, ~0u, 0); /* the server's locks, sockets and links */
-    while (request_receive(&request, handles)) {
-        pid_t supervisor = _Fork(); /* _Fork: no fork handler closes our descriptors */
-        if (supervisor == 0)
-            supervisor_run(&request, folder, handles);
-        const struct child_report refused = {.error = errno};
-        if (supervisor < 0)
-            (void)!send(handles[2], &refused, sizeof refused, MSG_NOSIGNAL);
-        for (unsigned i = 0; i < CHILD_DESCRIPTORS; i++)
-            close(handles[i]);
-    }
+    for (int count; (count = request_receive(&request, handles)) >= 0;)
+        request_serve(&request, folder, handles, count);
     _exit(0);
 }

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/forbid.h"
 #include "base/test.h"
 #include "transport/clock.h"
 
@@ -202,6 +204,48 @@ static void all_processes_of_a_child_end_with_it(void **state)
     await_end(pids[1]);
 }
 
+/* The keeper has descriptors 0 to 3, so it receives one of the three that come with a request. */
+static void a_keeper_without_descriptors_fails_one_call(void **state)
+{
+    struct rlimit usual, scarce;
+    assert_int_equal(prlimit(keeper.pid, RLIMIT_NOFILE, NULL, &usual), 0);
+    scarce = (struct rlimit){.rlim_cur = 5, .rlim_max = usual.rlim_max};
+    assert_int_equal(prlimit(keeper.pid, RLIMIT_NOFILE, &scarce, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(run("exit 7"), -ECHILD);
+    assert_int_equal(prlimit(keeper.pid, RLIMIT_NOFILE, &usual, NULL), 0);
+    assert_int_equal(run("exit 7"), 7);
+}
+
+/* Runs in a process of its own, because what is forbidden stays so. */
+static int run_where_pidfd_is_not_permitted(void)
+{
+    const char *const words[] = {"/bin/sh", "-c", LEAVE "sleep 1000", NULL};
+    struct weft_child child = {.words = words};
+    struct why why = {0};
+    if (!forbid_call(SYS_pidfd_open))
+        return 77;
+    if (child_keeper_open(&keeper, folder, &why))
+        return 1;
+    int64_t result = child_run_program(&keeper, SERVER, &child, &never);
+    child_keeper_close(&keeper);
+    return result == -EPERM ? 0 : 2;
+}
+
+static void a_system_without_pidfd_is_reported_and_nothing_survives(void **state)
+{
+    pid_t process = fork();
+    assert_true(process >= 0);
+    if (!process)
+        _exit(run_where_pidfd_is_not_permitted());
+    int status = 1;
+    assert_int_equal(waitpid(process, &status, 0), process);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(status, 0);
+    assert_int_equal(entries(), 0);
+}
+
 struct killer {
     _Atomic bool cancelled;
     int pids[2];
@@ -271,7 +315,9 @@ static void nothing_survives_a_server_that_is_killed(void **state)
 
 TEST_MAIN(CASE(output_and_exit_code_come_back), CASE(input_arrives_whole),
           CASE(a_child_has_a_folder_and_variables_of_its_own),
-          CASE(a_program_that_cannot_start_is_reported), CASE(limits_hold),
+          CASE(a_program_that_cannot_start_is_reported),
+          CASE(a_keeper_without_descriptors_fails_one_call),
+          CASE(a_system_without_pidfd_is_reported_and_nothing_survives), CASE(limits_hold),
           CASE(all_processes_of_a_child_end_with_it),
           CASE(a_cancelled_child_is_killed_with_all_its_processes),
           CASE(nothing_survives_a_server_that_is_killed))
