@@ -1,5 +1,6 @@
 #include "bench.h"
 
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,17 @@ static int by_value(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
     return (a > b) - (a < b);
+}
+
+void bench_pin(int processor)
+{
+    cpu_set_t set;
+    if (processor < 0)
+        return;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)processor, &set);
+    if (sched_setaffinity(0, sizeof set, &set))
+        bench_fail("this benchmark needs two processors");
 }
 
 double bench_median(double *values, int count)

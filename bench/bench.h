@@ -52,6 +52,10 @@ void bench_start_with(struct bench *bench, int count, char **words, const struct
 
 double bench_seconds(const struct bench *bench);
 
+/* This process, and those that it starts, run on that processor from now on; negative: no
+ * change. */
+void bench_pin(int processor);
+
 /* Sorts the values, of which there is at least one, and returns the median. */
 double bench_median(double *values, int count);
 

@@ -203,7 +203,7 @@ void forward_run(struct bench *bench)
     int rounds = bench->quick ? 3 : 9;
     stage_open(&stage, 3);
     stage_spawn(&stage, 1 << 1, &sink, 1, NSEC_NEVER / 2, -1);
-    stage_pin(0);
+    bench_pin(0);
     struct host *host = stage_host(&stage, 1 << 0 | 1 << 2, &sink, 0, 0);
     stage_settle(host, 0, 2, 3);
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {

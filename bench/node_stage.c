@@ -38,17 +38,6 @@ void stage_open(struct node_stage *stage, uint32_t servers)
         bench_fail("%s", why.text);
 }
 
-void stage_pin(int processor)
-{
-    cpu_set_t set;
-    if (processor < 0)
-        return;
-    CPU_ZERO(&set);
-    CPU_SET((size_t)processor, &set);
-    if (sched_setaffinity(0, sizeof set, &set))
-        bench_fail("this benchmark needs two processors");
-}
-
 void stage_pause(const struct node_stage *stage, bool on)
 {
     for (unsigned i = 0; i < stage->pid_count; i++)
@@ -120,7 +109,7 @@ void stage_spawn(struct node_stage *stage, uint32_t servers, const struct weft_s
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGTERM, on_term);
-    stage_pin(processor);
+    bench_pin(processor);
     struct host *host = stage_host(stage, servers, service, spin, yield);
     while (!ended)
         host_run(host, &ended, clock_after(NSEC_PER_SEC / 10));

@@ -36,7 +36,6 @@ void stage_settle_with(struct host *host, struct host *other, node_id from, node
                        uint32_t reachable);
 
 void stage_pause(const struct node_stage *stage, bool on); /* stops or continues its processes */
-void stage_pin(int processor);
 void stage_unpin(void);
 /* Gives this process, and processes that it starts, priority over all ordinary ones. Returns false
  * if that is not permitted. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "node_stage.h"
+#include "token.h"
 
 #define TRIP_ID 301
 #define PAYLOAD 24 /* 64 bytes with the header, like the kernel's datagrams */
@@ -100,7 +101,7 @@ static void trip_compare(struct bench *bench, const struct trip_plan *plan,
     for (uint32_t i = 0; i < LINKS && plan->others[i]; i++)
         stage_spawn(&stage, plan->others[i], &trip, trip_processor(plan, i + 1), plan->spin,
                     plan->yield);
-    stage_pin(trip_processor(plan, 0));
+    bench_pin(trip_processor(plan, 0));
     struct host *host = stage_host(&stage, plan->here, &trip, plan->spin, plan->yield);
     weft_server last = plan->servers - 1;
     stage_settle(host, 0, last, plan->servers);

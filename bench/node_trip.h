@@ -3,13 +3,7 @@
 
 #include "bench.h"
 
-#define TURNS_MAX 20000
-
 void trip_run(struct bench *bench);
-
-/* Round trip along a chain of that many processes that do nothing else (node_token.c), in
- * microseconds. */
-double token_trip(unsigned processes, unsigned turns);
 
 /* Round trips through the kernel (node_trip_kernel.c), in microseconds, the median of `turns`. */
 struct kernel_path; /* two ends that poll; the far one is stopped between measurements */

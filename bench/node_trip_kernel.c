@@ -17,6 +17,7 @@
 
 #include "node_stage.h"
 #include "node_trip.h"
+#include "token.h"
 
 #define SIZE 64
 
@@ -49,7 +50,7 @@ static int udp_bind(const char *text, uint16_t *port)
 static _Noreturn void echo_run(int fd)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    stage_pin(1);
+    bench_pin(1);
     for (;;) {
         uint8_t bytes[SIZE];
         struct sockaddr_in from;

@@ -1,8 +1,9 @@
-/* node_token: the floor for a chain with one process per server. The same number of processes hand
- * a word in shared memory back and forth along their chain; a process yields while it is not its
- * turn. Neighbours run on alternate processors. Of all variants that pass through all processes in
- * order (any processor, one for all, one for each half, wake-ups by futex or descriptor) none was
- * faster. */
+/* token: the processes hand a word in shared memory back and forth along their chain; a process
+ * yields while it is not its turn. Neighbours run on alternate processors. Of all variants that
+ * pass through all processes in order (any processor, one for all, one for each half, wake-ups by
+ * futex or descriptor) none was faster. */
+#include "token.h"
+
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,8 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node_stage.h"
-#include "node_trip.h"
+#include "bench.h"
 
 #define TOKEN_PROCESSES_MAX 16
 
@@ -27,7 +27,7 @@ static unsigned token_owner(uint64_t token, unsigned processes)
 static _Noreturn void token_run(_Atomic uint64_t *token, unsigned self, unsigned processes)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    stage_pin((int)(self % 2));
+    bench_pin((int)(self % 2));
     for (;;) {
         uint64_t now = atomic_load_explicit(token, memory_order_acquire);
         if (token_owner(now, processes) == self)
@@ -56,7 +56,7 @@ double token_trip(unsigned processes, unsigned turns)
             token_run(token, i, processes);
     }
     sched_getaffinity(0, sizeof before, &before);
-    stage_pin(0);
+    bench_pin(0);
     for (unsigned turn = 0; turn < turns; turn++) {
         double begin = bench_seconds(&clock);
         uint64_t back = (turn + 1) * 2ULL * (processes - 1);
