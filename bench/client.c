@@ -3,7 +3,9 @@
  * It starts clusters of 27 servers with the service echo (examples/echo.c): one with a process for
  * each server, one with two processes. It asks the program's own server, and a server three hops
  * away, through shared memory and through the socket. `weft ping` on the same way, measured in
- * turns, is what the servers need by themselves. */
+ * turns, is what the servers need by themselves. With a process for each server, the program is one
+ * more process on the way. So the floor of the ratio is what one more process costs a chain of four
+ * that do nothing but wake each other. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +14,12 @@
 #include <weft/weft.h>
 
 #include "bench.h"
+#include "token.h"
 #include "transport/clock.h"
 
 #define PATIENCE weft_deadline(10000000000)
 
-enum { ROUNDS = 7, ASKS = 2000, WARM = 200, SIZE = 64, NEAR = 0, FAR = 26 };
+enum { ROUNDS = 7, ASKS = 2000, WARM = 200, SIZE = 64, NEAR = 0, FAR = 26, HOPS = 3 };
 
 static char folder[64];
 static bool quick;
@@ -88,10 +91,18 @@ static struct side side_open(unsigned flags)
     return side;
 }
 
-static void measure(struct bench *bench, const char *which, uint32_t to, const char *way)
+static double chain_ratio(void)
+{
+    unsigned turns = quick ? ASKS / 10 : ASKS;
+    double servers = token_trip(HOPS + 1, turns);
+    return token_trip(HOPS + 2, turns) / servers;
+}
+
+static void measure(struct bench *bench, const char *which, uint32_t to, const char *way,
+                    bool has_floor)
 {
     struct side memory = side_open(0), by_socket = side_open(WEFT_BY_SOCKET);
-    double rounds[3][ROUNDS];
+    double rounds[4][ROUNDS];
     char what[BENCH_WHAT_SIZE];
     unsigned count = quick ? 3 : ROUNDS;
     for (unsigned i = 0; i < count; i++) {
@@ -99,16 +110,18 @@ static void measure(struct bench *bench, const char *which, uint32_t to, const c
         rounds[0][i] = ask_us(memory.weft, memory.echo, to);
         rounds[1][i] = ask_us(by_socket.weft, by_socket.echo, to);
         rounds[2][i] = to ? ping_us(to) : 0;
+        rounds[3][i] = has_floor ? chain_ratio() : 0;
     }
-    double medians[3];
-    for (unsigned i = 0; i < 3; i++)
+    double medians[4];
+    for (unsigned i = 0; i < 4; i++)
         medians[i] = bench_median(rounds[i], (int)count);
     const struct bench_value values[] = {{"memory", medians[0]},
                                          {"socket", medians[1]},
                                          {"weft ping", medians[2]},
-                                         {"ratio", medians[0] / medians[2]}};
+                                         {"ratio", medians[0] / medians[2]},
+                                         {"floor", medians[3]}};
     snprintf(what, sizeof what, "request and answer, %s, %s", way, which);
-    bench_add(bench, what, "us", values, to ? 4 : 2);
+    bench_add(bench, what, "us", values, has_floor ? 5 : to ? 4 : 2);
     weft_detach(memory.weft);
     weft_detach(by_socket.weft);
 }
@@ -120,13 +133,13 @@ static void cluster_down(void)
     (void)!system(line);
 }
 
-static void cluster(struct bench *bench, const char *which, const char *words)
+static void cluster(struct bench *bench, const char *which, const char *words, bool has_floor)
 {
     char out[4096], all[256];
     snprintf(all, sizeof all, "up torus:3x3x3 --service %s %s", BENCH_ECHO, words);
     command(out, sizeof out, all);
-    measure(bench, which, NEAR, "own server");
-    measure(bench, which, FAR, "three hops away");
+    measure(bench, which, NEAR, "own server", false);
+    measure(bench, which, FAR, "three hops away", has_floor);
     cluster_down();
 }
 
@@ -137,7 +150,7 @@ int main(int argc, char **argv)
     quick = bench.quick;
     snprintf(folder, sizeof folder, "/tmp/weft-bench-%d", (int)getpid());
     atexit(cluster_down);
-    cluster(&bench, "27 processes", "");
-    cluster(&bench, "2 processes", "--processes 2");
+    cluster(&bench, "27 processes", "", true);
+    cluster(&bench, "2 processes", "--processes 2", false);
     return bench_finish(&bench);
 }
