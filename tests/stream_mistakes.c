@@ -46,6 +46,10 @@ static void careless(struct weft_self *self, uint64_t client, uint64_t ticket, c
         weft_stream_deadline(self, last, 1);
         return;
     }
+    struct weft_key key = weft_key_of("a", 1);
+    assert_int_equal(weft_stream_open_server(self, 1, NULL, NULL), -EINVAL);
+    assert_int_equal(weft_stream_open_key(self, &key, NULL, NULL), -EINVAL);
+    assert_int_equal(weft_stream_open_key(self, NULL, NULL, &stream), -EINVAL);
     assert_int_equal(weft_stream_open_server(self, 1000, NULL, &stream), -EINVAL);
     assert_int_equal(weft_stream_open_server(self, 1, NULL, &stream), 0);
     assert_int_equal(weft_stream_send(self, stream, &unset, "x", 1, false), -EINVAL);
@@ -92,11 +96,11 @@ static void mistakes_with_streams_are_refused_and_counted(void **state)
     struct world *world = world_open_settled("torus:3x3", services, 1000000000);
     world_ask(world, 0, 300, 1, "0", 1);
     world_run(world, 100 * MSEC);
-    assert_int_equal(world_number(world, 0, "careless", "mistakes"), 5);
+    assert_int_equal(world_number(world, 0, "careless", "mistakes"), 8);
     assert_int_equal(world_number(world, 1, "careless", "mistakes"), 2); /* of arrived() */
     assert_non_null(last);
     world_ask(world, 0, 300, 1, "1", 1);
-    assert_int_equal(world_number(world, 0, "careless", "mistakes"), 9);
+    assert_int_equal(world_number(world, 0, "careless", "mistakes"), 12);
     world_close(world);
 }
 
@@ -109,5 +113,17 @@ static void a_service_without_streams_cannot_use_them(void **state)
     world_close(world);
 }
 
-TEST_MAIN(TEST(mistakes_with_streams_are_refused_and_counted),
+static void no_stream_has_no_properties(void **state)
+{
+    struct weft_key key;
+    weft_stream_set_context(NULL, &key);
+    assert_null(weft_stream_context(NULL));
+    assert_false(weft_stream_is_incoming(NULL));
+    assert_int_equal(weft_stream_peer(NULL), WEFT_NOBODY);
+    assert_int_equal(weft_stream_subject(NULL), 0);
+    assert_int_equal(weft_stream_identity(NULL), 0);
+    assert_false(weft_stream_key(NULL, &key));
+}
+
+TEST_MAIN(TEST(no_stream_has_no_properties), TEST(mistakes_with_streams_are_refused_and_counted),
           TEST(a_service_without_streams_cannot_use_them))

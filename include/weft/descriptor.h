@@ -114,10 +114,11 @@ WEFT_API int weft_descriptor_connect(struct weft_self *self, const char *address
                                      const struct weft_descriptor_ops *ops, void *user,
                                      weft_descriptor *descriptor);
 /* Takes a descriptor of the operating system that the service has opened: a TAP device, a pipe, a
- * socket. It becomes non-blocking. On success weft owns it and closes it; on failure the service
- * still owns it. If each read returns one message, as with a TAP device, a message that is larger
- * than the bytes asked for is cut. -EOPNOTSUPP: this is the simulator. -EPERM: a file or a folder,
- * which cannot be watched. -EBADF: not open. -EEXIST: already watched. */
+ * socket. It becomes non-blocking. On success weft owns it and closes it, and the service must not
+ * close it or read it by its number any more; on failure the service still owns it. If each read
+ * returns one message, as with a TAP device, a message that is larger than the bytes asked for is
+ * cut. -EOPNOTSUPP: this is the simulator. -EPERM: a file or a folder, which cannot be watched.
+ * -EBADF: not open. -EEXIST: already watched. */
 WEFT_API int weft_descriptor_adopt(struct weft_self *self, int fd,
                                    const struct weft_descriptor_ops *ops, void *user,
                                    weft_descriptor *descriptor);

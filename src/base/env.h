@@ -119,7 +119,8 @@ struct env_descriptor_ops {
     int (*finish)(struct env *env, struct env_descriptor *descriptor);
     int (*port)(struct env *env, struct env_descriptor *descriptor);
     void (*changed)(struct env *env, struct env_descriptor *descriptor); /* `wants` did */
-    void (*close)(struct env *env, struct env_descriptor *descriptor);
+    /* False: the service has closed it already, behind the world's back. */
+    bool (*close)(struct env *env, struct env_descriptor *descriptor);
 };
 
 /* To which request of which program an answer belongs. */

@@ -132,7 +132,7 @@ static void attachment_free(struct weft_attachment *attachment)
 
 int weft_attach(const char *dir, uint32_t server, unsigned flags, struct weft_attachment **out)
 {
-    if (flags & ~(unsigned)WEFT_BY_SOCKET)
+    if (flags & ~(unsigned)WEFT_BY_SOCKET || !out)
         return -EINVAL;
     struct weft_attachment *attachment = array_new(1, sizeof *attachment);
     if (!attachment)
@@ -157,18 +157,42 @@ int weft_attach(const char *dir, uint32_t server, unsigned flags, struct weft_at
     return 0;
 }
 
+/* Returns 0, or why this process cannot use the attachment. */
+static int attachment_check(const struct weft_attachment *attachment)
+{
+    if (!attachment)
+        return -EINVAL;
+    return owner_is_here(&attachment->owner) ? 0 : -ECHILD;
+}
+
+/* The same for a call that sends a message. */
+static int message_check(const struct weft_attachment *attachment, uint32_t service,
+                         const void *bytes, size_t size)
+{
+    int result = attachment_check(attachment);
+    if (result)
+        return result;
+    if (service >= ATTACH_SERVICE)
+        return -ENOENT;
+    if (size > WEFT_MESSAGE_MAX)
+        return -EMSGSIZE;
+    return size && !bytes ? -EINVAL : 0;
+}
+
 int weft_detach(struct weft_attachment *attachment)
 {
-    if (!owner_is_here(&attachment->owner))
-        return -ECHILD;
+    int result = attachment_check(attachment);
+    if (result)
+        return result;
     attachment_free(attachment);
     return 0;
 }
 
 int weft_attachment_state(struct weft_attachment *attachment, struct weft_attachment_state *state)
 {
-    if (!owner_is_here(&attachment->owner))
-        return -ECHILD;
+    int result = attachment_check(attachment);
+    if (result || !state)
+        return result ? result : -EINVAL;
     monitor_take(&attachment->monitor);
     *state = (struct weft_attachment_state){
         .server = attachment->contact.server,
@@ -252,12 +276,9 @@ int weft_ask(struct weft_attachment *attachment, uint32_t service, const void *r
     struct asking asking = {
         .ask = {.answer = answer, .room = room},
         .request = {.head.service = (uint16_t)service, .bytes = request, .size = size}};
-    if (!owner_is_here(&attachment->owner))
-        return -ECHILD;
-    if (service >= ATTACH_SERVICE)
-        return -ENOENT;
-    if (size > WEFT_MESSAGE_MAX)
-        return -EMSGSIZE;
+    int result = message_check(attachment, service, request, size);
+    if (result || (room && !answer))
+        return result ? result : -EINVAL;
     list_init(&asking.ask.node);
     return ask_run(attachment, &asking, deadline);
 }
@@ -265,15 +286,17 @@ int weft_ask(struct weft_attachment *attachment, uint32_t service, const void *r
 int weft_find(struct weft_attachment *attachment, const char *name, int64_t deadline)
 {
     uint8_t number[ATTACH_NUMBER_SIZE];
-    struct asking asking = {
-        .ask = {.answer = number, .room = sizeof number},
-        .request = {.head.service = ATTACH_SERVICE, .bytes = name, .size = strlen(name)}};
-    if (!owner_is_here(&attachment->owner))
-        return -ECHILD;
+    struct asking asking = {.ask = {.answer = number, .room = sizeof number},
+                            .request = {.head.service = ATTACH_SERVICE,
+                                        .bytes = name,
+                                        .size = name ? strlen(name) : 0}};
+    int result = attachment_check(attachment);
+    if (result || !name)
+        return result ? result : -EINVAL;
     if (asking.request.size > ATTACH_NAME_MAX)
         return -ENOENT;
     list_init(&asking.ask.node);
-    int result = ask_run(attachment, &asking, deadline);
+    result = ask_run(attachment, &asking, deadline);
     if (result < 0)
         return result;
     return result == sizeof number ? number[0] << 8 | number[1] : -EPROTO;
@@ -307,18 +330,15 @@ int weft_post(struct weft_attachment *attachment, uint32_t service, const void *
               uint64_t *ticket, int64_t deadline)
 {
     struct request request = {.head.service = (uint16_t)service, .bytes = bytes, .size = size};
-    if (!owner_is_here(&attachment->owner))
-        return -ECHILD;
-    if (service >= ATTACH_SERVICE)
-        return -ENOENT;
-    if (size > WEFT_MESSAGE_MAX)
-        return -EMSGSIZE;
+    int result = message_check(attachment, service, bytes, size);
+    if (result)
+        return result;
     monitor_take(&attachment->monitor);
     if (ticket) {
         *ticket = request.head.ticket = attachment->next_post;
         attachment->next_post += 2;
     }
-    int result = post_run(attachment, &request, deadline);
+    result = post_run(attachment, &request, deadline);
     monitor_drop(&attachment->monitor);
     return result;
 }
@@ -341,10 +361,11 @@ int weft_take(struct weft_attachment *attachment, struct weft_message *message, 
               size_t room, int64_t deadline)
 {
     struct taking taking = {.message = message, .bytes = bytes, .room = room};
-    if (!owner_is_here(&attachment->owner))
-        return -ECHILD;
+    int result = attachment_check(attachment);
+    if (result || !message || (room && !bytes))
+        return result ? result : -EINVAL;
     monitor_take(&attachment->monitor);
-    int result = program_wait(attachment, take_is_done, &taking, deadline);
+    result = program_wait(attachment, take_is_done, &taking, deadline);
     monitor_drop(&attachment->monitor);
     return result ? result : taking.result;
 }
@@ -375,10 +396,11 @@ static int fd_open(struct weft_attachment *attachment)
 
 int weft_attachment_fd(struct weft_attachment *attachment)
 {
-    if (!owner_is_here(&attachment->owner))
-        return -ECHILD;
+    int result = attachment_check(attachment);
+    if (result)
+        return result;
     monitor_take(&attachment->monitor);
-    int result = attachment->epoll_fd < 0 ? fd_open(attachment) : 0;
+    result = attachment->epoll_fd < 0 ? fd_open(attachment) : 0;
     if (!result)
         result = attachment->epoll_fd;
     monitor_drop(&attachment->monitor);
@@ -399,10 +421,11 @@ static bool arm_is_done(struct weft_attachment *attachment)
 
 int weft_attachment_arm(struct weft_attachment *attachment)
 {
-    if (!owner_is_here(&attachment->owner))
-        return -ECHILD;
+    int result = attachment_check(attachment);
+    if (result)
+        return result;
     monitor_take(&attachment->monitor);
-    int result = arm_is_done(attachment) ? 0 : -EAGAIN;
+    result = arm_is_done(attachment) ? 0 : -EAGAIN;
     monitor_drop(&attachment->monitor);
     return result;
 }

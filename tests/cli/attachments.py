@@ -60,8 +60,27 @@ class Requests(Case):
             with self.assertRaises(program.Error) as caught:
                 attachment.ask("talk", b"x" * (program.MESSAGE_MAX + 1), PATIENCE)
             self.assertEqual(caught.exception.errno, errno.EMSGSIZE)
+            nowhere = (program.lib.weft_ask(attachment._open(), 1, None, 5, None, 0, 0),
+                       program.lib.weft_ask(attachment._open(), 1, b"x", 1, None, 5, 0),
+                       program.lib.weft_find(attachment._open(), None, 0))
+            self.assertEqual(set(nowhere), {-errno.EINVAL})
             large = b"echo " + b"y" * (program.MESSAGE_MAX - 5)
             self.assertEqual(attachment.ask("talk", large, PATIENCE), b"y" * 250)
+
+    def test_what_c_cannot_represent_reaches_no_other_server_or_service(self):
+        attachment = self.attach()
+        for server in (-1, 2**32, 2**40):
+            with self.assertRaisesRegex(ValueError, "32 bits"):
+                program.Attachment(self.folder, server)
+        with self.assertRaisesRegex(ValueError, "zero byte"):
+            program.Attachment(f"{self.folder}\0x", 0)
+        number = attachment.find("talk", PATIENCE)
+        for service in (number + 2**32, number - 2**32):
+            with self.assertRaisesRegex(ValueError, "32 bits"):
+                attachment.ask(service, b"echo x", timeout=PATIENCE)
+        with self.assertRaisesRegex(ValueError, "zero byte"):
+            attachment.find("talk\0x", PATIENCE)
+        self.assertEqual(attachment.ask("talk", b"echo x", timeout=float("inf")), self.ask(attachment, "echo x").encode())
 
     def test_many_requests_are_under_way(self):
         for socket_only in self.ways:

@@ -18,6 +18,7 @@ import asyncio
 import collections
 import ctypes
 import errno
+import os
 from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint
 from ctypes import c_uint32, c_uint64, c_void_p
 
@@ -111,6 +112,32 @@ def _check(result):
     return result
 
 
+# ctypes would cut off what C cannot represent, and reach another server or service.
+
+def _unsigned(value, what):
+    if not 0 <= value < 1 << 32:
+        raise ValueError(f"{what} {value} is not a number of 32 bits")
+    return value
+
+
+def _text(value, what):
+    text = os.fsencode(value)
+    if b"\0" in text:
+        raise ValueError(f"{what} has a zero byte")
+    return text
+
+
+def _deadline(timeout):
+    """The deadline of a call that waits for so many seconds; None: for ever."""
+    if timeout is None or timeout * 1e9 >= _FOREVER:
+        return _FOREVER
+    return lib.weft_deadline(int(timeout * 1e9))
+
+
+def _deadline_or_now(timeout):
+    return _deadline(timeout) if timeout is None or timeout > 0 else _NOW
+
+
 class Attachment:
     """A connection to a server of this machine. Without arguments it is the server that the
     command weft would use; `socket_only` shares no memory with the server."""
@@ -119,9 +146,10 @@ class Attachment:
         self._handle = None
         self._numbers = {}
         handle = c_void_p()
-        folder = None if directory is None else str(directory).encode()
-        _check(lib.weft_attach(folder, ANY if server is None else server,
-                               BY_SOCKET if socket_only else 0, ctypes.byref(handle)))
+        folder = None if directory is None else _text(directory, "the directory")
+        number = ANY if server is None else _unsigned(server, "server")
+        _check(lib.weft_attach(folder, number, BY_SOCKET if socket_only else 0,
+                               ctypes.byref(handle)))
         self._handle = handle
 
     def close(self):
@@ -146,7 +174,7 @@ class Attachment:
     def _number(self, service, timeout):
         """Returns the number of a service that is given by name or number."""
         if isinstance(service, int):
-            return service
+            return _unsigned(service, "service")
         return self._numbers[service] if service in self._numbers else self.find(service, timeout)
 
     @property
@@ -158,8 +186,7 @@ class Attachment:
 
     def find(self, name, timeout=None):
         """Returns the number of the service with that name."""
-        deadline = _FOREVER if timeout is None else lib.weft_deadline(int(timeout * 1e9))
-        number = _check(lib.weft_find(self._open(), name.encode(), deadline))
+        number = _check(lib.weft_find(self._open(), _text(name, "the name"), _deadline(timeout)))
         self._numbers[name] = number
         return number
 
@@ -167,9 +194,8 @@ class Attachment:
         """Sends a request and returns the answer."""
         number = self._number(service, timeout)
         answer = ctypes.create_string_buffer(MESSAGE_MAX)
-        deadline = _FOREVER if timeout is None else lib.weft_deadline(int(timeout * 1e9))
         size = _check(lib.weft_ask(self._open(), number, request, len(request), answer,
-                                   MESSAGE_MAX, deadline))
+                                   MESSAGE_MAX, _deadline(timeout)))
         return answer.raw[:size]
 
     def post(self, service, request=b"", timeout=None, answer=True):
@@ -177,17 +203,15 @@ class Attachment:
         answer."""
         number = self._number(service, timeout)
         ticket = c_uint64()
-        deadline = _FOREVER if timeout is None else \
-            lib.weft_deadline(int(timeout * 1e9)) if timeout > 0 else _NOW
         _check(lib.weft_post(self._open(), number, request, len(request),
-                             ctypes.byref(ticket) if answer else None, deadline))
+                             ctypes.byref(ticket) if answer else None,
+                             _deadline_or_now(timeout)))
         return ticket.value if answer else None
 
     def take(self, timeout=None):
         """Returns the next Message: an answer to a post, an event, or news about the server."""
         message, data = _Message(), ctypes.create_string_buffer(MESSAGE_MAX)
-        deadline = _FOREVER if timeout is None else \
-            lib.weft_deadline(int(timeout * 1e9)) if timeout > 0 else _NOW
+        deadline = _deadline_or_now(timeout)
         while True:
             turn = min(deadline, lib.weft_deadline(_TURN_NSEC))
             result = lib.weft_take(self._open(), ctypes.byref(message), data, MESSAGE_MAX, turn)

@@ -106,15 +106,20 @@ static void slot_open(struct weft_self *self, struct slot *slot, enum kind kind,
     self->descriptor_counts.open++;
 }
 
-static void slot_close(struct slot *slot)
+/* False: the service has closed the descriptor itself. */
+static bool slot_close(struct slot *slot)
 {
     struct weft_self *self = slot->self;
     struct service_descriptors *all = self->descriptors;
-    world_of(self)->close(self->node->env, &slot->env);
+    bool open = world_of(self)->close(self->node->env, &slot->env);
+    if (!open)
+        service_mistake(self, "weft_descriptor_close",
+                        "the service closed a descriptor that it had handed over");
     slot->serial = 0;
     slot->next = all->free;
     all->free = (uint32_t)(slot - all->slots);
     self->descriptor_counts.open--;
+    return open;
 }
 
 static uint8_t wants_of(const struct slot *slot)
@@ -149,7 +154,7 @@ void descriptors_end(struct node *node)
         const struct service_descriptors *all = node->services[i]->descriptors;
         for (uint32_t index = 0; all && index < all->touched; index++)
             if (all->slots[index].serial)
-                slot_close(&all->slots[index]);
+                (void)slot_close(&all->slots[index]);
     }
 }
 
@@ -365,8 +370,7 @@ int weft_descriptor_close(struct weft_self *self, weft_descriptor descriptor)
     struct slot *slot = slot_of(self, descriptor, "weft_descriptor_close", &result);
     if (!slot)
         return result;
-    slot_close(slot);
-    return 0;
+    return slot_close(slot) ? 0 : -EBADF;
 }
 
 void *weft_descriptor_user(struct weft_self *self, weft_descriptor descriptor)

@@ -18,6 +18,7 @@ static struct {
     int open_result, accept_result, connect_result;
     int64_t move_result;             /* of reads and writes; INT64_MAX: all bytes */
     uint32_t moved;                  /* bytes of the last read or write */
+    bool stolen;                     /* the service has closed the descriptor itself */
     unsigned open, changes, waiting; /* waiting: clients of all listeners */
     char address[64];
     uint16_t port;
@@ -96,11 +97,12 @@ static void fake_changed(struct env *env, struct env_descriptor *descriptor)
     fake.changes++;
 }
 
-static void fake_close(struct env *env, struct env_descriptor *descriptor)
+static bool fake_close(struct env *env, struct env_descriptor *descriptor)
 {
     assert_ptr_equal(descriptor->world, &fake);
     descriptor->world = NULL;
     fake.open--;
+    return !fake.stolen;
 }
 
 static const struct env_descriptor_ops fake_ops = {
@@ -553,7 +555,11 @@ static void mistakes_are_refused_and_named(void **state)
     MISTAKE(weft_descriptor_write(door.self, door.listener, &byte, 1), "listener");
     MISTAKE(weft_descriptor_finish(door.self, door.listener), "listener");
     assert_int_equal(weft_descriptor_write(door.self, client, &byte, 0), -EINVAL);
-    assert_int_equal(count(world, "mistakes"), 11);
+    fake.stolen = true;
+    assert_int_equal(weft_descriptor_close(door.self, client), -EBADF);
+    assert_non_null(strstr(last_mistake, "handed over"));
+    fake.stolen = false;
+    assert_int_equal(count(world, "mistakes"), 12);
     world_close(world);
 }
 

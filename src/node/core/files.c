@@ -208,6 +208,8 @@ int weft_disk_open(struct weft_self *self, struct weft_call *call, const char *n
     int result = call_check(self, call, "weft_disk_open");
     if (!result)
         result = name_check(self, name, "weft_disk_open");
+    if (!result && how != WEFT_OPEN_CREATE && how != WEFT_OPEN_EXISTING)
+        result = mistake(self, "weft_disk_open", "there is no such way to open");
     if (result)
         return result;
     if (file_find(self, name))

@@ -128,6 +128,7 @@ static void names_that_leave_the_folder_are_refused(void **state)
         if (wrong[i][0])
             assert_int_equal(weft_disk_list(self, call(0), wrong[i], NULL, 0), -EINVAL);
     }
+    assert_int_equal(weft_disk_open(self, call(0), "x", (enum weft_open)99, &file), -EINVAL);
     assert_int_equal(weft_disk_remove(self, call(0), NULL), -EINVAL);
     memset(limit, 'a', sizeof limit);
     limit[sizeof limit - 1] = 0;

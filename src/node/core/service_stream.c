@@ -150,8 +150,14 @@ int weft_stream_open_key(struct weft_self *self, const struct weft_key *key,
 {
     struct streams *streams = streams_of(self, "weft_stream_open_key");
     struct key to;
+    if (!streams)
+        return -EINVAL;
+    if (!key) {
+        service_mistake(self, "weft_stream_open_key", "there is no key");
+        return -EINVAL;
+    }
     memcpy(to.bytes, key->bytes, KEY_SIZE);
-    return streams ? streams_open(streams, NODE_NONE, &to, options, stream) : -EINVAL;
+    return streams_open(streams, NODE_NONE, &to, options, stream);
 }
 
 int weft_stream_send(struct weft_self *self, struct weft_stream *stream, struct weft_call *call,

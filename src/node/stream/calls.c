@@ -43,6 +43,9 @@ int streams_open(struct streams *streams, node_id server, const struct key *key,
 {
     static const struct weft_stream_options none;
     options = options ? options : &none;
+    if (!out)
+        return mistake(streams, key ? "weft_stream_open_key" : "weft_stream_open_server",
+                       "there is no place for the stream");
     if (!key && server >= streams->host->server_count)
         return mistake(streams, "weft_stream_open_server", "there is no such server");
     struct weft_stream *stream = ends_begin(streams, false);
@@ -183,43 +186,45 @@ void streams_resume(struct streams *streams, struct weft_stream *stream)
     ends_due(streams, stream, streams->host->now); /* not from inside this call */
 }
 
-/* ---- functions of weft/stream.h that need no node ---- */
+/* ---- functions of weft/stream.h that need no node, and so report no mistake ---- */
 
 bool weft_stream_is_incoming(const struct weft_stream *stream)
 {
-    return stream->is_incoming;
+    return stream && stream->is_incoming;
 }
 
 weft_server weft_stream_peer(const struct weft_stream *stream)
 {
-    return stream->peer;
+    return stream ? stream->peer : WEFT_NOBODY;
 }
 
 uint64_t weft_stream_subject(const struct weft_stream *stream)
 {
-    return stream->subject;
+    return stream ? stream->subject : 0;
 }
 
 uint64_t weft_stream_identity(const struct weft_stream *stream)
 {
-    return stream->identity;
+    return stream ? stream->identity : 0;
 }
 
 bool weft_stream_key(const struct weft_stream *stream, struct weft_key *key)
 {
-    if (stream->to_key)
+    bool to_key = stream && stream->to_key;
+    if (to_key && key)
         memcpy(key->bytes, stream->key.bytes, KEY_SIZE);
-    return stream->to_key;
+    return to_key;
 }
 
 void weft_stream_set_context(struct weft_stream *stream, void *context)
 {
-    stream->context = context;
+    if (stream)
+        stream->context = context;
 }
 
 void *weft_stream_context(const struct weft_stream *stream)
 {
-    return stream->context;
+    return stream ? stream->context : NULL;
 }
 
 const char *weft_stream_reason(enum weft_stream_reason reason)

@@ -266,11 +266,13 @@ int descriptors_adopt(struct descriptors *all, void *owner, struct env_descripto
     int result = watched_open(all, owner, env, fd, kind_of(fd));
     if (result)
         return result;
-    if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC)) {
+    struct watched *watched = env->world;
+    if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC) ||
+        !watched_adopt(watched)) {
         result = -errno;
-        watched_close(env); /* closes fd, too; but fcntl cannot fail for an open descriptor */
+        watched_close(env); /* closes fd, too; but these do not fail for an open descriptor */
         return result;
     }
-    ((struct watched *)env->world)->ready |= (flags & O_ACCMODE) != O_RDONLY ? ENV_WRITE : 0;
+    watched->ready |= (flags & O_ACCMODE) != O_RDONLY ? ENV_WRITE : 0;
     return 0;
 }

@@ -57,4 +57,5 @@ int64_t watched_write(struct env_descriptor *env, const void *bytes, uint32_t si
 int watched_finish(const struct env_descriptor *env);
 int watched_port(const struct env_descriptor *env);
 void watched_changed(struct env_descriptor *env);
-void watched_close(struct env_descriptor *env);
+/* False: the service has closed it already. */
+bool watched_close(struct env_descriptor *env);

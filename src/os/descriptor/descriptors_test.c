@@ -552,6 +552,39 @@ static void messages_are_read_one_by_one(void **state)
     stage_close();
 }
 
+/* The service closes what it handed over. Another process still has the file open, so the system
+ * goes on watching it; and the number belongs to the next file that is opened. */
+static void a_descriptor_that_the_service_closed_harms_no_other(void **state)
+{
+    int fds[2], next[2];
+    struct end *lost = &stage.ends[0], *other = &stage.ends[1];
+    stage_open(0);
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(descriptors_adopt(&stage.all, &stage, &lost->env, fds[0]), 0);
+    lost->env.wants = ENV_READ;
+    watched_changed(&lost->env);
+    int elsewhere = fcntl(fds[0], F_DUPFD_CLOEXEC, 100);
+    assert_true(elsewhere >= 100);
+    close(fds[0]);
+    assert_int_equal(pipe(next), 0);
+    assert_int_equal(next[0], fds[0]);
+    assert_int_equal(descriptors_adopt(&stage.all, &stage, &other->env, next[0]), 0);
+    other->env.wants = ENV_READ;
+    watched_changed(&other->env);
+
+    assert_false(watched_close(&lost->env));
+    assert_int_equal(write(fds[1], "lost", 4), 4);
+    assert_int_equal(write(next[1], "abc", 3), 3);
+    until(stage.largest == 3);
+    assert_int_equal(lost->turns, 0);
+    assert_true(watched_close(&other->env));
+    assert_int_equal(fcntl(next[0], F_GETFD), -1);
+    close(fds[1]);
+    close(elsewhere);
+    close(next[1]);
+    stage_close();
+}
+
 static void what_cannot_be_watched_is_refused(void **state)
 {
     struct end *end = &stage.ends[0];
@@ -659,6 +692,7 @@ int main(void)
         TEST(wrong_addresses_are_refused),
         TEST(pipes_are_read_and_written),
         TEST(messages_are_read_one_by_one),
+        TEST(a_descriptor_that_the_service_closed_harms_no_other),
         TEST(what_cannot_be_watched_is_refused),
         TEST(frames_of_a_tap_device_are_read_and_written),
     };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -74,19 +75,45 @@ int watched_open(struct descriptors *all, void *owner, struct env_descriptor *en
     return 0;
 }
 
-void watched_close(struct env_descriptor *env)
+bool watched_adopt(struct watched *watched)
+{
+    struct stat status;
+    if (fstat(watched->fd, &status))
+        return false;
+    watched->adopted = true;
+    watched->device = status.st_dev;
+    watched->inode = status.st_ino;
+    return true;
+}
+
+/* A service may have closed a descriptor that it gave us. Its number may belong to another file
+ * since, of which we must not touch anything. */
+static bool is_open(const struct watched *watched)
+{
+    struct stat status;
+    return !watched->adopted || (!fstat(watched->fd, &status) && status.st_dev == watched->device &&
+                                 status.st_ino == watched->inode);
+}
+
+bool watched_close(struct env_descriptor *env)
 {
     struct watched *watched = watched_of(env);
     struct descriptors *all = watched->all;
+    bool open = is_open(watched);
     if (all->current == watched)
         all->current = NULL;
     list_remove(&watched->node);
     poller_unset(all->poller, &watched->retry);
-    poller_remove(all->poller, watched->watch);
-    close(watched->fd);
+    if (open) {
+        poller_remove(all->poller, watched->watch);
+        close(watched->fd);
+    } else {
+        poller_lose(all->poller, watched->watch);
+    }
     env->world = NULL;
     free(watched);
     all->count--;
+    return open;
 }
 
 /* ---- bytes ---- */

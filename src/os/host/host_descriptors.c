@@ -101,9 +101,9 @@ static void env_changed(struct env *env, struct env_descriptor *descriptor)
     watched_changed(descriptor);
 }
 
-static void env_close(struct env *env, struct env_descriptor *descriptor)
+static bool env_close(struct env *env, struct env_descriptor *descriptor)
 {
-    watched_close(descriptor);
+    return watched_close(descriptor);
 }
 
 const struct env_descriptor_ops host_descriptor_ops = {

@@ -67,9 +67,10 @@ static void env_changed(struct env *env, struct env_descriptor *descriptor)
     sim_socket_changed(descriptor);
 }
 
-static void env_close(struct env *env, struct env_descriptor *descriptor)
+static bool env_close(struct env *env, struct env_descriptor *descriptor)
 {
     sim_socket_close(descriptor);
+    return true;
 }
 
 const struct env_descriptor_ops world_descriptor_ops = {

@@ -36,7 +36,7 @@ struct poller_watch {
     bool absent; /* ignored for now: not in the epoll set */
     poller_ready *ready;
     void *owner;
-    struct poller_watch *next; /* in the retired list */
+    struct poller_watch *next; /* in the list of retired or of lost ones */
 };
 
 struct poller {
@@ -52,6 +52,7 @@ struct poller {
     size_t watch_count;
     size_t retired_count;
     struct poller_watch *retired;
+    struct poller_watch *lost; /* removed, and freed when the poller closes */
 };
 
 static int poller_own(struct poller *poller, int fd, int *own)
@@ -85,6 +86,15 @@ int poller_open(struct poller **out, struct lock *lock)
     return 0;
 }
 
+static void watches_free(struct poller_watch **list)
+{
+    while (*list) {
+        struct poller_watch *watch = *list;
+        *list = watch->next;
+        free(watch);
+    }
+}
+
 void poller_close(struct poller *poller)
 {
     if (!poller)
@@ -98,6 +108,7 @@ void poller_close(struct poller *poller)
         descriptor_close(poller->epoll_fd);
     for (size_t i = 0; i < poller->timer_count; i++)
         poller->heap[i]->slot = 0;
+    watches_free(&poller->lost);
     free(poller->heap);
     free(poller);
 }
@@ -159,14 +170,13 @@ void poller_remove(struct poller *poller, struct poller_watch *watch)
         poller_wake(poller);
 }
 
-static void poller_free_retired(struct poller *poller)
+void poller_lose(struct poller *poller, struct poller_watch *watch)
 {
-    while (poller->retired) {
-        struct poller_watch *watch = poller->retired;
-        poller->retired = watch->next;
-        free(watch);
-    }
-    poller->retired_count = 0;
+    assert(!watch->removed && poller->watch_count > 0);
+    poller->watch_count--;
+    watch->removed = true;
+    watch->next = poller->lost;
+    poller->lost = watch;
 }
 
 /* ---- timers ---- */
@@ -333,7 +343,8 @@ int poller_step(struct poller *poller, nsec until)
     lock_take(poller->lock);
     int called = poller_dispatch(poller, events, count);
     poller->stepping = false;
-    poller_free_retired(poller);
+    watches_free(&poller->retired);
+    poller->retired_count = 0;
     lock_drop(poller->lock);
     return called;
 }

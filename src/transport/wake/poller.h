@@ -42,6 +42,9 @@ void poller_ignore(struct poller *poller, struct poller_watch *watch);
 /* From here on, the callback of the watch is not called. The descriptor must still be open, and
  * stays open. */
 void poller_remove(struct poller *poller, struct poller_watch *watch); /* NULL is allowed */
+/* The same if other code has closed the descriptor. The system may go on watching its file as long
+ * as another process has it open, so the watch keeps its memory until the poller closes. */
+void poller_lose(struct poller *poller, struct poller_watch *watch);
 
 /* Zero the timer, fill in fired and owner, then set it as often as needed. Setting a timer that is
  * already set cannot fail; NSEC_NEVER unsets it. */
