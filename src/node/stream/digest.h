@@ -12,5 +12,9 @@
 
 uint64_t digest_bytes(const void *bytes, size_t size);
 
+/* Copies the bytes, and returns the digest of what it wrote, even if another processor changes the
+ * source meanwhile: each byte is read once. The two places do not overlap. */
+uint64_t digest_copy(void *to, const void *bytes, size_t size);
+
 /* The same without vector instructions; a test compares the two. */
 uint64_t digest_plain(const void *bytes, size_t size);

@@ -25,6 +25,23 @@ static void vector_instructions_change_nothing(void **state)
             assert_true(digest_bytes(bytes + at, size) == digest_plain(bytes + at, size));
 }
 
+/* The copy has its own loops, which must write what they count, and nothing beside it. */
+static void a_copy_has_the_bytes_and_their_digest(void **state)
+{
+    uint8_t bytes[MOST + 64], copy[MOST + 128], expected[MOST + 128];
+    fill(bytes, sizeof bytes, 3);
+    for (size_t size = 0; size <= MOST; size += size < 300 ? 1 : 97)
+        for (size_t at = 0; at < 64; at += 13)
+            for (size_t to = 0; to < 64; to += 9) {
+                memset(copy, 0xa5, sizeof copy);
+                memset(expected, 0xa5, sizeof expected);
+                memcpy(expected + to, bytes + at, size);
+                assert_true(digest_copy(copy + to, bytes + at, size) ==
+                            digest_plain(bytes + at, size));
+                assert_memory_equal(copy, expected, sizeof copy);
+            }
+}
+
 /* Other machines compute the same numbers. */
 static void digests_are_the_same_on_every_machine(void **state)
 {
@@ -69,6 +86,6 @@ static void zeroes_of_another_length_differ(void **state)
         assert_true(digest_bytes(bytes, size) != digest_bytes(bytes, size + 1));
 }
 
-TEST_MAIN(TEST(vector_instructions_change_nothing), TEST(digests_are_the_same_on_every_machine),
-          TEST(every_flipped_bit_is_found), TEST(order_matters),
-          TEST(zeroes_of_another_length_differ))
+TEST_MAIN(TEST(vector_instructions_change_nothing), TEST(a_copy_has_the_bytes_and_their_digest),
+          TEST(digests_are_the_same_on_every_machine), TEST(every_flipped_bit_is_found),
+          TEST(order_matters), TEST(zeroes_of_another_length_differ))
