@@ -91,6 +91,14 @@ struct weft_streams {
      * way. */
     void (*ended)(struct weft_self *self, struct weft_stream *stream,
                   enum weft_stream_reason reason);
+    /* Returns where the next `size` bytes of a message go, beginning at that offset: memory for so
+     * many bytes. They are checked while they are copied there, which is faster than a copy in
+     * arrived(); then arrived() is called with piece->bytes in that place. NULL: arrived() gets the
+     * bytes where they are. If the packet proves damaged, arrived() is not called for it, and any
+     * bytes may have been written there; so target() may be called for bytes that never come, with
+     * the size of another packet. */
+    void *(*target)(struct weft_self *self, struct weft_stream *stream, uint64_t message,
+                    uint64_t offset, uint32_t size);
 };
 
 /* How to open a stream; all zeroes are a good choice. */

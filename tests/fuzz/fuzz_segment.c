@@ -82,12 +82,19 @@ static uint32_t fuzz_arrived(struct weft_self *self, struct weft_stream *stream,
     return fuzz.arrived % 5 ? piece->size : piece->size / 2;
 }
 
+static void *fuzz_target(struct weft_self *self, struct weft_stream *stream, uint64_t message,
+                         uint64_t offset, uint32_t size)
+{
+    static uint8_t target[1000];
+    return offset < sizeof target && size <= sizeof target - offset ? target + offset : NULL;
+}
+
 static void fuzz_done(struct weft_self *self, struct weft_call *call)
 {
 }
 
 static const struct weft_streams settings = {
-    .outgoing = 2, .incoming = 3, .window = 1, .arrived = fuzz_arrived};
+    .outgoing = 2, .incoming = 3, .window = 1, .arrived = fuzz_arrived, .target = fuzz_target};
 
 /* Takes numbers out of the input. */
 struct tape {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "node/stream/digest.h"
 #include "node/stream/streams_impl.h"
 
 /* ---- opening ---- */
@@ -112,17 +113,50 @@ void incoming_answer(struct streams *streams, struct weft_stream *stream)
     ends_ready(streams, stream, true);
 }
 
-/* Offers the rest of a segment to the service; true: the service has all of it. */
+static void *target_of(struct streams *streams, struct weft_stream *stream, uint32_t size)
+{
+    const struct stream_incoming *in = &stream->in;
+    if (!streams->settings->target || !size)
+        return NULL;
+    return streams->settings->target(streams->host->self, stream, in->message, in->offset, size);
+}
+
+/* The place is that of the first bytes that the service does not have yet. It follows from what was
+ * received, and not from the packet, of which nothing is known to be right: so a damaged packet
+ * spoils no bytes that were received, whatever it claims to be. A packet of a damaged size is
+ * refused before (packet_read). */
+void incoming_digest(struct streams *streams, struct weft_stream *stream, struct segment *segment)
+{
+    const struct stream_incoming *in = &stream->in;
+    void *target = NULL;
+    if (in->told && !in->stalled && segment->sequence == in->assembly.base)
+        target = target_of(streams, stream, segment->size);
+    if (!target) {
+        segment->digest = digest_bytes(segment->bytes, segment->size);
+        return;
+    }
+    segment->digest = digest_copy(target, segment->bytes, segment->size);
+    segment->copy = target;
+}
+
+/* Offers the rest of a segment to the service; true: the service has all of it. `copy`: the bytes
+ * are already where the service wants them; NULL: they are not. */
 static bool piece_offer(struct streams *streams, struct weft_stream *stream, const uint8_t *bytes,
-                        uint32_t size, uint8_t flags, uint32_t *taken)
+                        const uint8_t *copy, uint32_t size, uint8_t flags, uint32_t *taken)
 {
     struct stream_incoming *in = &stream->in;
     bool last = flags & SEGMENT_LAST;
     uint32_t left = size - *taken;
     if (!left && !last)
         return true;
+    if (!copy) {
+        void *target = target_of(streams, stream, left);
+        copy = target ? memcpy(target, bytes + *taken, left) : bytes + *taken;
+    }
+    if (stream->state != STREAM_OPEN)
+        return false; /* target() cancelled it */
     struct weft_stream_piece piece = {
-        .bytes = bytes + *taken,
+        .bytes = copy,
         .size = left,
         .last = last,
         .message = in->message,
@@ -158,16 +192,17 @@ static bool is_damaged(const struct weft_stream *stream, uint8_t flags, uint64_t
     return flags & SEGMENT_LAST && segment_check_add(stream->in.check, digest) != check;
 }
 
-/* Offers one segment to the service. False: the service gets no more now. */
+/* One segment for the service; `copy` as in piece_offer. False: no more now. */
 static bool segment_offer(struct streams *streams, struct weft_stream *stream, const uint8_t *bytes,
-                          struct assembly_segment *segment)
+                          const uint8_t *copy, struct assembly_segment *segment)
 {
     if (is_damaged(stream, segment->flags, segment->digest, segment->check)) {
         streams->counts.damaged++;
         ends_end(streams, stream, WEFT_STREAM_DAMAGED, true);
         return false;
     }
-    if (!piece_offer(streams, stream, bytes, segment->size, segment->flags, &segment->taken)) {
+    if (!piece_offer(streams, stream, bytes, copy, segment->size, segment->flags,
+                     &segment->taken)) {
         stream->in.stalled = true;
         return false;
     }
@@ -187,7 +222,7 @@ void incoming_offer(struct streams *streams, struct weft_stream *stream)
     uint64_t base = assembly->base;
     while (stream->state == STREAM_OPEN && !stream->in.stalled &&
            (segment = assembly_first(assembly, &bytes)) != NULL) {
-        if (!segment_offer(streams, stream, bytes, segment))
+        if (!segment_offer(streams, stream, bytes, NULL, segment))
             break;
         assembly_step(assembly);
     }
@@ -205,7 +240,8 @@ static void segment_next(struct streams *streams, struct weft_stream *stream,
         .size = segment->size,
         .flags = segment->flags,
     };
-    bool passed = !stream->in.stalled && segment_offer(streams, stream, segment->bytes, &passing);
+    bool passed = !stream->in.stalled &&
+                  segment_offer(streams, stream, segment->bytes, segment->copy, &passing);
     if (stream->state != STREAM_OPEN)
         return;
     if (!passed) {
@@ -239,7 +275,7 @@ void incoming_data(struct streams *streams, struct weft_stream *stream,
     case ASSEMBLY_REPEAT:
         streams->counts.repeats++;
         if (HAS_BUG(host, STREAM_TWICE) && !stream->in.stalled && !stream->in.assembly.kept)
-            (void)segment_offer(streams, stream, segment->bytes,
+            (void)segment_offer(streams, stream, segment->bytes, NULL,
                                 &(struct assembly_segment){.check = segment->check,
                                                            .digest = segment->digest,
                                                            .size = segment->size});

@@ -152,18 +152,33 @@ static bool read_body(struct segment *segment, struct reader *in)
     return !in->failed && !in->left;
 }
 
-bool segment_read(struct segment *segment, const uint8_t *bytes, size_t size)
+bool segment_parse(struct segment *segment, const uint8_t *bytes, size_t size)
 {
     struct reader in = reader_make(bytes, size);
     segment->kind = read_u8(&in);
     segment->flags = read_u8(&in);
     bool zero = read_u16(&in) == 0;
-    uint32_t check = read_u32(&in);
+    (void)read_u32(&in);
     segment->to = read_end(&in);
     segment->from = read_end(&in);
-    if (in.failed || !zero || !read_body(segment, &in))
-        return false;
+    segment->digest = 0;
+    segment->copy = NULL;
+    return !in.failed && zero && read_body(segment, &in);
+}
+
+bool segment_is_whole(const struct segment *segment, const uint8_t *bytes, size_t size)
+{
     bool data = segment->kind == SEGMENT_DATA;
-    segment->digest = data ? digest_bytes(segment->bytes, segment->size) : 0;
-    return check == packet_check(bytes, data ? SEGMENT_DATA_HEAD : size, segment->digest);
+    struct reader in = reader_make(bytes + AT_CHECK, sizeof(uint32_t));
+    return read_u32(&in) ==
+           packet_check(bytes, data ? SEGMENT_DATA_HEAD : size, data ? segment->digest : 0);
+}
+
+bool segment_read(struct segment *segment, const uint8_t *bytes, size_t size)
+{
+    if (!segment_parse(segment, bytes, size))
+        return false;
+    if (segment->kind == SEGMENT_DATA)
+        segment->digest = digest_bytes(segment->bytes, segment->size);
+    return segment_is_whole(segment, bytes, size);
 }

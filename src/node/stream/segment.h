@@ -74,7 +74,8 @@ struct segment {
     uint64_t check;       /* DATA: of the message */
     const uint8_t *bytes; /* DATA: in the packet */
     uint32_t size;
-    uint64_t digest; /* DATA: of the bytes (digest.h) */
+    uint64_t digest;     /* DATA: of the bytes (digest.h) */
+    const uint8_t *copy; /* DATA: of the bytes, where the service wants them; NULL: none was made */
     struct segment_ack ack;
 };
 
@@ -89,5 +90,11 @@ static inline uint64_t segment_check_add(uint64_t check, uint64_t digest)
  * SEGMENT_SHORT_MAX for others. segment->digest is that of the bytes that will follow. */
 uint32_t segment_write(const struct segment *segment, uint8_t *out);
 
-/* False: damaged, or not a segment. */
+/* Reading takes two steps, so that the bytes of DATA may be copied while they are digested. The
+ * first checks only that the fields fit into the packet. Then the caller sets segment->digest to
+ * that of its bytes if it is DATA, and the second step compares the check: before that, no field is
+ * known to be right. False: damaged, or not a segment. */
+bool segment_parse(struct segment *segment, const uint8_t *bytes, size_t size);
+bool segment_is_whole(const struct segment *segment, const uint8_t *bytes, size_t size);
+/* Both steps. */
 bool segment_read(struct segment *segment, const uint8_t *bytes, size_t size);

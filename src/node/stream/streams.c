@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "node/stream/digest.h"
 #include "node/stream/streams_impl.h"
 
 enum {
@@ -212,11 +213,34 @@ static struct weft_stream *find(struct streams *streams, const struct segment_en
     return live && stream->id == end->stream ? stream : NULL;
 }
 
+static bool is_of(const struct weft_stream *stream, const struct packet *packet,
+                  const struct segment *segment)
+{
+    return stream->peer == packet->source && end_is(&stream->other, &segment->from);
+}
+
+/* False: damaged, or not a segment. */
+static bool receive_read(struct streams *streams, const struct packet *packet,
+                         struct segment *segment)
+{
+    const uint8_t *bytes = packet_payload(packet);
+    uint32_t size = packet->size - PACKET_HEADER_SIZE;
+    if (packet->stored != packet->size || !segment_parse(segment, bytes, size))
+        return false;
+    if (segment->kind == SEGMENT_DATA) {
+        struct weft_stream *stream = find(streams, &segment->to);
+        if (stream && stream->is_incoming && is_of(stream, packet, segment))
+            incoming_digest(streams, stream, segment);
+        else
+            segment->digest = digest_bytes(segment->bytes, segment->size);
+    }
+    return segment_is_whole(segment, bytes, size);
+}
+
 void streams_receive(struct streams *streams, const struct packet *packet)
 {
     struct segment segment;
-    if (packet->stored != packet->size ||
-        !segment_read(&segment, packet_payload(packet), packet->size - PACKET_HEADER_SIZE)) {
+    if (!receive_read(streams, packet, &segment)) {
         streams->counts.damaged++;
         return;
     }
@@ -239,7 +263,7 @@ void streams_receive(struct streams *streams, const struct packet *packet)
             outgoing_accepted(streams, stream, packet->source, &segment);
         return;
     }
-    if (stream->peer == packet->source && end_is(&stream->other, &segment.from)) {
+    if (is_of(stream, packet, &segment)) {
         if (stream->is_incoming)
             stream->in.marks += packet->marked;
         bound_take(streams, stream, &segment);

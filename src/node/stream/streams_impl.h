@@ -177,6 +177,9 @@ void outgoing_done(struct streams *streams, struct weft_stream *stream, int64_t 
 void incoming_forget(struct streams *streams, struct weft_stream *stream);
 void incoming_open(struct streams *streams, const struct packet *packet,
                    const struct segment *segment);
+/* Sets the digest of DATA that has not been checked yet; copies its bytes to the target of the
+ * service if they are the next of that stream. */
+void incoming_digest(struct streams *streams, struct weft_stream *stream, struct segment *segment);
 void incoming_data(struct streams *streams, struct weft_stream *stream,
                    const struct segment *segment);
 /* Tells the service of the stream if it does not know it yet. */

@@ -60,6 +60,7 @@ static void storm(uint64_t seed)
     struct weft_streams settings = usual;
     settings.window = 1u << (12 + rng_below(&rng, 10));
     settings.acknowledges = rng_below(&rng, 2);
+    settings.target = seed % 2 ? net_target : NULL;
     struct net *net = net_open(seed, &settings);
     net->loss = (uint32_t)rng_below(&rng, 200);
     net->repeat = (uint32_t)rng_below(&rng, 200);
@@ -91,6 +92,39 @@ static void storms_lose_repeat_and_damage_no_message(void **state)
 {
     for (uint64_t seed = 1; seed <= 24; seed++)
         storm(seed);
+}
+
+/* A damaged packet is written into the memory of the service before its check is known. */
+static void damaged_packets_spoil_no_byte_that_was_received(void **state)
+{
+    struct weft_streams settings = usual;
+    settings.target = net_target;
+    struct net *net = net_open(18, &settings);
+    net->damage = net->repeat = 300;
+    net->jitter = MSEC / 4;
+    net->stall = 50;
+    struct net_sender *sender = net_stream(net, 0, 1, false, 60, NULL);
+    net_run(net, 60000 * MSEC);
+    assert_finished(net, sender);
+    assert_each_once(net, sender);
+    assert_true(streams_count(net->servers[1].streams)->damaged > 50);
+    assert_true(net->targeted > 100);
+    net_close(net);
+}
+
+/* The same bytes arrive without a copy of the service, whether or not they come in order. */
+static void pieces_arrive_where_the_service_wants_them(void **state)
+{
+    struct weft_streams settings = usual;
+    settings.target = net_target;
+    struct net *net = net_open(19, &settings);
+    net->loss = 20;
+    struct net_sender *sender = net_stream(net, 0, 1, false, 60, NULL);
+    net_run(net, 20000 * MSEC);
+    assert_finished(net, sender);
+    assert_each_once(net, sender);
+    assert_true(net->targeted > streams_count(net->servers[1].streams)->received / 2);
+    net_close(net);
 }
 
 /* Servers restart at any moment; streams end, and none survives at the other end. */
@@ -535,6 +569,8 @@ static void reasons_have_names(void **state)
 
 TEST_MAIN(TEST(messages_of_all_sizes_arrive_in_order), TEST(other_orders_are_not_taken_for_losses),
           TEST(storms_lose_repeat_and_damage_no_message),
+          TEST(damaged_packets_spoil_no_byte_that_was_received),
+          TEST(pieces_arrive_where_the_service_wants_them),
           TEST(a_restart_ends_streams_and_none_is_left),
           TEST(an_idle_stream_learns_that_its_peer_restarted),
           TEST(a_restarted_server_gives_new_identities),

@@ -20,6 +20,7 @@
 #define NET_SUBJECTS 512
 #define NET_MESSAGES 64 /* of a stream at most */
 #define NET_CALLS    4  /* of a stream under way at once */
+#define NET_SIZE_MAX 300000
 #define MSEC         1000000LL
 
 struct net_flying {
@@ -54,6 +55,8 @@ struct net_receiver {
     uint64_t subject, message, offset;
     bool stalled;
     uint64_t place; /* explicit acknowledgement that is still to come */
+    uint64_t begun; /* the offset at which the message began to arrive here */
+    uint8_t *bytes; /* of the message that arrives: NET_SIZE_MAX; NULL: without target() */
 };
 
 struct net_server {
@@ -91,6 +94,7 @@ struct net {
     uint64_t bytes_of[NET_SUBJECTS]; /* arrived */
     uint64_t copied;                 /* packets whose bytes were copied by the sender */
     bool at_once;                    /* services acknowledge from inside arrived() */
+    uint32_t targeted;               /* pieces that arrived where target() said */
     uint32_t mistakes;               /* of services */
     const char *mistake;             /* the last one */
 };
@@ -116,7 +120,7 @@ static inline uint64_t net_size(uint64_t subject, uint64_t message)
     case 3:
         return (random >> 8) % 40000;
     default:
-        return (random >> 8) % 300000;
+        return (random >> 8) % NET_SIZE_MAX;
     }
 }
 
@@ -175,12 +179,46 @@ static inline void net_more(struct net_sender *sender)
     (void)streams_finish(server->streams, sender->stream);
 }
 
+/* Some pieces have no target, among them those that a damaged packet invents. */
+static inline void *net_target(struct weft_self *self, struct weft_stream *stream, uint64_t message,
+                               uint64_t offset, uint32_t size)
+{
+    struct net_receiver *receiver = weft_stream_context(stream);
+    assert_non_null(receiver);
+    assert_true(size > 0 && size <= SEGMENT_BYTES_MAX);
+    assert_true(receiver->message == UINT64_MAX || receiver->message == message);
+    assert_true(receiver->message == UINT64_MAX || receiver->offset == offset);
+    bool fits = offset + size <= NET_SIZE_MAX && hash_mix(message ^ offset << 8) % 8;
+    return fits ? receiver->bytes + offset : NULL;
+}
+
+/* Nothing has spoiled the bytes that this message has received so far. */
+static inline void net_unspoiled(const struct net *net, const struct net_receiver *receiver)
+{
+    if (!receiver->bytes || net->unchecked)
+        return;
+    for (uint64_t i = receiver->begun; i < receiver->offset; i++)
+        assert_int_equal(receiver->bytes[i], net_byte(receiver->subject, receiver->message, i));
+}
+
+static inline void net_put(struct net *net, struct net_receiver *receiver,
+                           const struct weft_stream_piece *piece, uint32_t take)
+{
+    if (!receiver->bytes || piece->offset + piece->size > NET_SIZE_MAX)
+        return;
+    if (piece->bytes == receiver->bytes + piece->offset)
+        net->targeted++;
+    else if (take)
+        memcpy(receiver->bytes + piece->offset, piece->bytes, take);
+}
+
 static inline void net_opened(struct weft_self *self, struct weft_stream *stream)
 {
     struct net *net = net_server_of(self)->net;
-    struct net_receiver *receiver = calloc(1, sizeof *receiver);
+    struct net_receiver *receiver = calloc(1, sizeof *receiver + NET_SIZE_MAX);
     receiver->subject = weft_stream_subject(stream);
-    receiver->message = UINT64_MAX; /* the first piece names it */
+    receiver->message = UINT64_MAX; /* the first piece says */
+    receiver->bytes = net->settings.target ? (uint8_t *)(receiver + 1) : NULL;
     weft_stream_set_context(stream, receiver);
     net->opened_in++;
 }
@@ -193,7 +231,7 @@ static inline uint32_t net_arrived(struct weft_self *self, struct weft_stream *s
     assert_non_null(receiver);
     if (receiver->message == UINT64_MAX) {
         receiver->message = piece->message;
-        receiver->offset = piece->offset;
+        receiver->offset = receiver->begun = piece->offset;
     }
     assert_int_equal(piece->message, receiver->message);
     assert_int_equal(piece->offset, receiver->offset);
@@ -205,13 +243,15 @@ static inline uint32_t net_arrived(struct weft_self *self, struct weft_stream *s
     const uint8_t *bytes = piece->bytes;
     for (uint32_t i = 0; i < take && !net->unchecked; i++)
         assert_int_equal(bytes[i], net_byte(receiver->subject, piece->message, piece->offset + i));
+    net_put(net, receiver, piece, take);
     receiver->offset += take;
     net->bytes_of[receiver->subject] += take;
     if (take == piece->size && piece->last) {
         assert_int_equal(receiver->offset, net_size(receiver->subject, piece->message));
+        net_unspoiled(net, receiver);
         net->complete[receiver->subject][piece->message]++;
         receiver->message++;
-        receiver->offset = 0;
+        receiver->offset = receiver->begun = 0;
         receiver->place = net->at_once ? 0 : piece->place;
         if (net->at_once)
             streams_acknowledge(net_server_of(self)->streams, stream, piece->place);
@@ -232,7 +272,9 @@ static inline void net_ended(struct weft_self *self, struct weft_stream *stream,
 {
     struct net *net = net_server_of(self)->net;
     if (weft_stream_is_incoming(stream)) {
-        free(weft_stream_context(stream));
+        struct net_receiver *receiver = weft_stream_context(stream);
+        net_unspoiled(net, receiver);
+        free(receiver);
         net->ended_in++;
         return;
     }
