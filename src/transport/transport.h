@@ -163,6 +163,10 @@ struct pipe_ops {
      * credit arrives), -EMSGSIZE beyond FRAME_BODY_MAX, or -EPIPE. */
     int (*push)(struct outlet *outlet, const struct frame_head *head, const struct iovec *pieces,
                 unsigned piece_count);
+    /* Where a caller may write the body of the next frame, so that push() with that place as the
+     * only piece copies nothing. Until then nothing else is pushed. NULL, as a function or as its
+     * result: not possible, or not now. */
+    uint8_t *(*place)(struct outlet *outlet, size_t size);
     /* Returns how many frames of up to that size are certainly accepted from now on, or 0. */
     unsigned (*room)(struct outlet *outlet, size_t size);
     /* Takes acknowledgements; returns how many. */

@@ -247,7 +247,7 @@ static void copy(uint8_t *to, const uint8_t *from, size_t size)
 static void gather(uint8_t *to, const struct iovec *pieces, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        if (pieces[i].iov_len)
+        if (pieces[i].iov_len && pieces[i].iov_base != to) /* else: ring_place */
             copy(to, pieces[i].iov_base, pieces[i].iov_len);
         to += pieces[i].iov_len;
     }
@@ -311,6 +311,15 @@ int ring_push(struct ring_sender *sender, const struct frame_head *head, const s
     sender->tokens += head->token != 0;
     slot_publish(sender, slot, position, head, size);
     return 0;
+}
+
+uint8_t *ring_place(struct ring_sender *sender, size_t size)
+{
+    uint64_t area_at;
+    if (size <= RING_INLINE_MAX || size > FRAME_BODY_MAX ||
+        sender_reserve(sender, size, false, &area_at))
+        return NULL;
+    return sender->area + (area_at & (sender->area_size - 1));
 }
 
 uint64_t ring_released(struct ring_sender *sender)

@@ -62,6 +62,11 @@ void ring_sender_fini(struct ring_sender *sender);
 MUST_CHECK int ring_push(struct ring_sender *sender, const struct frame_head *head,
                          const struct iovec *pieces, unsigned piece_count);
 
+/* Where the body of the next frame is to be written, by a caller that then pushes it as one piece
+ * that lies there. NULL: push it from elsewhere; there is no room, or the body travels in the
+ * slot. */
+uint8_t *ring_place(struct ring_sender *sender, size_t size);
+
 /* Returns how many frames of up to that size, with tokens, are certainly accepted from now on, or
  * 0.
  */

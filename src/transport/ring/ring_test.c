@@ -116,6 +116,35 @@ static void every_size_arrives_whole(void **state)
     pair_close(&pair);
 }
 
+/* The caller writes the body where the ring will have it; nothing is copied then. */
+static void bodies_can_be_written_in_place(void **state)
+{
+    struct pair pair;
+    pair_open(&pair, 8, 0);
+    uint64_t sequence = 0;
+    for (size_t size = 0; size <= FRAME_BODY_MAX; size += size < 200 ? 1 : 97) {
+        struct frame frame;
+        uint8_t *body = ring_place(&pair.sender, size);
+        assert_int_equal(body != NULL, size > RING_INLINE_MAX);
+        if (!body)
+            continue;
+        for (size_t i = 0; i < size; i++)
+            body[i] = pattern(sequence, i);
+        struct frame_head head = {.user = sequence, .kind = 7, .user_bytes = {1, 3}};
+        const struct iovec piece = {body, size};
+        assert_int_equal(ring_push(&pair.sender, &head, &piece, 1), 0);
+        assert_int_equal(pull(&pair, &frame, 1), 1);
+        assert_ptr_equal(frame.body, body);
+        check_frame(&frame, sequence++, size);
+        ring_release(&pair.receiver, &frame);
+    }
+    assert_null(ring_place(&pair.sender, FRAME_BODY_MAX + 1));
+    while (!push(&pair, sequence, FRAME_BODY_MAX, 0))
+        sequence++;
+    assert_null(ring_place(&pair.sender, FRAME_BODY_MAX)); /* no room */
+    pair_close(&pair);
+}
+
 static void the_area_is_filled_to_its_last_byte(void **state)
 {
     enum { SIZE = 8192, COUNT = 4 };
@@ -385,8 +414,9 @@ static void a_broken_ring_stays_broken_for_its_receiver(void **state)
 }
 
 TEST_MAIN(TEST(shapes_are_rounded_and_checked), TEST(every_size_arrives_whole),
-          TEST(the_area_is_filled_to_its_last_byte), TEST(order_survives_many_laps),
-          TEST(without_credit_no_frame_is_accepted), TEST(bytes_of_the_area_limit_credit_too),
+          TEST(bodies_can_be_written_in_place), TEST(the_area_is_filled_to_its_last_byte),
+          TEST(order_survives_many_laps), TEST(without_credit_no_frame_is_accepted),
+          TEST(bytes_of_the_area_limit_credit_too),
           TEST(no_bell_rings_if_no_sender_waits_for_credit),
           TEST(as_many_frames_are_accepted_as_there_is_room_for),
           TEST(release_in_any_order_frees_the_prefix), TEST(acknowledgements_always_have_room),

@@ -124,6 +124,11 @@ static int shm_push(struct outlet *base, const struct frame_head *head, const st
     return result;
 }
 
+static uint8_t *shm_place(struct outlet *base, size_t size)
+{
+    return ring_place(&((struct shm_outlet *)base)->ring, size);
+}
+
 static unsigned shm_room(struct outlet *base, size_t size)
 {
     struct shm_outlet *outlet = (struct shm_outlet *)base;
@@ -238,6 +243,7 @@ const struct pipe_ops shm_pipe_ops = {
     .inlet_open = shm_inlet_open,
     .inlet_close = shm_inlet_close,
     .push = shm_push,
+    .place = shm_place,
     .room = shm_room,
     .collect = shm_collect,
     .outlet_count = shm_outlet_count,
