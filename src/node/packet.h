@@ -16,7 +16,8 @@
  * them (a ring of shared memory). `stored` bytes are present; the rest up to `size` are zeroes that
  * no program reads, so that a simulated jumbo frame costs as little as a small one. If `piece` is
  * set, those bytes are there instead: only from the moment when a port asks for a packet until the
- * port has sent it (env.h: gathers), because the memory belongs to a service.
+ * port has sent it (env.h: gathers), because the memory belongs to a service. The port calls a
+ * function of stream/piece.h, which makes the checks of the packet.
  *
  * A packet that stays in a process keeps its fields (`read`); the node parses a packet that came as
  * bytes. A node that forwards a packet changes only hops and hops_left, in the struct: code that
@@ -72,7 +73,10 @@ struct packet {
     uint8_t *bytes;           /* header and payload */
     uint32_t size;            /* on the wire, with the header */
     uint32_t stored;          /* bytes of that in memory; at least the header */
-    uint64_t order;           /* of arrival in its queue; on a link: the moment when it arrives */
+    union {
+        uint64_t order;   /* of arrival in its queue; on a link: the moment when it arrives */
+        uint64_t *digest; /* with a piece, which is never queued: where its digest goes */
+    };
     /* The header's fields, as packet_read reads and packet_seal writes them. */
     uint16_t service;
     uint8_t kind;
@@ -134,16 +138,6 @@ static inline void packet_seal_hops(struct packet *packet)
 {
     packet->bytes[4] = packet->hops_left;
     packet->bytes[5] = packet->hops;
-}
-
-/* Copies the piece into the packet's own buffer, which has room for it. */
-static inline void packet_gather(struct packet *packet)
-{
-    if (!packet->piece)
-        return;
-    memcpy(packet->bytes + packet->stored, packet->piece, packet->size - packet->stored);
-    packet->stored = packet->size;
-    packet->piece = NULL;
 }
 
 /* The size of the next packet in a frame, as its header says. It is `left` if the rest is too short

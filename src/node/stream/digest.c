@@ -38,7 +38,7 @@ struct state {
 /* All functions for stripes: `to` is NULL, or where the bytes are copied to. */
 static void stripes_plain(struct state *state, uint8_t *to, const uint8_t *at, size_t count)
 {
-    if (to)
+    if (to && count)
         at = memcpy(to, at, count * STRIPE);
     for (; count; count--, at += STRIPE)
         for (unsigned i = 0; i < WORDS; i++) {

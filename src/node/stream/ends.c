@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "node/stream/digest.h"
 #include "node/stream/streams_impl.h"
 
 /* ---- free streams ---- */
@@ -54,14 +55,13 @@ void ends_free(struct streams *streams, struct weft_stream *stream)
 
 /* ---- packets ---- */
 
-struct packet *ends_packet(struct streams *streams, struct segment *segment, const uint8_t *bytes,
+/* Makes a packet with that head and room for more. */
+static struct packet *make(struct streams *streams, const struct segment *segment, uint32_t more,
                            bool gather)
 {
     uint8_t head[SEGMENT_SHORT_MAX];
     struct streams_host *host = streams->host;
-    uint32_t more = segment->kind == SEGMENT_DATA ? segment->size : 0;
     uint32_t size = segment_write(segment, head);
-    gather &= host->gathers && more;
     struct packet *packet = host->make(host, size + more, gather ? size : size + more);
     if (!packet) {
         streams->starved = true;
@@ -70,19 +70,39 @@ struct packet *ends_packet(struct streams *streams, struct segment *segment, con
     }
     packet->stream = true;
     memcpy(packet_payload(packet), head, size);
-    if (gather)
+    return packet;
+}
+
+struct packet *ends_packet(struct streams *streams, struct segment *segment)
+{
+    assert(segment->kind != SEGMENT_DATA);
+    return make(streams, segment, 0, false);
+}
+
+struct packet *ends_packet_data(struct streams *streams, struct segment *segment,
+                                const uint8_t *bytes, uint64_t *digest, bool gather)
+{
+    assert(segment->kind == SEGMENT_DATA);
+    gather &= streams->host->gathers && segment->size;
+    struct packet *packet = make(streams, segment, segment->size, gather);
+    if (!packet)
+        return NULL;
+    if (gather) {
         packet->piece = bytes;
-    else if (bytes && more) {
-        memcpy(packet_payload(packet) + size, bytes, more);
-        streams->counts.copied++;
+        packet->digest = digest;
+        return packet;
     }
+    uint8_t *head = packet_payload(packet);
+    *digest = digest_copy(head + SEGMENT_DATA_HEAD, bytes, segment->size);
+    segment_seal(head, *digest);
+    streams->counts.copied += segment->size != 0;
     return packet;
 }
 
 static void send_to(struct streams *streams, node_id server, struct segment *segment)
 {
     segment->from.run = streams->run;
-    struct packet *packet = ends_packet(streams, segment, NULL, false);
+    struct packet *packet = ends_packet(streams, segment);
     if (packet)
         streams->host->send(streams->host, packet, server);
 }

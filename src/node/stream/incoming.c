@@ -302,7 +302,7 @@ struct packet *incoming_poll(struct streams *streams, struct weft_stream *stream
     segment.ack.marks = stream->in.marks;
     segment.ack.place =
         stream->in.acknowledged < stream->in.place ? stream->in.acknowledged : stream->in.place;
-    struct packet *packet = ends_packet(streams, &segment, NULL, false);
+    struct packet *packet = ends_packet(streams, &segment);
     if (packet) {
         stream->in.answer = false;
         ends_ready(streams, stream, false);

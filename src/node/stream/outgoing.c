@@ -28,7 +28,7 @@ void outgoing_open(struct streams *streams, struct weft_stream *stream)
     out->open_at = host->now + out->open_wait;
     out->open_wait = 2 * out->open_wait < OPEN_NSEC_MAX ? 2 * out->open_wait : OPEN_NSEC_MAX;
     ends_due(streams, stream, out->open_at);
-    struct packet *packet = ends_packet(streams, &segment, NULL, false);
+    struct packet *packet = ends_packet(streams, &segment);
     if (!packet)
         return; /* OPEN is repeated anyway */
     if (stream->to_key)
@@ -59,6 +59,7 @@ void outgoing_accepted(struct streams *streams, struct weft_stream *stream, node
 /* Begins again at the place that the receiving service has acknowledged. */
 static void outgoing_rewind(struct stream_outgoing *out, bool bug)
 {
+    out->behind = false; /* the segments of the old transit are gone */
     if (bug)
         return;
     out->cut = out->first;
@@ -133,10 +134,32 @@ static uint32_t cut_size(const struct stream_outgoing *out)
     return left < SEGMENT_BYTES_MAX ? (uint32_t)left : SEGMENT_BYTES_MAX;
 }
 
-/* Cuts the next segment, whose bytes have that digest. */
-static struct transit_segment *cut(struct stream_outgoing *out, uint64_t digest, uint64_t *sequence)
+static const uint8_t *bytes_of(struct weft_call *call, uint64_t offset)
+{
+    return call ? stream_call_of(call)->bytes + offset : NULL;
+}
+
+/* Adds the segment that was cut last to the check of its message. Usually the port that sent it has
+ * digested it. Otherwise it has not arrived, unless the peer lies, and its bytes are still there.
+ */
+static void check_follow(struct stream_outgoing *out)
+{
+    const struct transit *transit = &out->transit;
+    uint64_t last = transit->next - 1;
+    struct transit_segment *segment = &transit->segments[last & (transit->window - 1)];
+    if (!out->behind)
+        return;
+    if (!segment->digest && last >= transit->base)
+        segment->digest = digest_bytes(bytes_of(segment->call, segment->offset), segment->size);
+    out->check = segment_check_add(out->check, segment->digest);
+    out->behind = false;
+}
+
+/* Cuts the next segment. */
+static struct transit_segment *cut(struct stream_outgoing *out, uint64_t *sequence)
 {
     uint32_t size = cut_size(out);
+    check_follow(out);
     struct transit_segment *segment = transit_add(&out->transit, sequence);
     if (!out->cut) {
         segment->flags = SEGMENT_FINISH;
@@ -149,13 +172,14 @@ static struct transit_segment *cut(struct stream_outgoing *out, uint64_t digest,
     segment->size = size;
     out->cut_offset += size;
     out->cut_place += size;
-    out->check = segment_check_add(out->check, digest);
+    out->behind = true;
     if (out->cut_offset < call->size)
         return segment;
     if (!call->more) {
         segment->flags = SEGMENT_LAST;
         segment->check = out->check;
         out->check = 0;
+        out->behind = false;
         out->cut_place++;
     }
     out->cut = call->next;
@@ -174,10 +198,8 @@ struct packet *outgoing_poll(struct streams *streams, struct weft_stream *stream
         return NULL;
     struct weft_call *call = segment ? segment->call : out->cut;
     uint64_t offset = segment ? segment->offset : out->cut_offset;
-    const uint8_t *bytes = call ? stream_call_of(call)->bytes + offset : NULL;
-    uint64_t digest = digest_bytes(bytes, size);
     if (!segment)
-        segment = cut(out, digest, &sequence);
+        segment = cut(out, &sequence);
     struct segment data = {
         .kind = SEGMENT_DATA,
         .flags = segment->flags,
@@ -186,9 +208,9 @@ struct packet *outgoing_poll(struct streams *streams, struct weft_stream *stream
         .sequence = sequence,
         .check = segment->check,
         .size = segment->size,
-        .digest = digest,
     };
-    struct packet *packet = ends_packet(streams, &data, bytes, gather);
+    struct packet *packet =
+        ends_packet_data(streams, &data, bytes_of(call, offset), &segment->digest, gather);
     if (!packet)
         return NULL; /* the segment waits as one that is to be sent again */
     streams->counts.segments++;

@@ -8,7 +8,7 @@
 #include "base/wide.h"
 #include "node/stream/digest.h"
 
-enum { AT_CHECK = 4, AFTER_CHECK = 8 };
+enum { AT_CHECK = 4, AFTER_CHECK = 8, AT_MESSAGE = SEGMENT_DATA_HEAD - 8 };
 
 /* ---- checks ---- */
 
@@ -34,6 +34,12 @@ static uint32_t packet_check(const uint8_t *head, size_t size, uint64_t digest)
         memcpy(rest, at, size);
     check = fold(hash_word(rest) ^ SECRET_A, hash_word(rest + 8) ^ check);
     return (uint32_t)(hash_mix(check) >> 32);
+}
+
+static void write_check(uint8_t *head, size_t size, uint64_t digest)
+{
+    struct writer out = writer_make(head + AT_CHECK, sizeof(uint32_t));
+    write_u32(&out, packet_check(head, size, digest));
 }
 
 /* ---- writing ---- */
@@ -89,10 +95,20 @@ uint32_t segment_write(const struct segment *segment, uint8_t *bytes)
     }
     assert(!out.failed);
     uint32_t size = SEGMENT_SHORT_MAX - (uint32_t)out.left;
-    uint32_t check = packet_check(bytes, size, segment->kind == SEGMENT_DATA ? segment->digest : 0);
-    struct writer at = writer_make(bytes + AT_CHECK, sizeof check);
-    write_u32(&at, check);
+    write_check(bytes, size, segment->kind == SEGMENT_DATA ? segment->digest : 0);
     return size;
+}
+
+void segment_seal(uint8_t *head, uint64_t digest)
+{
+    assert(head[0] == SEGMENT_DATA);
+    if (head[1] & SEGMENT_LAST) {
+        uint8_t *at = head + AT_MESSAGE;
+        struct reader in = reader_make(at, sizeof(uint64_t));
+        struct writer out = writer_make(at, sizeof(uint64_t));
+        write_u64(&out, segment_check_add(read_u64(&in), digest));
+    }
+    write_check(head, SEGMENT_DATA_HEAD, digest);
 }
 
 /* ---- reading ---- */

@@ -89,6 +89,9 @@ static inline uint64_t segment_check_add(uint64_t check, uint64_t digest)
 /* Writes all but the bytes of DATA, and returns the size: SEGMENT_DATA_HEAD for DATA, at most
  * SEGMENT_SHORT_MAX for others. segment->digest is that of the bytes that will follow. */
 uint32_t segment_write(const struct segment *segment, uint8_t *out);
+/* Completes a head of DATA that was written before its digest was known. The check of the message
+ * in it, if it has one, is that of the segments before it. */
+void segment_seal(uint8_t *head, uint64_t digest);
 
 /* Reading takes two steps, so that the bytes of DATA may be copied while they are digested. The
  * first checks only that the fields fit into the packet. Then the caller sets segment->digest to

@@ -82,6 +82,25 @@ static void every_flipped_bit_is_found(void **state)
     }
 }
 
+/* A head that gets its digest later is the same in the end. */
+static void a_head_can_be_sealed_later(void **state)
+{
+    uint8_t whole[SEGMENT_DATA_HEAD + 300], later[SEGMENT_DATA_HEAD];
+    for (unsigned flags = 0; flags <= (SEGMENT_LAST | SEGMENT_FINISH); flags++) {
+        struct segment segment = sample(SEGMENT_DATA);
+        segment.flags = (uint8_t)flags;
+        assert_int_equal(segment_write(&segment, later), SEGMENT_DATA_HEAD);
+        for (unsigned i = 0; i < 300; i++)
+            whole[SEGMENT_DATA_HEAD + i] = (uint8_t)(i * 7);
+        uint64_t digest = digest_bytes(whole + SEGMENT_DATA_HEAD, 300);
+        if (flags & SEGMENT_LAST) /* then the check of the message has this segment, too */
+            segment.check = segment_check_add(segment.check, digest);
+        (void)packet_of(&segment, whole, 300);
+        segment_seal(later, digest);
+        assert_memory_equal(later, whole, SEGMENT_DATA_HEAD);
+    }
+}
+
 static void every_shorter_packet_is_refused(void **state)
 {
     uint8_t packet[SEGMENT_DATA_HEAD + 100];
@@ -117,4 +136,5 @@ static void a_digest_depends_on_the_order_of_words(void **state)
 }
 
 TEST_MAIN(TEST(every_kind_is_read_as_written), TEST(every_flipped_bit_is_found),
-          TEST(every_shorter_packet_is_refused), TEST(a_digest_depends_on_the_order_of_words))
+          TEST(a_head_can_be_sealed_later), TEST(every_shorter_packet_is_refused),
+          TEST(a_digest_depends_on_the_order_of_words))

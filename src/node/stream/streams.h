@@ -23,6 +23,7 @@
  *   turns      shares by weight       ends.c     how streams begin and end
  *   outgoing.c, incoming.c            the two ends
  *   calls.c    the calls of a service digest     checks of bytes
+ *   piece      bytes that a port takes from the memory of a service
  *
  * The node calls these functions; streams_host is what they need of the node. No function of the
  * service is called from inside a function that the service called. */

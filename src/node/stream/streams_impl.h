@@ -50,6 +50,7 @@ struct stream_outgoing {
     uint64_t messages;  /* the same, in messages ... */
     uint64_t part;      /* ... and bytes of the next message in calls that are done */
     uint64_t check;     /* of the message that is being cut, so far */
+    bool behind;        /* ... without the segment that was cut last */
     env_nsec open_at;   /* when OPEN is sent again */
     env_nsec open_wait;
     env_nsec probe_wait; /* while all is received and not acknowledged */
@@ -152,9 +153,12 @@ void ends_answer(struct streams *streams, node_id source, const struct segment *
 void ends_due(struct streams *streams, const struct weft_stream *stream, env_nsec at);
 /* The stream has something to send, or no longer has. */
 void ends_ready(struct streams *streams, struct weft_stream *stream, bool ready);
-/* Makes a packet of that segment, whose bytes (of DATA) are at `bytes`. NULL: no buffer left. */
-struct packet *ends_packet(struct streams *streams, struct segment *segment, const uint8_t *bytes,
-                           bool gather);
+/* Makes a packet of that segment. NULL: no buffer left. */
+struct packet *ends_packet(struct streams *streams, struct segment *segment);
+/* The same for DATA, whose bytes are at `bytes`. segment->check is that of the segments before it.
+ * The digest of the bytes is written to `digest` before the packet leaves. */
+struct packet *ends_packet_data(struct streams *streams, struct segment *segment,
+                                const uint8_t *bytes, uint64_t *digest, bool gather);
 
 /* outgoing.c */
 void outgoing_open(struct streams *streams, struct weft_stream *stream); /* sends OPEN */

@@ -112,6 +112,20 @@ static void damaged_packets_spoil_no_byte_that_was_received(void **state)
     net_close(net);
 }
 
+/* The bytes of a packet are digested by the port that sends it. If none does, the stream digests
+ * them itself before it needs the check of the message. */
+static void packets_that_no_port_took_are_in_the_check_of_the_message(void **state)
+{
+    struct net *net = net_open(20, &usual);
+    net->unsent = 100;
+    struct net_sender *sender = net_stream(net, 0, 1, false, 60, NULL);
+    net_run(net, 60000 * MSEC);
+    assert_finished(net, sender);
+    assert_each_once(net, sender);
+    assert_true(streams_count(net->servers[0].streams)->resent > 20);
+    net_close(net);
+}
+
 /* The same bytes arrive without a copy of the service, whether or not they come in order. */
 static void pieces_arrive_where_the_service_wants_them(void **state)
 {
@@ -570,6 +584,7 @@ static void reasons_have_names(void **state)
 TEST_MAIN(TEST(messages_of_all_sizes_arrive_in_order), TEST(other_orders_are_not_taken_for_losses),
           TEST(storms_lose_repeat_and_damage_no_message),
           TEST(damaged_packets_spoil_no_byte_that_was_received),
+          TEST(packets_that_no_port_took_are_in_the_check_of_the_message),
           TEST(pieces_arrive_where_the_service_wants_them),
           TEST(a_restart_ends_streams_and_none_is_left),
           TEST(an_idle_stream_learns_that_its_peer_restarted),

@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/rng.h"
 #include "base/test.h"
+#include "node/stream/piece.h"
 #include "node/stream/streams_impl.h"
 
 #define NET_SERVERS  4
@@ -93,6 +94,7 @@ struct net {
     uint32_t ended_in, opened_in;
     uint64_t bytes_of[NET_SUBJECTS]; /* arrived */
     uint64_t copied;                 /* packets whose bytes were copied by the sender */
+    uint32_t unsent;                 /* in thousandths: packets that no port takes */
     bool at_once;                    /* services acknowledge from inside arrived() */
     uint32_t targeted;               /* pieces that arrived where target() said */
     uint32_t mistakes;               /* of services */
@@ -321,8 +323,12 @@ static inline void net_fly(struct net *net, struct packet *packet, node_id from,
 /* Lets a packet fly, perhaps twice, perhaps damaged. */
 static inline void net_leave(struct net *net, struct packet *packet, node_id from, node_id to)
 {
+    if (net->unsent && rng_below(&net->rng, 1000) < net->unsent) {
+        packet_done(packet); /* the port went down when it had asked for the packet */
+        return;
+    }
     net->copied += !packet->piece && packet->size > 4000;
-    packet_gather(packet);
+    piece_gather(packet);
     if (rng_below(&net->rng, 1000) < net->repeat) {
         struct packet *copy = packet_take(net->pool, PACKET_SIZE_MAX);
         if (copy) {

@@ -40,9 +40,10 @@ struct transit_segment {
     uint32_t size;
     uint8_t flags;
     uint8_t state;
-    bool again;     /* it was sent more than once: its round trip time is unknown */
-    uint64_t check; /* of its message */
-    uint64_t order; /* number of its last transmission */
+    bool again;      /* it was sent more than once: its round trip time is unknown */
+    uint64_t check;  /* of its message, without this segment */
+    uint64_t digest; /* of its bytes; 0: no port has sent it yet */
+    uint64_t order;  /* number of its last transmission */
     env_nsec sent_at;
 };
 

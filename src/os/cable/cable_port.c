@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "node/core/egress.h"
+#include "node/stream/piece.h"
 #include "os/cable/cable_impl.h"
 
 #define CABLE_KIND 1 /* kind of our frames: packets */
@@ -137,6 +138,36 @@ static unsigned frame_gather(struct iovec *pieces, struct packet **packets, unsi
     return piece_count;
 }
 
+/* Pushes a frame in which packets have pieces: each is read once if the transport says where the
+ * frame goes. */
+static int frame_write(struct outlet *outlet, const struct frame_head *head,
+                       struct packet **packets, unsigned count)
+{
+    struct iovec pieces[2 * EGRESS_FRAME_MAX];
+    uint32_t size = 0;
+    for (unsigned i = 0; i < count; i++)
+        size += packets[i]->size;
+    uint8_t *body = outlet->ops->place ? outlet->ops->place(outlet, size) : NULL;
+    if (!body) {
+        for (unsigned i = 0; i < count; i++)
+            piece_seal(packets[i]);
+        return outlet->ops->push(outlet, head, pieces, frame_gather(pieces, packets, count));
+    }
+    for (unsigned i = 0, at = 0; i < count; at += packets[i++]->size) {
+        packet_seal_hops(packets[i]);
+        piece_write(packets[i], body + at);
+    }
+    return outlet->ops->push(outlet, head, &(struct iovec){body, size}, 1);
+}
+
+static bool has_piece(struct packet **packets, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (packets[i]->piece)
+            return true;
+    return false;
+}
+
 static bool cable_transmit(struct port *port, struct packet **packets, unsigned count, bool lazy)
 {
     struct cable_port *cable = cable_of(port);
@@ -145,8 +176,12 @@ static bool cable_transmit(struct port *port, struct packet **packets, unsigned 
     if (!cable->carrier || cable->ending)
         return false;
     const struct frame_head head = {.kind = CABLE_KIND | (lazy ? FRAME_LAZY : 0)};
-    unsigned piece_count = frame_gather(pieces, packets, count);
-    int result = cable->outlet->ops->push(cable->outlet, &head, pieces, piece_count);
+    int result;
+    if (has_piece(packets, count))
+        result = frame_write(cable->outlet, &head, packets, count);
+    else
+        result = cable->outlet->ops->push(cable->outlet, &head, pieces,
+                                          frame_gather(pieces, packets, count));
     if (result == -EPROTO)
         cable_condemn(cable);
     for (unsigned i = 0; !result && i < count; i++)

@@ -13,6 +13,8 @@
 #include "base/rng.h"
 #include "base/test.h"
 #include "node/core/egress.h"
+#include "node/stream/digest.h"
+#include "node/stream/segment.h"
 #include "os/cable/cable_scene.h"
 #include "transport/transport.h"
 
@@ -258,6 +260,85 @@ static void hollow_packets_travel_as_zeroes(void **state)
 }
 
 /* A hello may wait until its receiver has one to send; frames after it may not. */
+/* A packet of a stream whose bytes are in the memory of a service. */
+static struct packet *piece_make(struct end *end, const uint8_t *bytes, uint32_t size,
+                                 uint64_t *digest)
+{
+    struct packet *packet = packet_make(end, size, SEGMENT_DATA_HEAD + size);
+    const struct segment segment = {
+        .kind = SEGMENT_DATA, .flags = SEGMENT_LAST, .sequence = 5, .check = 6, .size = size};
+    segment_write(&segment, packet_payload(packet));
+    packet->stored = PACKET_HEADER_SIZE + SEGMENT_DATA_HEAD;
+    packet->piece = bytes;
+    packet->digest = digest;
+    return packet;
+}
+
+static void piece_verify(const struct packet *packet, const uint8_t *bytes, uint32_t size,
+                         uint64_t digest)
+{
+    struct segment segment;
+    assert_true(digest == digest_bytes(bytes, size));
+    assert_true(segment_read(&segment, packet_payload(packet), packet->size - PACKET_HEADER_SIZE));
+    assert_int_equal(segment.size, size);
+    assert_memory_equal(segment.bytes, bytes, size);
+    assert_true(segment.check == segment_check_add(6, digest));
+}
+
+/* Pieces of all sizes travel with right checks, beside packets that have none. */
+static void pieces_travel(const struct transport_ops *transport)
+{
+    static uint8_t bytes[SEGMENT_BYTES_MAX];
+    struct end lower, upper;
+    struct packet *got[3];
+    end_open(&lower, transport, true);
+    end_open(&upper, transport, false);
+    cables_call(lower.cables);
+    cables_call(upper.cables);
+    wait_carrier(&lower, &upper, true);
+    for (uint32_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 11 + (i >> 8));
+    nsec until = clock_after(PATIENCE_NSEC);
+    for (uint32_t size = 1; size <= SEGMENT_BYTES_MAX; size += size < 100 ? 1 : 397) {
+        uint64_t digests[2] = {0};
+        unsigned count = 0, all = size < 2500 ? 3 : 1; /* what fits into a frame */
+        struct packet *frame[3] = {piece_make(&lower, bytes, size, &digests[0])};
+        if (all == 3) {
+            frame[1] = packet_make(&lower, 3, 77);
+            frame[2] = piece_make(&lower, bytes + 1, 2 * size, &digests[1]);
+        }
+        while (!port_room(lower.port))
+            end_step(&lower);
+        assert_true(port_transmit(lower.port, frame, all, false));
+        while (count < all) {
+            assert_true(clock_now() < until);
+            end_step(&lower);
+            end_step(&upper);
+            count += upper.port->ops->receive(upper.port, got + count, all - count);
+        }
+        piece_verify(got[0], bytes, size, digests[0]);
+        if (all == 3) {
+            packet_verify(got[1], 3, 77);
+            piece_verify(got[2], bytes + 1, 2 * size, digests[1]);
+        }
+        while (count)
+            packet_done(got[--count]);
+    }
+    end_close(&upper);
+    wait_carrier(&lower, NULL, false);
+    end_close(&lower);
+}
+
+static void pieces_travel_over_shm(void **state)
+{
+    pieces_travel(cables_transport("shm"));
+}
+
+static void pieces_travel_over_udp(void **state)
+{
+    pieces_travel(cables_transport("udp"));
+}
+
 static void lazy_frames_do_not_hide_others(void **state)
 {
     struct end lower, upper;
@@ -424,9 +505,9 @@ static void malformed_packets_stay_within_their_frame(void **state)
 
 #define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, scene_begin, scene_end)
 
-TEST_MAIN(SCENE_TEST(packets_arrive_in_order_over_shm),
-          SCENE_TEST(packets_arrive_in_order_over_udp), SCENE_TEST(held_packets_survive_the_link),
-          SCENE_TEST(hollow_packets_travel_as_zeroes),
+TEST_MAIN(SCENE_TEST(packets_arrive_in_order_over_shm), SCENE_TEST(pieces_travel_over_shm),
+          SCENE_TEST(pieces_travel_over_udp), SCENE_TEST(packets_arrive_in_order_over_udp),
+          SCENE_TEST(held_packets_survive_the_link), SCENE_TEST(hollow_packets_travel_as_zeroes),
           SCENE_TEST(a_killed_peer_is_noticed_and_comes_back_over_shm),
           SCENE_TEST(a_killed_peer_is_noticed_and_comes_back_over_udp),
           SCENE_TEST(lazy_frames_do_not_hide_others), SCENE_TEST(waiting_reports_unread_packets),

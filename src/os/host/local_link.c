@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "node/core/egress.h"
+#include "node/stream/piece.h"
 
 #define INBOX_MASK (LOCAL_LINK_PACKETS_MAX - 1)
 static_assert((LOCAL_LINK_PACKETS_MAX & INBOX_MASK) == 0, "positions can be masked");
@@ -62,7 +63,7 @@ static bool local_link_transmit(struct port *port, struct packet **packets, unsi
     bool told = !was_empty && (lazy || !other->lazy);
     other->lazy = lazy && (was_empty || other->lazy);
     for (unsigned i = 0; i < count; i++) {
-        packet_gather(packets[i]); /* the buffers of packets.h have room for a whole packet */
+        piece_gather(packets[i]); /* the buffers of packets.h have room for a whole packet */
         other->inbox[other->tail++ & INBOX_MASK] = packets[i];
     }
     if (!told)
