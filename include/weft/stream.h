@@ -49,8 +49,9 @@ enum weft_stream_reason {
     WEFT_STREAM_REFUSED,      /* the service at the other end takes no streams */
     WEFT_STREAM_FULL,         /* the other server has no room for another incoming stream */
     WEFT_STREAM_MOVED,        /* the key has another root now */
-    WEFT_STREAM_DAMAGED,      /* a message failed its check: its memory changed while it was sent */
-    WEFT_STREAM_LOST,         /* the other server no longer knows the stream */
+    WEFT_STREAM_DAMAGED, /* a message failed its check. Memory that changed while it was sent is
+                          * noticed only if a part was sent twice, before and after that */
+    WEFT_STREAM_LOST,    /* the other server no longer knows the stream */
 };
 
 /* Bytes of a message, as they arrive in one call of arrived(). */
@@ -119,7 +120,8 @@ WEFT_API int weft_stream_open_key(struct weft_self *self, const struct weft_key 
                                   const struct weft_stream_options *options,
                                   struct weft_stream **stream);
 
-/* Sends a message, or a part of it if `more` of the message follows. The memory stays in place and
+/* Sends a message, or a part of it if `more` of the message follows: then the part has at least one
+ * byte, and the last one may be empty. The memory stays in place and
  * unchanged until call->done() is called; its result is 0, or a negative errno if the stream ended
  * before the receiver acknowledged the message: -ECANCELED (cancelled), -ETIMEDOUT (deadline),
  * -EHOSTUNREACH (silent), -ECONNRESET (all others). Returns 0; -EPIPE: the stream ends or was

@@ -56,6 +56,13 @@ static bool host_is_root(struct streams_host *host, uint64_t route)
     return node_is_root(self_of(host)->node, route);
 }
 
+static bool host_is_crowded(struct streams_host *host)
+{
+    const struct weft_self *self = self_of(host);
+    /* Packets to this very server wait in the loop, and count in the share. */
+    return egress_is_long(self->node->egress, self->slot) || self->kept > self->share / 4;
+}
+
 static void host_mistake(struct streams_host *host, const char *function, const char *reason)
 {
     service_mistake(self_of(host), function, reason);
@@ -85,6 +92,7 @@ enum err service_stream_init(struct weft_self *self, struct why *why)
         .ports = host_ports,
         .root = host_root,
         .is_root = host_is_root,
+        .is_crowded = host_is_crowded,
         .mistake = host_mistake,
         .wake = host_wake,
         .here = node->self,

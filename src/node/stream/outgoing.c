@@ -16,6 +16,12 @@ void outgoing_open(struct streams *streams, struct weft_stream *stream)
     struct streams_host *host = streams->host;
     struct stream_outgoing *out = &stream->out;
     uint64_t skipped = 0; /* acknowledged bytes of the first call */
+    /* A service may open thousands of streams at once. */
+    if (host->is_crowded(host)) {
+        out->open_at = host->now + OPEN_NSEC_CROWDED;
+        ends_due(streams, stream, out->open_at);
+        return;
+    }
     if (out->first) {
         const struct stream_call *call = stream_call_of(out->first);
         skipped = out->place - (call->end - call->size - !call->more);

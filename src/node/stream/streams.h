@@ -51,6 +51,8 @@ struct streams_host {
     /* The root of a key as far as is known; NODE_NONE: undecided. */
     node_id (*root)(struct streams_host *host, const struct key *key);
     bool (*is_root)(struct streams_host *host, uint64_t route);
+    /* So many packets of the service wait here that more would soon be dropped. */
+    bool (*is_crowded)(struct streams_host *host);
     /* The service used that function wrongly, for that reason. */
     void (*mistake)(struct streams_host *host, const char *function, const char *reason);
     /* streams_poll has packets for these ports. */

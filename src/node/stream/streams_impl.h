@@ -7,15 +7,16 @@
 #include "node/stream/transit.h"
 #include "node/stream/turns.h"
 
-#define STREAMS_MAX     30000 /* of each direction */
-#define STREAM_BITS     16    /* of a stream's number in its id */
-#define PROBE_NSEC      (1000 * 1000 * 1000LL)
-#define PROBE_SOON_NSEC (50 * 1000 * 1000LL)
-#define PATIENCE_NSEC   (10 * 1000 * 1000 * 1000LL)
-#define OPEN_NSEC       (20 * 1000 * 1000LL) /* until the first OPEN is repeated */
-#define OPEN_NSEC_MAX   (500 * 1000 * 1000LL)
-#define STARVED_NSEC    (1000 * 1000LL) /* without packet buffers: try again after this time */
-#define STREAM_NOTHING  UINT32_MAX
+#define STREAMS_MAX       30000 /* of each direction */
+#define STREAM_BITS       16    /* of a stream's number in its id */
+#define PROBE_NSEC        (1000 * 1000 * 1000LL)
+#define PROBE_SOON_NSEC   (50 * 1000 * 1000LL)
+#define PATIENCE_NSEC     (10 * 1000 * 1000 * 1000LL)
+#define OPEN_NSEC         (20 * 1000 * 1000LL) /* until the first OPEN is repeated */
+#define OPEN_NSEC_CROWDED (2 * 1000 * 1000LL)  /* until OPEN is tried again that was not sent */
+#define OPEN_NSEC_MAX     (500 * 1000 * 1000LL)
+#define STARVED_NSEC      (1000 * 1000LL) /* without packet buffers: try again after this time */
+#define STREAM_NOTHING    UINT32_MAX
 
 enum stream_state {
     STREAM_FREE,
