@@ -160,9 +160,11 @@ static void descriptor_step(struct sim_socket *socket)
     if (socket_write_at(socket) <= now)
         ready |= ENV_WRITE;
     socket->turn_at = now + TURN;
-    if (ready & socket->env->wants)
-        socket->waits =
-            !all->world.turn(all->world.owner, socket->server, socket->env, ready) && all->current;
+    if (!(ready & socket->env->wants))
+        return;
+    bool waits = !all->world.turn(all->world.owner, socket->server, socket->env, ready);
+    if (all->current) /* else the socket was closed in its turn, and is gone */
+        socket->waits = waits;
 }
 
 /* The turn is over. NULL: its socket was closed. */
