@@ -13,6 +13,8 @@ from tap import main, weft
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = os.environ["INCLUDE"]
+# A crash must stay a crash in builds with a sanitizer, too.
+os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":handle_segv=0"
 SAFE = "all,-empty,-disk_rot"  # a replica of the register that lost its disk is not rebuilt
 ENOUGH = ("    return __builtin_popcount(operation->answered) > replica->copies / 2;",
           "    unsigned alive = 0;\n"
@@ -217,10 +219,12 @@ class Plugins(unittest.TestCase):
             failures = run.json["failures"]
             self.assertEqual([(failure["seed"], failure["checker"]) for failure in failures], [(3, name)])
             self.assertRegex(failures[0]["text"], said)
+            self.assertGreaterEqual(failures[0]["at_ms"], 5)  # the timer
             alone = weft("sim", "run", "torus:3", "--service", "./register.so", "--checker", f"./{name}.so", "--seed", 3,
                          "--seconds", "0.1", "--limit", 15, cwd=self.path)
             self.assertEqual(alone.code, 1, alone.err)
             self.assertRegex(alone.out, said)
+            self.assertIn(f"{name}: FAILED at 5.000 ms: timer()", alone.out)
 
     def test_a_service_that_crashes_is_reported(self):
         self.compile("crasher", SERVICE)
@@ -229,7 +233,41 @@ class Plugins(unittest.TestCase):
         for failure in run.json["failures"]:
             self.assertEqual((failure["checker"], failure["text"]),
                              ("crash", "a service (or weft itself) crashed: Segmentation fault"))
+            self.assertGreaterEqual(failure["at_ms"], 1)
         self.assertEqual(len(run.json["failures"]), 2)
+
+    def test_a_service_that_ends_crashes_or_hangs_fails_its_run_without_a_checker(self):
+        for name, code, said in (("crash", "*nowhere = 1;", "crashed: Segmentation fault"),
+                                 ("abort", "abort();", "crashed: Aborted"),
+                                 ("leave", "exit(0);", "ended the process with exit code 0"),
+                                 ("hang", "for (;;) ;", "did not return within 5 s")):
+            self.compile(name, SERVICE.replace("*nowhere = 1;", code).replace("#include", "#include <stdlib.h>\n#include", 1))
+            words = ["sim", "run", "torus:3x3", "--service", f"./{name}.so", "--seconds", "0.01", "--limit",
+                     5 if name == "hang" else 60]
+            text = f"a service (or weft itself) {said}"
+            run = weft(*words, cwd=self.path, timeout=100)
+            self.assertEqual((run.code, run.out, run.err),
+                             (1, f"torus:3x3: 9 servers, crasher, seed 1\n  FAILED at 1.000 ms: {text}\n", ""))
+            run = weft(*words, "--json", cwd=self.path, timeout=100)
+            self.assertEqual((run.code, run.json["failed"], run.json["failure"], run.json["failed_ms"], run.json["sent"]),
+                             (1, True, text, 1, 0))
+
+    def test_seeds_without_a_checker_run_when_others_are_lost(self):
+        self.compile("crasher", SERVICE.replace("weft_here(self) == 3", "weft_here(self) == 3 && weft_random(self) % 2"))
+        words = ["sim", "run", "torus:3x3", "--service", "./crasher.so", "--seconds", "0.01", "--seeds", 12]
+        one, three = (weft(*words, "--threads", threads, cwd=self.path) for threads in (1, 3))
+        self.assertEqual((one.code, one.err, one.out), (1, "", three.out))
+        lost = re.findall(r"^  seed (\d+): FAILED at 1\.000 ms: a service \(or weft itself\) crashed: Segmentation fault$",
+                          one.out, re.MULTILINE)
+        found = weft(*words, "--json", cwd=self.path).json
+        self.assertEqual([str(failure["seed"]) for failure in found["failures"]], lost)
+        self.assertTrue(0 < len(lost) < 12)
+        self.assertEqual(sorted(map(int, lost)) + sorted(row["seed"] for row in found["runs"]),
+                         sorted(map(int, lost)) + [seed for seed in range(1, 13) if str(seed) not in lost])
+        good = found["runs"][0]
+        alone = weft(*words[:-1], 1, "--seed", good["seed"], "--json", cwd=self.path)
+        self.assertEqual((alone.code, alone.json["hash"]), (0, good["hash"]))
+        self.assertNotIn("failed", alone.json)
 
     def refused(self, text, *words, command="chaos"):
         run = weft("sim", command, "torus:3x3", *words, cwd=self.path)

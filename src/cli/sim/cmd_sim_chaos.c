@@ -67,7 +67,7 @@ static void crew_lost(void *context, const struct sim_crew_loss *loss)
     struct chaos_call *chaos = context;
     struct chaos_result *result = &chaos->results[loss->index];
     const struct weft_checker *checker = chaos->guests.checker;
-    *result = (struct chaos_result){.kinds = chaos->kinds};
+    *result = (struct chaos_result){.kinds = chaos->kinds, .failed_at = loss->reached};
     result->checker = checker && loss->place != SIMULATION_OUTSIDE ? checker->name
                       : loss->late                                 ? "time"
                                                                    : "crash";

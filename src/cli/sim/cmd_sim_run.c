@@ -29,6 +29,16 @@ struct sim_run {
     uint64_t seeds;
     uint32_t threads;
     struct run_result *result; /* of one seed */
+    struct run_stage *stage;   /* of that seed, if it runs in a process of its own */
+    bool lost;                 /* that process crashed, ended or took too long */
+};
+
+/* What that process does now. It writes this, and the process that shows the progress reads it;
+ * relaxed: a mixture of two moments is visible for a tenth of a second at most. The title is a
+ * constant of weft, so both have it at the same address. */
+struct run_stage {
+    const char *_Atomic title;
+    _Atomic uint64_t done, total;
 };
 
 /* ---- options ---- */
@@ -178,6 +188,10 @@ static const char run_page[] =
                                     "{?checker}  {checker}: {?failed}FAILED at {failed_ms%.3f} ms: "
                                     "{failure}{:}holds{/}\n{/}" SIM_HISTORY_PAGE;
 
+static const char lost_page[] =
+    "{topology}: {servers} servers, {service}, seed {seed}\n"
+    "  {?checker}{checker}: {/}FAILED at {failed_ms%.3f} ms: {failure}\n" SIM_HISTORY_PAGE;
+
 static const char seeds_page[] =
     "{topology}: {servers} servers, {service}, {seconds%g} s simulated, {seeds} seeds from "
     "{seed}\n" SIM_SEEDS_PAGE "  event hash of all  {hash}\n";
@@ -229,11 +243,12 @@ static struct result *result_start(const struct sim_run *run, struct call *call,
     return result;
 }
 
-static void checker_put(const struct sim_run *run, struct result *result)
+static void failure_put(const struct sim_run *run, struct result *result)
 {
     const struct run_result *found = run->result;
     const struct simulation_record *record = run->settings.record;
-    result_string(result, "checker", run->guests.checker->name);
+    if (run->guests.checker)
+        result_string(result, "checker", run->guests.checker->name);
     result_bool(result, "failed", found->failed);
     result_string(result, "failure", found->failed ? found->failure.text : NULL);
     result_number(result, "failed_ms", (double)found->failure.at / 1e9);
@@ -244,7 +259,7 @@ static void checker_put(const struct sim_run *run, struct result *result)
 static void run_report(const struct sim_run *run, struct call *call)
 {
     const struct run_result *found = run->result;
-    struct result *result = result_start(run, call, run_page);
+    struct result *result = result_start(run, call, run->lost ? lost_page : run_page);
     result_number(result, "seconds", seconds_of(found->length));
     result_number(result, "boot_seconds", seconds_of(found->booted));
     result_uint(result, "sent", found->sent);
@@ -267,8 +282,8 @@ static void run_report(const struct sim_run *run, struct call *call)
     result_uint(result, "memory", found->memory);
     text_printf(result_words(result, "hash"), "%016" PRIx64, found->hash);
     numbers_put(result, found);
-    if (run->guests.checker)
-        checker_put(run, result);
+    if (run->guests.checker || run->lost)
+        failure_put(run, result);
 }
 
 static void seeds_report(const struct sim_run *run, const struct sim_seeds *seeds,
@@ -286,44 +301,70 @@ static void seeds_report(const struct sim_run *run, const struct sim_seeds *seed
 static enum err seeds_run(struct sim_run *run, struct call *call, struct why *why)
 {
     struct sim_seeds seeds = {.settings = run->settings, .count = run->seeds};
+    if (sim_guests_are_foreign(&run->guests))
+        seeds.limit_seconds = run->guests.limit_seconds;
     enum err err = sim_seeds_run(&seeds, run->threads, why);
     if (!err)
         seeds_report(run, &seeds, call);
+    call->no = seeds.lost > 0;
     sim_seeds_fini(&seeds);
     return err;
 }
 
-/* In a process of its own, because a checker may crash or never return. */
-static enum err checker_work(void *context, uint32_t index, struct simulation_record *record,
-                             struct why *why)
+static void stage_write(void *context, const char *title, uint64_t done, uint64_t total)
+{
+    struct run_stage *stage = context;
+    atomic_store_explicit(&stage->title, title, memory_order_relaxed);
+    atomic_store_explicit(&stage->done, done, memory_order_relaxed);
+    atomic_store_explicit(&stage->total, total, memory_order_relaxed);
+}
+
+static void stage_show(void *context)
+{
+    const struct run_stage *stage = ((const struct sim_run *)context)->stage;
+    const char *title = atomic_load_explicit(&stage->title, memory_order_relaxed);
+    if (title)
+        progress_show(title, atomic_load_explicit(&stage->done, memory_order_relaxed),
+                      atomic_load_explicit(&stage->total, memory_order_relaxed));
+}
+
+/* In a process of its own, because a plug-in may crash or never return. */
+static enum err guest_work(void *context, uint32_t index, struct simulation_record *record,
+                           struct why *why)
 {
     struct sim_run *run = context;
     struct run_settings settings = run->settings;
-    settings.observer = NULL;
+    const struct observer observer = {.told = stage_write, .context = run->stage};
+    settings.observer = &observer;
     settings.record = record;
     return run_scenario(&settings, run->result, why);
 }
 
-static void checker_lost(void *context, const struct sim_crew_loss *loss)
+static void guest_lost(void *context, const struct sim_crew_loss *loss)
 {
     struct sim_run *run = context;
-    run->result->failed = true;
+    *run->result = (struct run_result){.failed = true, .failure.at = loss->reached};
+    run->lost = true;
     sim_crew_loss_write(loss, run->guests.checker, run->guests.limit_seconds,
                         run->result->failure.text, sizeof run->result->failure.text);
 }
 
-static enum err checker_run(struct sim_run *run, struct call *call, struct why *why)
+static enum err guest_run(struct sim_run *run, struct call *call, struct why *why)
 {
     const struct sim_crew_job job = {
         .total = 1,
         .workers = 1,
         .limit_seconds = run->guests.limit_seconds,
-        .work = checker_work,
-        .lost = checker_lost,
+        .work = guest_work,
+        .lost = guest_lost,
+        .looked = stage_show,
         .context = run,
         .record = run->settings.record,
     };
-    enum err err = sim_crew_run(&job, why);
+    run->stage = sim_crew_memory(sizeof *run->stage);
+    enum err err = run->stage ? sim_crew_run(&job, why) : why_memory(why);
+    sim_crew_memory_end(run->stage, sizeof *run->stage);
+    run->stage = NULL;
     if (err)
         return err;
     call->no = run->result->failed;
@@ -336,8 +377,9 @@ static enum err seed_run(struct sim_run *run, struct call *call, struct why *why
     struct simulation_record *record = run->guests.history ? sim_crew_memory(sizeof *record) : NULL;
     run->settings.record = record;
     enum err err = !run->result || (run->guests.history && !record) ? why_memory(why)
-                   : run->guests.checker                            ? checker_run(run, call, why)
-                                         : run_scenario(&run->settings, run->result, why);
+                   : sim_guests_are_foreign(&run->guests)
+                       ? guest_run(run, call, why)
+                       : run_scenario(&run->settings, run->result, why);
     if (!err)
         run_report(run, call);
     sim_crew_memory_end(run->result, sizeof *run->result);
@@ -402,6 +444,9 @@ const struct command command_sim_run = {
         "programs of the cluster, and says whether the answers are right (weft/simulation.h; "
         "docs/guide/checker.md writes one); the exit code is 1 if they are not. --service may be "
         "repeated: the load is for the first.\n\n"
+        "A seed with a shared object runs in a process of its own. If it crashes, ends this "
+        "process, or takes longer than --limit, a line says so, with the simulated time of the "
+        "last event, and the exit code is 1.\n\n"
         "A frame takes the time to send its bytes and 38 more, as on Ethernet, at the rate of the "
         "link, and then the delay of the link. Computing takes no time, so the results show the "
         "network alone.\n\n"
@@ -411,7 +456,7 @@ const struct command command_sim_run = {
         "link_busy_most (1 is all the time), memory, hash, numbers (the counters of the "
         "services, summed over all servers); with --checker also checker, failed, failure, "
         "failed_ms and, with --history, history (lines) and history_left_out (lines that did not "
-        "fit).\n\n"
+        "fit). A run that is lost has failed, failure and failed_ms without --checker, too.\n\n"
         "With --seeds it runs once for each of the seeds N to N + K - 1 and prints a line for "
         "each, then the least, the median and the most of each column; run a single seed with "
         "--seed for the details. The output does not depend on the number of threads. With "
@@ -419,7 +464,8 @@ const struct command command_sim_run = {
         "sent, delivered, intercepted, dropped, asked, answered, delivery_nsec_median, "
         "delivery_nsec_percentile_99, answer_nsec_median, answer_nsec_percentile_99, "
         "link_busy_mean, link_busy_most, hash of each), spread (least, median and most of each "
-        "of these), hash (of all).",
+        "of these), hash (of all); if seeds are lost, these are not in runs, but in failures "
+        "(seed, text, at_ms).",
     .options = sim_run_options,
     .examples = "  weft sim run torus:8x8x8 --service bench --packets 20000 --seconds 0.1\n"
                 "  weft sim run novacube:6x6 --service ping --boot\n"

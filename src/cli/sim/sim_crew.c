@@ -72,6 +72,7 @@ static void member_main(void *argument)
         uint32_t index = atomic_fetch_add_explicit(&member->board->next, 1, memory_order_relaxed);
         if (index >= job->total)
             break;
+        atomic_store_explicit(&member->record->reached, 0, memory_order_relaxed);
         atomic_store_explicit(&post->begun, clock_now(), memory_order_relaxed);
         atomic_store_explicit(&post->item, index + 1, memory_order_release);
         post->err = job->work(job->context, index, member->record, &post->why);
@@ -105,6 +106,7 @@ static void member_lost(struct member *member, struct sim_crew_loss loss)
     loss.index = item - 1;
     loss.place =
         (enum simulation_place)atomic_load_explicit(&member->record->place, memory_order_relaxed);
+    loss.reached = atomic_load_explicit(&member->record->reached, memory_order_relaxed);
     atomic_store_explicit(&member->record->place, SIMULATION_OUTSIDE, memory_order_relaxed);
     member->job->lost(member->job->context, &loss);
     atomic_fetch_add_explicit(&member->board->done, 1, memory_order_relaxed);
@@ -147,6 +149,8 @@ static enum err members_watch(struct member *members, struct pollfd *ends, uint3
     for (uint32_t left = count; !err && left > 0;) {
         if (job->title)
             progress_show(job->title, members->board->done, job->total);
+        if (job->looked)
+            job->looked(job->context);
         (void)poll(ends, count, LOOK_MSEC);
         left = 0;
         for (uint32_t i = 0; !err && i < count; i++) {

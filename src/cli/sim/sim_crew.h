@@ -18,6 +18,7 @@ struct sim_crew_loss {
     int signal;                  /* that ended the process; 0: none */
     int exit_code;               /* with which it ended, if there was no signal */
     enum simulation_place place; /* in which function of the checker */
+    psec reached;                /* simulated time of the last event that began */
 };
 
 struct sim_crew_job {
@@ -30,6 +31,9 @@ struct sim_crew_job {
                      struct why *why);
     /* In this process. */
     void (*lost)(void *context, const struct sim_crew_loss *loss);
+    /* In this process, about ten times a second: shows the progress in place of `title`; or NULL.
+     */
+    void (*looked)(void *context);
     void *context;
     /* Memory of sim_crew_memory for the history if there is one worker; or NULL. */
     struct simulation_record *record;

@@ -9,7 +9,10 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "cli/core/parallel.h"
+#include "cli/sim/sim_crew.h"
 #include "measured/sample.h"
+
+#define LOSSES_SHOWN_MAX 20 /* further ones are counted */
 
 enum figure {
     BOOT,
@@ -78,33 +81,58 @@ static struct sim_row row_make(const struct run_result *result)
     return row;
 }
 
-static enum err seeds_work(void *context, uint32_t thread, uint32_t first, uint32_t count,
-                           struct why *why)
+static enum err seed_work(void *context, uint32_t index, struct simulation_record *record,
+                          struct why *why)
 {
     struct sim_seeds *seeds = context;
     struct run_settings settings = seeds->settings;
-    struct run_result *result = malloc(sizeof *result);
+    struct run_result *result = calloc(1, sizeof *result);
     enum err err = result ? OK : why_memory(why);
-    for (uint32_t i = first; !err && i < first + count; i++) {
-        memset(result, 0, sizeof *result);
-        settings.seed = seeds->settings.seed + i;
+    settings.seed += index;
+    settings.record = record;
+    if (!err)
         err = run_scenario(&settings, result, why);
-        if (!err)
-            seeds->rows[i] = row_make(result);
-    }
+    if (!err)
+        seeds->rows[index] = row_make(result);
     free(result);
     return err;
 }
 
+static enum err seeds_work(void *context, uint32_t thread, uint32_t first, uint32_t count,
+                           struct why *why)
+{
+    enum err err = OK;
+    for (uint32_t i = first; !err && i < first + count; i++)
+        err = seed_work(context, i, NULL, why);
+    return err;
+}
+
+static void seed_lost(void *context, const struct sim_crew_loss *loss)
+{
+    struct sim_seeds *seeds = context;
+    struct sim_seed_loss *out = &seeds->losses[loss->index];
+    seeds->rows[loss->index] = (struct sim_row){.hash = 0};
+    seeds->lost++;
+    out->at = loss->reached;
+    sim_crew_loss_write(loss, NULL, seeds->limit_seconds, out->text, sizeof out->text);
+}
+
+static bool is_lost(const struct sim_seeds *seeds, uint64_t index)
+{
+    return seeds->losses && seeds->losses[index].text[0];
+}
+
 static enum err spreads_make(struct sim_seeds *seeds, struct why *why)
 {
-    uint64_t count = seeds->count;
-    double *values = array_new(count, sizeof *values);
+    uint64_t count = seeds->count - seeds->lost;
+    double *values = array_new(seeds->count, sizeof *values);
     if (!values)
         return why_memory(why);
-    for (unsigned figure = 0; figure < SIM_SEEDS_FIGURES; figure++) {
-        for (uint64_t i = 0; i < count; i++)
-            values[i] = seeds->rows[i].figures[figure];
+    for (unsigned figure = 0; count && figure < SIM_SEEDS_FIGURES; figure++) {
+        count = 0;
+        for (uint64_t i = 0; i < seeds->count; i++)
+            if (!is_lost(seeds, i))
+                values[count++] = seeds->rows[i].figures[figure];
         double median = sample_median(values, count); /* sorts the values */
         seeds->spreads[figure] = (struct sim_spread){values[0], median, values[count - 1]};
     }
@@ -121,17 +149,33 @@ enum err sim_seeds_run(struct sim_seeds *seeds, uint32_t threads, struct why *wh
         .work = seeds_work,
         .context = seeds,
     };
+    const struct sim_crew_job crew = {
+        .title = "seeds",
+        .total = (uint32_t)seeds->count,
+        .workers = threads,
+        .limit_seconds = seeds->limit_seconds,
+        .work = seed_work,
+        .lost = seed_lost,
+        .context = seeds,
+    };
     assert(seeds->count > 0 && seeds->count <= SIM_SEEDS_MAX);
     seeds->settings.observer = NULL; /* progress counts seeds instead */
-    seeds->rows = array_new(seeds->count, sizeof *seeds->rows);
-    enum err err = seeds->rows ? parallel_run(&job, threads, why) : why_memory(why);
+    seeds->rows = sim_crew_memory(seeds->count * sizeof *seeds->rows);
+    if (seeds->limit_seconds)
+        seeds->losses = sim_crew_memory(seeds->count * sizeof *seeds->losses);
+    if (!seeds->rows || (seeds->limit_seconds && !seeds->losses))
+        return why_memory(why);
+    enum err err =
+        seeds->limit_seconds ? sim_crew_run(&crew, why) : parallel_run(&job, threads, why);
     return err ? err : spreads_make(seeds, why);
 }
 
 void sim_seeds_fini(struct sim_seeds *seeds)
 {
-    free(seeds->rows);
+    sim_crew_memory_end(seeds->rows, seeds->count * sizeof *seeds->rows);
+    sim_crew_memory_end(seeds->losses, seeds->count * sizeof *seeds->losses);
     seeds->rows = NULL;
+    seeds->losses = NULL;
 }
 
 /* ---- reporting ---- */
@@ -185,6 +229,8 @@ static void runs_put(const struct sim_seeds *seeds, struct result *result)
     for (uint64_t row = 0; row < seeds->count; row++) {
         const double *values = seeds->rows[row].figures;
         uint64_t seed = seeds->settings.seed + row;
+        if (is_lost(seeds, row))
+            continue;
         result_object(result, NULL);
         result_uint(result, "seed", seed);
         for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
@@ -206,11 +252,28 @@ static void spread_row_put(const struct sim_seeds *seeds, struct result *result,
     cells_write(seeds, cells, values);
 }
 
-void sim_seeds_put(const struct sim_seeds *seeds, struct result *result)
+static void losses_put(const struct sim_seeds *seeds, struct result *result)
+{
+    uint64_t shown = 0;
+    result_array(result, "failures");
+    for (uint64_t i = 0; i < seeds->count; i++) {
+        if (!is_lost(seeds, i))
+            continue;
+        result_object(result, NULL);
+        result_uint(result, "seed", seeds->settings.seed + i);
+        result_string(result, "text", seeds->losses[i].text);
+        result_number(result, "at_ms", (double)seeds->losses[i].at / 1e9);
+        result_bool(result_hide(result), "shown", shown++ < LOSSES_SHOWN_MAX);
+        result_end(result);
+    }
+    result_end(result);
+    result_uint(result_hide(result), "failures_more",
+                shown > LOSSES_SHOWN_MAX ? shown - LOSSES_SHOWN_MAX : 0);
+}
+
+static void spread_put(const struct sim_seeds *seeds, struct result *result)
 {
     double least[SIM_SEEDS_FIGURES], median[SIM_SEEDS_FIGURES], most[SIM_SEEDS_FIGURES];
-    titles_put(seeds, result);
-    runs_put(seeds, result);
     result_object(result, "spread");
     for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++) {
         least[i] = seeds->spreads[i].least;
@@ -228,4 +291,16 @@ void sim_seeds_put(const struct sim_seeds *seeds, struct result *result)
     spread_row_put(seeds, result, "median", median);
     spread_row_put(seeds, result, "most", most);
     result_end(result);
+}
+
+void sim_seeds_put(const struct sim_seeds *seeds, struct result *result)
+{
+    bool any = seeds->lost < seeds->count;
+    if (any)
+        titles_put(seeds, result);
+    runs_put(seeds, result);
+    if (any)
+        spread_put(seeds, result);
+    if (seeds->lost)
+        losses_put(seeds, result);
 }

@@ -277,6 +277,8 @@ static enum err parts_open(struct chaos *chaos, struct why *why)
     world.watchers = chaos->watchers;
     world.answered = chaos_answered;
     world.context = chaos;
+    if (chaos->guests && chaos->guests->record)
+        world.reached = &chaos->guests->record->reached;
     settings_draw(chaos, &world);
     chaos->links = calloc((size_t)plan->server_count * plan->port_count, sizeof *chaos->links);
     chaos->servers = calloc(plan->server_count, sizeof *chaos->servers);

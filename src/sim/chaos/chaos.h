@@ -37,7 +37,7 @@ struct chaos_guests {
     bool apart;
     const struct configuration *configuration; /* of the services; NULL: the defaults */
     const struct weft_checker *checker;        /* from outside (weft/simulation.h); or NULL */
-    struct simulation_record *record;          /* of that checker's run; or NULL */
+    struct simulation_record *record;          /* of the run; or NULL */
 };
 
 #define CHAOS_GUESTS_MAX 8

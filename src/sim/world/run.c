@@ -404,6 +404,7 @@ enum err run_scenario(const struct run_settings *settings, struct run_result *re
     world.answer = answered;
     world.answered = settings->load == RUN_CHECKER ? checker_answered : NULL;
     world.context = &run;
+    world.reached = settings->record ? &settings->record->reached : NULL;
     err = world_open(&run.world, &world, why);
     if (!err)
         err = boot(&run, why);

@@ -37,7 +37,7 @@ struct run_settings {
     const char *request; /* RUN_REQUESTS; each # becomes a random number below 1,000 */
     const struct observer *observer;
     const struct weft_checker *checker; /* RUN_CHECKER */
-    struct simulation_record *record;   /* RUN_CHECKER: of its run; or NULL */
+    struct simulation_record *record;   /* of its run; or NULL */
 };
 
 struct run_number {

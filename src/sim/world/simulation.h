@@ -37,6 +37,7 @@ struct simulation_record {
     /* Which function of the checker runs. Only the process that runs the simulation writes it; the
      * process that watches it reads it, relaxed, to name what crashed or does not return. */
     _Atomic uint32_t place;
+    _Atomic psec reached; /* how far the world came (world.h); also without a checker */
     /* Written by the same process, and read after it has ended. */
     uint32_t size;      /* bytes of the history */
     uint32_t lines_out; /* lines that did not fit */

@@ -255,6 +255,13 @@ static inline void fetch_ahead(struct world *world)
     }
 }
 
+static void reached_tell(const struct world *world)
+{
+    if (world->settings.reached)
+        atomic_store_explicit(world->settings.reached, engine_now(world->engine),
+                              memory_order_relaxed);
+}
+
 void world_run(struct world *world, psec until)
 {
     uint32_t channel;
@@ -266,6 +273,7 @@ void world_run(struct world *world, psec until)
         before = now;
         assert(world->steps_at_moment < STEPS_PER_MOMENT_MAX);
         world->counts.events++;
+        reached_tell(world);
         fetch_ahead(world);
         hash_add(world, now * 0x9e3779b97f4a7c15u + channel);
         if (channel < world->sim_link_count)
@@ -281,6 +289,7 @@ void world_run(struct world *world, psec until)
         else
             sim_sockets_run(world->sockets);
     }
+    reached_tell(world);
 }
 
 void world_interrupt(struct world *world)

@@ -23,6 +23,8 @@
  * A hop without congestion is one event, the arrival. A second event, for room, happens only if a
  * node found no room before. */
 
+#include <stdatomic.h>
+
 #include "node/node.h"
 #include "sim/engine/disk.h"
 #include "sim/engine/engine.h"
@@ -93,6 +95,10 @@ struct world_settings {
     int (*answered)(void *context, node_id at, const struct env_answer *to, const void *bytes,
                     uint32_t size);
     void *context;
+    /* NULL, or where world_run writes the time of each event before it handles the event, and its
+     * own end: a process that watches this one reads how far the world came. Relaxed: it carries
+     * nothing but itself. Borrowed. */
+    _Atomic psec *reached;
 };
 
 #define WORLD_DEFAULTS                                                                             \
