@@ -33,6 +33,7 @@
 #include "os/cluster/cluster_file.h"
 #include "os/cluster/configuration_file.h"
 #include "os/cluster/serial_file.h"
+#include "os/crash.h"
 #include "os/host/host.h"
 #include "os/machine_memory.h"
 #include "os/plugin.h"
@@ -559,6 +560,7 @@ int main(int argc, char **argv)
         puts("weftd " WEFT_VERSION);
         return 0;
     }
+    crash_begin();
     signal(SIGPIPE, SIG_IGN);
     signals_mask(SIG_BLOCK);
     enum err err = daemon_open(&daemon, argc - 1, argv + 1, &why);

@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "node/core/egress.h"
 #include "os/cable/cable.h"
+#include "os/crash.h"
 #include "os/host/commission.h"
 #include "os/host/host_impl.h"
 #include "os/host/local_link.h"
@@ -210,7 +211,7 @@ static enum err err_of(int result)
     return result == -ENOMEM ? ERR_MEMORY : ERR_SYSTEM;
 }
 
-/* Before the nodes: a start() that never returns is named, too. */
+/* Before the nodes: a start() that never returns, or crashes, is named, too. */
 static enum err watchdog_begin(struct host *host, struct why *why)
 {
     const struct host_config *config = &host->config;
@@ -222,7 +223,10 @@ static enum err watchdog_begin(struct host *host, struct why *why)
         .said = config->said,
         .owner = config->owner,
     };
-    return watchdog_start(&host->watchdog, &watchdog, why);
+    enum err err = watchdog_start(&host->watchdog, &watchdog, why);
+    if (!err)
+        crash_watch(host->watched, config->server_count);
+    return err;
 }
 
 static enum err host_open_parts(struct host *host, struct why *why)
@@ -511,6 +515,8 @@ void host_close(struct host *host)
         poller_remove(host->poller, host->bell_watch);
     doorbell_close(&host->bell);
     poller_close(host->poller);
+    if (host->watchdog)
+        crash_unwatch();
     watchdog_stop(host->watchdog);
     free(host->watched);
     free(host->outside);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "os/crash.h"
 #include "os/work/child.h"
 #include "transport/clock.h"
 #include "transport/wake/thread.h"
@@ -157,12 +158,17 @@ static int64_t operation_run(struct crew *crew, struct work_operation *operation
     if (operation->child)
         return child_run_program(&crew->keeper, errand_of(operation)->server->number,
                                  operation->child, &operation->cancelled);
-    return operation->run(operation);
+    crash_work(operation->service, errand_of(operation)->server->number);
+    int64_t result = operation->run(operation);
+    crash_work(NULL, NODE_NONE);
+    return result;
 }
 
 static void *hand_run(void *argument)
 {
     struct hand *hand = argument;
+    struct crash_worker crash;
+    crash_worker_begin(&crash);
     priority_lower();
     for (;;) {
         while (sem_wait(&hand->go))
