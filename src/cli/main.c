@@ -100,8 +100,11 @@ static int run(const struct command *command, int count, char **words)
         terminal_await(STDOUT_FILENO);
     if (!err)
         err = call_flush(&call, &why);
+    if (text_ok(&call.notes) && call.notes.size)
+        fputs(call.notes.data, stderr);
     result_fini(&call.result);
     text_fini(&call.out);
+    text_fini(&call.notes);
     int code = err ? refuse(err, &why) : call.no ? EXIT_NO : EXIT_YES;
     return stop_asked() ? EXIT_STOPPED + stop_signal() : code;
 }

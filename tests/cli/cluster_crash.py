@@ -95,6 +95,35 @@ class Crash(ClusterCase):
         self.assertEqual(self.last(0), "ended by a signal (Bus error)")
         self.down()
 
+    def test_the_end_of_a_cluster_shows_what_its_services_did_wrong_meanwhile(self):
+        for letter, crashed, text in (("a", 3, "stop() crashed (Aborted)"), ("e", 3, "stop() called exit()"),
+                                      ("m", 0, "weft_wake: the service has no poll function"),
+                                      *([("s", 3, "stop() " + ENDS["s"])] if CRASHES else [])):
+            self.up_fragile("--set", f"fragile.end={letter}")
+            done = self.run_weft("down", "--json")
+            self.assertEqual((done.code, done.json["crashed"]), (int(crashed > 0), crashed))
+            self.assertEqual(done.err.splitlines(), [f"weft: node {v}: service fragile: {text}" for v in range(3)])
+            self.assertFalse(self.folder.exists())
+
+    def test_the_end_of_a_cluster_names_a_function_that_does_not_return(self):
+        self.up_fragile("--set", "fragile.end=h")
+        done = self.run_weft("down", "--grace", 10)
+        self.assertEqual(done.code, 0)
+        self.assertRegex(done.out, "3 of them killed")
+        self.assertEqual(len(done.err.splitlines()), 3, done.err)
+        for line in done.err.splitlines():
+            self.assertRegex(line, r"service fragile: stop\(\) has not returned for \d+\.\d s; the server hangs")
+
+    def test_the_end_of_a_large_cluster_shows_ten_lines(self):
+        self.up("torus:4x4", "--service", os.environ["FRAGILE"], "--set", "fragile.end=m", "--processes", 2)
+        lines = self.run_weft("down").err.splitlines()
+        self.assertEqual((len(lines), lines[-1]), (11, "weft: and 6 more lines about services"))
+
+    def test_an_old_crash_is_not_shown_again(self):
+        self.up_fragile()
+        self.end_by(1, "a")
+        self.down()
+
     def test_the_exit_status_tells_the_signal(self):
         self.up("torus:1", "--service", os.environ["FRAGILE"])
         self.end_by(0, "a")

@@ -14,6 +14,7 @@ from tap import main, weft
 
 PLUGINS = pathlib.Path(os.environ["PLUGINS"])
 HOARDER = 4  # the server on which tests/plugins/hoard.c keeps all packets
+KEPT = "stop: the service still holds packets"
 SHARE = 256  # packets that a service may hold if it does not say otherwise
 
 
@@ -56,7 +57,7 @@ class Greedy(ClusterCase):
         self.assertGreater(node["drops"]["share"], 0)
         log = (self.folder / f"node-{HOARDER}.log").read_text()
         self.assertNotIn(": down", log)
-        self.down()
+        self.down([f"node {HOARDER}: service hoard: {KEPT}"])
 
     def test_servers_that_share_a_process_with_the_hoarder_do_not_suffer(self):
         self.up("torus:3x3", "--processes", 1, "--service", PLUGINS / "hoard.so")
@@ -67,7 +68,7 @@ class Greedy(ClusterCase):
         status = self.status()
         self.assertEqual(self.codes(status), {"SERVICES_FULL"}, status)
         self.assertEqual(status["drops"]["no_buffer"], 0)
-        self.down()
+        self.down([f"node {HOARDER}: service hoard: {KEPT}"])
 
     def test_the_simulator_limits_the_service_in_the_same_way(self):
         done = weft("sim", "run", "torus:3x3", "--service", PLUGINS / "hoard.so", "--seconds", "0.5", "--json")
@@ -128,7 +129,7 @@ class Clumsy(ClusterCase):
         lines = re.findall(r"service clumsy: .*", self.log(4))
         self.assertEqual(len(lines), len(set(lines)))  # each kind once, although all were made twice
         self.assertIn("service clumsy: weft_wake: the service has no poll function", lines)
-        self.down()
+        self.down([f"node 4: service clumsy: {KEPT}"])
 
     def test_wrong_results_of_poll_and_intercept_are_refused_and_named(self):
         self.up("torus:3x3", "--service", PLUGINS / "clumsy_queue.so")
@@ -149,8 +150,8 @@ class Clumsy(ClusterCase):
         self.assertEqual(self.ask(1, 301), "as documented")
         log = self.folder / "node-1.log"
         with log.open() as kept:  # down removes the file
-            self.down()
-            self.assertIn("service clumsy: stop: the service still holds packets", kept.read())
+            self.down([f"node 1: service clumsy: {KEPT}"])
+            self.assertIn(f"service clumsy: {KEPT}", kept.read())
 
     def test_the_simulator_refuses_the_same_mistakes(self):
         done = weft("sim", "run", "torus:3x3", "--service", PLUGINS / "clumsy.so", "--request", "x", "--packets", "10",

@@ -99,9 +99,11 @@ class ClusterCase(unittest.TestCase):
         shell.send_signal(how)
         return shell.communicate(timeout=PATIENCE)
 
-    def down(self):
-        """Ends the cluster and checks that nothing remains."""
-        done = self.good("down", "--json").json
+    def down(self, says=()):
+        """Ends the cluster and checks that nothing remains. `says` is what services did wrong meanwhile."""
+        run = self.run_weft("down", "--json")
+        self.assertEqual((run.code, run.err.splitlines()), (0, [f"weft: {line}" for line in says]), run.out)
+        done = run.json
         self.assertFalse(self.folder.exists())
         self.assertEqual([pid for pid in self.pids if lives(pid)], [])
         return done

@@ -5,6 +5,7 @@
 
 #include "cli/cluster/cluster_data.h"
 #include "cli/cluster/cluster_end.h"
+#include "cli/cluster/cluster_log.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "transport/clock.h"
@@ -14,6 +15,7 @@
 
 struct downed {
     uint32_t lived, forced, others;
+    uint32_t crashed; /* processes, while they ended */
     bool made_folder;
     bool erases;     /* --erase-data */
     uint32_t stored; /* servers whose data was kept or erased */
@@ -22,7 +24,8 @@ struct downed {
 static void report(struct call *call, const struct cluster *cluster, const struct downed *downed)
 {
     struct result *result = call_result(
-        call, "{servers|server|servers} ended{?forced}, {forced} of them killed{/}; {folder} is "
+        call, "{servers|server|servers} ended{?forced}, {forced} of them killed{/}"
+              "{?crashed}; {crashed|process|processes} crashed{/}; {folder} is "
               "{?removed}removed{:}cleared{/}\n"
               "{?files_left}{files_left|other file was|other files were} left there\n{/}"
               "{?stored}the data of {stored|server|servers} {?erased}was erased from{:}stays "
@@ -30,6 +33,7 @@ static void report(struct call *call, const struct cluster *cluster, const struc
     result_string(result, "folder", cluster->folder);
     result_uint(result, "servers", downed->lived);
     result_uint(result, "forced", downed->forced);
+    result_uint(result, "crashed", downed->crashed);
     result_uint(result, "files_left", downed->others);
     result_string(result, "data", cluster->file.data ? cluster->file.data : "");
     result_uint(result, "stored", downed->stored);
@@ -49,7 +53,12 @@ static enum err cluster_take_down(struct call *call, struct cluster *cluster, do
     } else if (downed.erases) {
         return why_fail(why, ERR_INPUT, "--erase-data: %s", unread.text);
     }
+    struct cluster_logs logs;
+    cluster_logs_mark(&logs, cluster->folder);
     int forced = cluster_end(cluster->folder, (int64_t)(grace * 1e9));
+    downed.crashed = cluster_logs_tell(&logs, &call->notes);
+    cluster_logs_fini(&logs);
+    call->no = downed.crashed > 0;
     if (forced < 0)
         return why_fail(why, ERR_SYSTEM, "%s: cannot end the processes of the cluster: %s",
                         cluster->folder, strerror(-forced));
@@ -100,13 +109,18 @@ const struct command command_down = {
         "seconds, and then removes the files that weft made in the run directory, and the "
         "directory itself if weft up made it and it is empty. It also removes the files of a "
         "cluster whose processes were killed.\n\n"
+        "The logs are removed, too. So it prints on standard error what the servers wrote there "
+        "about their services while they ended: mistakes in stop(), a function that did not "
+        "return, a crash; at most ten lines. The exit code is 1 if a process crashed while it "
+        "ended.\n\n"
         "What services keep in the data directory stays there, and the command says where: the "
         "next "
         "weft up of this topology with this data directory finds it. With --erase-data the folders "
         "of this cluster's servers are removed from it, once all servers have ended; there is no "
         "question and no way back. Other files in the data directory stay.\n\n"
         "Only processes that hold the lock of a server in that directory are signalled.\n\n"
-        "With --json: folder, servers that were ended, forced, files_left, data, stored (servers "
+        "With --json: folder, servers that were ended, forced, crashed (processes), files_left, "
+        "data, stored (servers "
         "whose data "
         "was kept, or erased), erased.",
     .options = down_options,

@@ -30,6 +30,7 @@ struct call {
     struct result result; /* printed, as JSON or as text, when the command has succeeded */
     struct result item;   /* of call_item: a line of text */
     struct text out;      /* the output of a command that has no result */
+    struct text notes;    /* lines for standard error beside the output */
     bool no;              /* the result answers a question with "no": the exit code is 1 */
 };
 
