@@ -6,6 +6,7 @@ import errno
 import os
 import pathlib
 import select
+import shutil
 import socket
 import struct
 import subprocess
@@ -152,10 +153,12 @@ class Files(ClusterCase):
     def test_the_data_of_another_cluster_is_refused_by_name(self):
         self.up_journal()
         self.down()
-        says = (rf"{self.data}/server-\d+: has the data of another cluster \(torus:3x3, 9 servers\); "
-                "choose another --data")
-        self.refused("up", "torus:3", "--service", os.environ["JOURNAL"], says=says)
+        says = (rf"{self.data}/server-0: has the data of another cluster \(torus:3x3, 9 servers\); "
+                "choose another --data, or move this folder away")
+        self.refused("up", "torus:3", "--service", os.environ["JOURNAL"], code=2, says=says)
         self.assertFalse(self.folder.exists())
+        self.up("torus:3", "--service", os.environ["COUNTER"])  # it does not use the disk
+        self.down()
         other = self.data.with_name("other")
         self.up_journal("--data", other, topology="torus:3")
         self.down()
@@ -165,12 +168,60 @@ class Files(ClusterCase):
         (other.with_name("third") / "server-8").rename(self.data / "server-9")
         (self.data / "server-8").rename(self.data / "server-10")
         (self.data / "server-9").rename(self.data / "server-8")
-        self.refused("up", "torus:3x3", "--service", os.environ["JOURNAL"],
-                     says=rf"{self.data}/server-8: has the data of another cluster")
+        self.refused("up", "torus:3x3", "--service", os.environ["JOURNAL"], code=2,
+                     says=rf"{self.data}/server-8: has the data of another cluster of the same topology")
         (self.data / "server-8").rename(self.data / "server-9")
         (self.data / "server-7").rename(self.data / "server-8")
-        self.refused("up", "torus:3x3", "--service", os.environ["JOURNAL"],
+        self.refused("up", "torus:3x3", "--service", os.environ["JOURNAL"], code=2,
                      says=rf"{self.data}/server-8: has the data of server 7, not of server 8")
+        self.assertFalse((self.data / "server-7").exists())
+
+    def tree(self):
+        return sorted(str(path.relative_to(self.data)) for path in self.data.rglob("*"))
+
+    def test_a_refused_start_does_not_claim_folders_that_are_missing(self):
+        self.up_journal(topology="torus:3")
+        with self.journal(1) as program:
+            self.until(lambda: program.ask("?0") != "busy", "the journal is ready")
+            self.assertEqual(program.ask("+kept"), "0")
+        self.down()
+        shutil.rmtree(self.data / "server-0")  # the disk was replaced
+        before = self.tree()
+        self.refused("up", "torus:5", "--service", os.environ["JOURNAL"], code=2,
+                     says=rf"{self.data}/server-1: has the data of another cluster \(torus:3, 3 servers\)")
+        self.assertEqual(self.tree(), before)
+        self.up_journal(topology="torus:3")
+        self.read_back(1, {0: "kept"})
+        self.down()
+
+    def test_a_torn_file_of_any_server_is_repaired_with_the_id_of_the_others(self):
+        for server in range(3):
+            self.up_journal(topology="torus:3")
+            self.down()
+            owner = self.data / f"server-{server}" / "server.json"
+            whole = owner.read_text()
+            for torn in ("", whole[:40], None):
+                shutil.rmtree(owner.parent / "journal")  # the start ended before it made this
+                owner.unlink() if torn is None else owner.write_text(torn)
+                self.up_journal(topology="torus:3")
+                self.down()
+                self.assertEqual(owner.read_text(), whole)
+
+    def test_a_lost_owner_of_data_is_named_and_nothing_is_made(self):
+        self.up_journal(topology="torus:3")
+        self.down()
+        owner = self.data / "server-1" / "server.json"
+        whole = owner.read_bytes()
+        shutil.rmtree(self.data / "server-2")
+        for damage, says in ((owner.unlink, "is missing, but the folder has data of services"),
+                             (owner.touch, "line 1: the file ends where a value should be")):
+            damage()
+            before = self.tree()
+            self.refused("up", "torus:3", "--service", os.environ["JOURNAL"], code=2, says=rf"{owner}: {says}")
+            self.assertEqual(self.tree(), before)
+        owner.write_bytes(whole)
+        self.up_journal(topology="torus:3")
+        self.down()
 
     def test_a_second_cluster_on_the_same_data_is_refused(self):
         self.up_journal()
@@ -256,6 +307,26 @@ class Files(ClusterCase):
         subprocess.run(["mount", "-o", "remount,ro", self.data], check=True)
         self.refused("up", "torus:3", "--service", os.environ["PROBE"],
                      says=rf"{self.data}/server-\d: the data directory cannot be used: Read-only file system")
+
+    def remount(self, options):
+        subprocess.run(["mount", "-o", f"remount,{options}", self.data], check=True)
+
+    def test_a_start_that_ran_out_of_space_succeeds_when_there_is_some(self):
+        roomy = "size=1m,nr_inodes=100"
+        self.mount("-o", roomy)
+        for small in [f"size={kib}k" for kib in (4, 8)] + [f"nr_inodes={count}" for count in range(2, 10)]:
+            with self.subTest(small=small):
+                self.remount(small)
+                self.refused("up", "torus:3", "--service", os.environ["PROBE"],
+                             says=rf"{self.data}/server-\d: the data directory cannot be used: No space left on device")
+                for path in self.data.rglob("server.json*"):
+                    self.assertIn('"servers": 3', path.read_text())
+                self.remount(roomy)
+                self.up("torus:3", "--service", os.environ["PROBE"])
+                self.down()
+            for path in self.data.glob("server-*"):
+                shutil.rmtree(path)
+            self.remount(roomy)
 
     def freeze(self, option):
         return subprocess.run(["fsfreeze", option, self.data], capture_output=True, env=SYSTEM).returncode

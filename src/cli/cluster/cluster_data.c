@@ -45,26 +45,68 @@ static enum err path_make_absolute(const char *path, char **out, struct why *why
     return asprintf(out, "%s/%s", here, path) < 0 ? why_memory(why) : OK;
 }
 
-enum err cluster_data_choose(struct cluster *cluster, const struct call *call, struct why *why)
+/* ---- whose data it is ---- */
+
+struct survey {
+    const struct cluster_file *file;
+    node_id known;   /* the lowest server with data of this topology; NODE_NONE: none has */
+    node_id refused; /* the lowest server whose folder is refused, and why */
+    struct why why;
+};
+
+static void id_look(void *context, node_id server)
+{
+    struct survey *survey = context;
+    const struct cluster_file *file = survey->file;
+    struct data_owner owner;
+    struct why ignored;
+    if (server >= survey->known || data_owner_read(&owner, file->data, server, &ignored) ||
+        owner.server_count != file->server_count || strcmp(owner.topology, file->topology) != 0)
+        return;
+    survey->known = server;
+}
+
+static void folder_look(void *context, node_id server)
+{
+    struct survey *survey = context;
+    const struct cluster_file *file = survey->file;
+    struct why why = {0};
+    struct data_owner owner = {
+        .cluster = file->data_id, .server_count = file->server_count, .server = server};
+    snprintf(owner.topology, sizeof owner.topology, "%s", file->topology);
+    if (server >= survey->refused || !data_folder_check(file->data, &owner, &why))
+        return;
+    survey->refused = server;
+    survey->why = why;
+}
+
+/* Any folder may be lost or torn, so all are asked. The servers start at the same time, so they
+ * would make folders that are missing before one of them refuses. */
+static enum err data_identify(struct cluster_file *file, bool used, struct why *why)
+{
+    struct survey survey = {.file = file, .known = NODE_NONE, .refused = NODE_NONE};
+    struct data_owner owner;
+    struct why ignored;
+    file->data_id = file->id;
+    data_servers(file->data, id_look, &survey);
+    if (survey.known != NODE_NONE && !data_owner_read(&owner, file->data, survey.known, &ignored))
+        file->data_id = owner.cluster;
+    if (used)
+        data_servers(file->data, folder_look, &survey);
+    return survey.refused == NODE_NONE ? OK : why_fail(why, ERR_INPUT, "%s", survey.why.text);
+}
+
+enum err cluster_data_choose(struct cluster *cluster, const struct call *call, bool used,
+                             struct why *why)
 {
     struct cluster_file *file = &cluster->file;
     const char *chosen = call_option(call, "data");
     char path[PATH_MAX];
-    struct data_owner owner;
-    struct why ignored;
     if (chosen && !*chosen)
         return why_fail(why, ERR_USAGE, "--data: expected the name of a folder");
     path_choose(cluster, chosen, path, sizeof path);
     enum err err = path_make_absolute(path, &file->data, why);
-    if (err)
-        return err;
-    file->data_id = file->id;
-    node_id server = data_first_server(file->data);
-    /* Data of another topology gets another id here, so that each server refuses it. */
-    if (server != NODE_NONE && !data_owner_read(&owner, file->data, server, &ignored) &&
-        owner.server_count == file->server_count && !strcmp(owner.topology, file->topology))
-        file->data_id = owner.cluster;
-    return OK;
+    return err ? err : data_identify(file, used, why);
 }
 
 uint32_t cluster_data_count(const struct cluster *cluster)

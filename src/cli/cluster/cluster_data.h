@@ -6,8 +6,9 @@
 
 /* For `up`, when folder, topology and servers are known: sets file.data (the option --data, else
  * WEFT_DATA, else FOLDER.data if the run directory was named, else weft in XDG_STATE_HOME or
- * ~/.local/state) and file.data_id, which is that of the data if this topology has some there. */
-MUST_CHECK enum err cluster_data_choose(struct cluster *cluster, const struct call *call,
+ * ~/.local/state) and file.data_id, which is that of the data if this topology has some there. If
+ * the data is used, a folder that a server would refuse is refused here. */
+MUST_CHECK enum err cluster_data_choose(struct cluster *cluster, const struct call *call, bool used,
                                         struct why *why);
 
 /* How many servers of this cluster have data. */

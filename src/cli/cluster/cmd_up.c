@@ -45,7 +45,8 @@ struct up {
     double wait_seconds;
     struct topology wiring; /* of a commissioned cluster */
     bool made_folder;
-    int exclusion; /* the lock of the folder */
+    bool uses_disk; /* a service keeps files */
+    int exclusion;  /* the lock of the folder */
 };
 
 static enum err services_parse(struct up *up, struct why *why)
@@ -83,6 +84,8 @@ static enum err settings_read(struct up *up, struct why *why)
         err = configuration_check(&file->settings, realm.services, why);
     if (!err)
         configuration_compact(&file->settings);
+    for (unsigned i = 0; i < realm.count; i++)
+        up->uses_disk |= realm.services[i]->files > 0;
     service_realm_fini(&realm);
     return err;
 }
@@ -155,8 +158,6 @@ static enum err up_parse(struct up *up, struct why *why)
     cluster->file.seed = entropy_u64();
     snprintf(cluster->file.topology, sizeof cluster->file.topology, "%s",
              cluster->topology.spec[0] ? cluster->topology.spec : word);
-    if (!err)
-        err = cluster_data_choose(cluster, call, why);
     return err ? err : commission_parse(up, why);
 }
 
@@ -361,6 +362,8 @@ static enum err up_run(struct call *call, struct why *why)
     if (!err)
         err = folder_check(&up, why);
     if (!err)
+        err = cluster_data_choose(&up.cluster, call, up.uses_disk, why);
+    if (!err)
         err = cluster_weftd(up.weftd, sizeof up.weftd, why);
     if (!err)
         err = memory_check(&up, why);
@@ -437,12 +440,12 @@ const struct command command_up = {
         "Services keep files in the data directory, in a folder for each server and service. It is "
         "not the run directory: weft down keeps it, and the next cluster of the same topology with "
         "this data directory finds the files again. A data directory of another cluster is "
-        "refused, and so is a second server on the same data. The option --data names it; "
-        "otherwise the variable WEFT_DATA does; otherwise it is DIR.data if the run directory DIR "
-        "was named; otherwise the folder weft in XDG_STATE_HOME, or else in ~/.local/state. It is "
-        "made when the first service that uses the disk starts. Files are read and written by "
-        "io_uring, or by threads where the kernel does not permit io_uring or if the variable "
-        "WEFT_DISK is threads.\n\n"
+        "refused before any process starts; a second server on the same data is refused when it "
+        "starts. The option --data names it; otherwise the variable WEFT_DATA does; otherwise it "
+        "is DIR.data if the run directory DIR was named; otherwise the folder weft in "
+        "XDG_STATE_HOME, or else in ~/.local/state. It is made when the first service that uses "
+        "the disk starts. Files are read and written by io_uring, or by threads where the kernel "
+        "does not permit io_uring or if the variable WEFT_DISK is threads.\n\n"
         "Services have parameters, which weft service show lists. --set SERVICE.NAME=VALUE sets "
         "one for all servers, and --config FILE sets those of a file, a line for each "
         "(weft-config(5)). A service, parameter or value that does not exist is refused before "

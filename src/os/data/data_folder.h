@@ -6,7 +6,8 @@
  *
  * Folders are made when a server with a service that uses the disk starts for the first time. A
  * folder of another cluster or of another server is refused, and so is a second server on the same
- * folder. */
+ * folder. server.json is whole or missing, also when the disk is full. If it is torn or missing,
+ * and there is nothing else in the folder, the next server becomes the owner. */
 
 #include <stdint.h>
 
@@ -20,10 +21,13 @@
 struct data_folder {
     int folder; /* of the server; -1: not open */
     int lock;   /* server.json */
+    node_id server;
+    bool made, made_owner; /* this start made the folder, or its server.json */
     unsigned count;
     struct {
         const char *name; /* of the service; borrowed */
         int folder;
+        bool made;
     } services[DATA_SERVICES_MAX];
 };
 
@@ -32,12 +36,17 @@ struct data_folder {
 MUST_CHECK enum err data_folder_open(struct data_folder *folder, const char *data,
                                      const struct data_owner *owner, const char *const *services,
                                      struct why *why);
-void data_folder_close(struct data_folder *folder);                        /* releases the lock */
+void data_folder_close(struct data_folder *folder); /* releases the lock */
+/* The same after a start that failed: removes what data_folder_open has made and is still empty. */
+void data_folder_withdraw(struct data_folder *folder);
 int data_folder_of(const struct data_folder *folder, const char *service); /* a descriptor */
 
+/* Would data_folder_open accept what is there? Nothing is made or locked. The reasons are the same.
+ */
+MUST_CHECK enum err data_folder_check(const char *data, const struct data_owner *owner,
+                                      struct why *why);
 /* Reads the owner of DATA/server-N; ERR_INPUT also if there is none. */
 MUST_CHECK enum err data_owner_read(struct data_owner *owner, const char *data, node_id server,
                                     struct why *why);
 /* Calls back for each server of which the data directory has a folder, in any order. */
 void data_servers(const char *data, void (*each)(void *context, node_id server), void *context);
-node_id data_first_server(const char *data); /* the lowest of them; NODE_NONE: there is none */

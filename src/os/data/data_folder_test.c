@@ -45,7 +45,6 @@ static void a_folder_is_made_once_and_found_again(void **state)
     struct why why;
     struct data_owner found;
     char path[200];
-    assert_int_equal(data_first_server(data), NODE_NONE);
     assert_int_equal(data_owner_read(&found, data, 4, &why), ERR_INPUT);
     assert_int_equal(open_as(&folder, &owner, &why), OK);
     assert_true(data_folder_of(&folder, "store") >= 0);
@@ -59,7 +58,6 @@ static void a_folder_is_made_once_and_found_again(void **state)
     assert_int_equal(open_as(&folder, &owner, &why), OK);
     assert_int_equal(access(path, F_OK), 0);
     data_folder_close(&folder);
-    assert_int_equal(data_first_server(data), 4);
     assert_int_equal(data_owner_read(&found, data, 4, &why), OK);
     assert_true(found.cluster == owner.cluster && found.server == 4 && found.server_count == 9);
     assert_string_equal(found.topology, "torus:3x3");
@@ -90,6 +88,11 @@ static void a_folder_of_another_cluster_or_server_is_refused_by_name(void **stat
     data_folder_close(&folder);
     other.cluster++;
     assert_int_equal(open_as(&folder, &other, &why), ERR_SYSTEM);
+    assert_non_null(strstr(why.text, "/server-4: has the data of another cluster of the same "
+                                     "topology (torus:3x3, 9 servers)"));
+    assert_int_equal(data_folder_check(data, &other, &why), ERR_SYSTEM);
+    strcpy(other.topology, "torus:5");
+    assert_int_equal(open_as(&folder, &other, &why), ERR_SYSTEM);
     assert_non_null(
         strstr(why.text, "/server-4: has the data of another cluster (torus:3x3, 9 servers)"));
     snprintf(from, sizeof from, "%s/server-4", data);
@@ -113,16 +116,74 @@ static void a_start_that_was_interrupted_is_completed(void **state)
     assert_int_equal(write(file, "{\"ver", 5), 5);
     assert_int_equal(open_as(&folder, &owner, &why), OK);
     data_folder_close(&folder);
+    close(file);
+    file = open(path, O_WRONLY);
     assert_int_equal(pwrite(file, "{\"rev", 5, 0), 5); /* but with files of services it is damage */
     close(file);
     assert_int_equal(open_as(&folder, &owner, &why), ERR_SYSTEM);
-    assert_non_null(strstr(why.text, "/server-4: "));
+    assert_non_null(strstr(why.text, "/server-4/server.json: line "));
     unlink(path);
     assert_int_equal(open_as(&folder, &owner, &why), ERR_SYSTEM);
+    assert_non_null(strstr(why.text, "/server-4/server.json: is missing, but the folder has data"));
+    assert_int_equal(data_folder_check(data, &owner, &why), ERR_SYSTEM);
+    assert_int_equal(access(path, F_OK), -1); /* no empty one is left */
     rmdir((snprintf(path, sizeof path, "%s/server-4/store", data), path));
     rmdir((snprintf(path, sizeof path, "%s/server-4/journal", data), path));
     assert_int_equal(open_as(&folder, &owner, &why), OK);
     data_folder_close(&folder);
+}
+
+static void a_check_accepts_what_a_start_can_take_and_changes_nothing(void **state)
+{
+    struct data_folder folder;
+    struct why why = {0};
+    char place[200], path[256];
+    snprintf(place, sizeof place, "%s/server-4", data);
+    snprintf(path, sizeof path, "%s/server.json", place);
+    assert_int_equal(data_folder_check(data, &owner, &why), OK);
+    assert_int_equal(access(place, F_OK), -1);
+    assert_int_equal(mkdir(place, 0700), 0);
+    assert_int_equal(data_folder_check(data, &owner, &why), OK);
+    assert_int_equal(access(path, F_OK), -1);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(data_folder_check(data, &owner, &why), OK);
+    assert_int_equal(open_as(&folder, &owner, &why), OK);
+    assert_int_equal(data_folder_check(data, &owner, &why), OK); /* also while it runs */
+    data_folder_close(&folder);
+}
+
+static void a_start_that_fails_takes_back_what_it_has_made(void **state)
+{
+    static const char *const more[] = {"store", "journal", "probe", NULL};
+    struct data_folder folder;
+    struct why why = {0};
+    char path[200];
+    assert_int_equal(open_as(&folder, &owner, &why), OK);
+    data_folder_withdraw(&folder);
+    snprintf(path, sizeof path, "%s/server-4", data);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(open_as(&folder, &owner, &why), OK);
+    data_folder_close(&folder);
+    assert_int_equal(data_folder_open(&folder, data, &owner, more, &why), OK);
+    data_folder_withdraw(&folder); /* what is older stays, also if it is empty */
+    snprintf(path, sizeof path, "%s/server-4/probe", data);
+    assert_int_equal(access(path, F_OK), -1);
+    snprintf(path, sizeof path, "%s/server-4/store", data);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(data_count(data, owner.cluster), 1);
+}
+
+static void a_folder_with_a_file_is_not_taken_back(void **state)
+{
+    struct data_folder folder;
+    struct why why = {0};
+    char path[200];
+    assert_int_equal(open_as(&folder, &owner, &why), OK);
+    snprintf(path, sizeof path, "%s/server-4/store/x", data);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    data_folder_withdraw(&folder);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(data_count(data, owner.cluster), 1);
 }
 
 static void a_folder_that_cannot_be_made_is_named(void **state)
@@ -156,7 +217,7 @@ static void erasing_keeps_what_is_not_of_the_cluster(void **state)
     assert_int_equal(data_count(data, owner.cluster), 1);
     assert_int_equal(data_erase(data, owner.cluster, &erased, &why), OK);
     assert_int_equal(erased, 1);
-    assert_int_equal(data_first_server(data), 5);
+    assert_int_equal(data_count(data, other.cluster), 1);
     assert_int_equal(data_erase(data, other.cluster, &erased, &why), OK);
     assert_int_equal(access(data, F_OK), -1);
 }
@@ -167,5 +228,7 @@ TEST_MAIN(CASE(a_folder_is_made_once_and_found_again),
           CASE(a_second_server_on_the_same_folder_is_refused),
           CASE(a_folder_of_another_cluster_or_server_is_refused_by_name),
           CASE(a_start_that_was_interrupted_is_completed),
-          CASE(a_folder_that_cannot_be_made_is_named),
+          CASE(a_check_accepts_what_a_start_can_take_and_changes_nothing),
+          CASE(a_start_that_fails_takes_back_what_it_has_made),
+          CASE(a_folder_with_a_file_is_not_taken_back), CASE(a_folder_that_cannot_be_made_is_named),
           CASE(erasing_keeps_what_is_not_of_the_cluster))
