@@ -2,10 +2,15 @@
  * answers their results. Written as an outsider would, against the public headers. A request is a
  * letter and a word: "oNAME" open, "c" close, "aTEXT" append, "sN" sync, "r" read all, "z" size,
  * "tN" truncate, "n" rename "x" to "y", "dNAME" remove, "l" list. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <weft/disk.h>
+
+#ifndef PROBE_FILES
+#define PROBE_FILES 2
+#endif
 
 struct probe {
     struct weft_call call;
@@ -77,7 +82,27 @@ static void request(struct weft_self *self, uint64_t client, uint64_t ticket, co
                     (uint32_t)snprintf(text, sizeof text, "refused %d", result));
 }
 
-static const struct weft_service_ops ops = {.request = request};
+#ifdef PROBE_UNABLE
+static void opened(struct weft_self *self, struct weft_call *call)
+{
+}
+
+/* Makes an empty file, and fails on one server. */
+static int start(struct weft_self *self)
+{
+    struct probe *probe = weft_memory(self);
+    probe->call.done = opened;
+    int result = weft_disk_open(self, &probe->call, "x", WEFT_OPEN_CREATE, &probe->file);
+    return result < 0 ? result : weft_here(self) == PROBE_UNABLE ? -EXDEV : 0;
+}
+#endif
+
+static const struct weft_service_ops ops = {
+    .request = request,
+#ifdef PROBE_UNABLE
+    .start = start,
+#endif
+};
 
 WEFT_API const struct weft_service weft_service = {
     .version = WEFT_SERVICE_VERSION,
@@ -85,5 +110,5 @@ WEFT_API const struct weft_service weft_service = {
     .id = 301,
     .size = sizeof(struct probe),
     .ops = &ops,
-    .files = 2,
+    .files = PROBE_FILES,
 };

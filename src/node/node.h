@@ -149,6 +149,10 @@ struct node_watcher {
                  const char *function, env_nsec ran);
 };
 
+/* Checks what services declare, as node_open does, for a driver that makes something for them
+ * before it opens the node. `services` ends with NULL. */
+MUST_CHECK enum err node_services_check(const struct weft_service *const *services,
+                                        struct why *why);
 MUST_CHECK enum err node_open(struct node **node, const struct node_config *config,
                               struct why *why);
 /* Releases every packet that it holds (dropped: STOPPED), then its memory. */

@@ -194,6 +194,30 @@ class Files(ClusterCase):
         self.read_back(1, {0: "kept"})
         self.down()
 
+    def test_a_start_that_fails_leaves_nothing_in_the_data_directory(self):
+        above, unable = (pathlib.Path(os.environ["PLUGINS"]) / f"disk_{name}.so" for name in ("above", "unable"))
+        for plugin, says in ((above, "service probe: has `files` above the limit"),
+                             (unable, "service probe cannot start: Invalid cross-device link")):
+            for words in ([], ["--processes", 2], ["--commission"]):
+                self.refused("up", "torus:3", "--service", plugin, *words, says=says)
+                self.assertFalse(self.data.exists(), words)
+            self.data.mkdir()  # what is older stays
+            self.refused("up", "torus:3", "--service", plugin, says=says)
+            self.assertEqual(self.tree(), [])
+            self.data.rmdir()
+        self.up_journal(topology="torus:3")
+        with self.journal(1) as program:
+            self.until(lambda: program.ask("?0") != "busy", "the journal is ready")
+            self.assertEqual(program.ask("+kept"), "0")
+        self.down()
+        before = self.tree()
+        self.refused("up", "torus:3", "--service", os.environ["JOURNAL"], "--service", above, says="above the limit")
+        self.assertEqual(self.tree(), before)
+        self.refused("up", "torus:3", "--service", os.environ["JOURNAL"], "--service", unable, says="cannot start")
+        self.up_journal(topology="torus:3")
+        self.read_back(1, {0: "kept"})
+        self.down()
+
     def test_a_torn_file_of_any_server_is_repaired_with_the_id_of_the_others(self):
         for server in range(3):
             self.up_journal(topology="torus:3")

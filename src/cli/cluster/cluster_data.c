@@ -109,6 +109,28 @@ enum err cluster_data_choose(struct cluster *cluster, const struct call *call, b
     return err ? err : data_identify(file, used, why);
 }
 
+static void server_look(void *context, node_id server)
+{
+    *(bool *)context = true;
+}
+
+struct cluster_data_before cluster_data_look(const struct cluster *cluster)
+{
+    const char *data = cluster->file.data;
+    struct cluster_data_before before = {.folder = !access(data, F_OK) || errno != ENOENT};
+    data_servers(data, server_look, &before.servers);
+    return before;
+}
+
+void cluster_data_withdraw(const struct cluster *cluster, struct cluster_data_before before)
+{
+    const struct cluster_file *file = &cluster->file;
+    if (!before.servers)
+        data_withdraw(file->data, file->data_id); /* another start may have made folders, too */
+    if (!before.folder)
+        (void)!rmdir(file->data); /* it stays if there is anything in it */
+}
+
 uint32_t cluster_data_count(const struct cluster *cluster)
 {
     return cluster->file.data ? data_count(cluster->file.data, cluster->file.data_id) : 0;

@@ -11,6 +11,18 @@
 MUST_CHECK enum err cluster_data_choose(struct cluster *cluster, const struct call *call, bool used,
                                         struct why *why);
 
+/* What a start finds, so that it takes back only what it has made. */
+struct cluster_data_before {
+    bool folder;  /* the data directory */
+    bool servers; /* the folder of any server */
+};
+
+struct cluster_data_before cluster_data_look(const struct cluster *cluster);
+/* When all servers of a start that failed have ended: removes what they have made and what is
+ * without data. If there were folders of servers before, it is left to each server to remove what
+ * it has made. */
+void cluster_data_withdraw(const struct cluster *cluster, struct cluster_data_before before);
+
 /* How many servers of this cluster have data. */
 uint32_t cluster_data_count(const struct cluster *cluster);
 

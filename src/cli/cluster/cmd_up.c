@@ -325,7 +325,7 @@ static void report(struct up *up, const struct cluster_start *start,
 }
 
 /* Starts the cluster; the caller holds the lock of the folder. After a failure no process and no
- * file remains. */
+ * file remains, except what a service has written already. */
 static enum err cluster_bring_up(struct up *up, struct why *why)
 {
     struct cluster_start start;
@@ -335,6 +335,7 @@ static enum err cluster_bring_up(struct up *up, struct why *why)
     enum err err = cluster_start_init(&start, &up->cluster, why);
     if (err)
         return err;
+    struct cluster_data_before before = cluster_data_look(&up->cluster);
     err = folder_fill(up, why);
     if (!err) {
         err = processes_start(up, &start, why);
@@ -348,8 +349,10 @@ static enum err cluster_bring_up(struct up *up, struct why *why)
         err = cluster_disk_fail(up->cluster.folder, why);
     }
     cluster_findings_fini(&findings);
-    if (err)
+    if (err) {
         (void)!cluster_remove(up->cluster.folder, false, &others, &ignored);
+        cluster_data_withdraw(&up->cluster, before);
+    }
     cluster_start_fini(&start);
     return err;
 }
@@ -436,7 +439,8 @@ const struct command command_up = {
         "a log for each server. The option --dir names it; otherwise the variable WEFT_DIR does; "
         "otherwise it is the folder weft in XDG_RUNTIME_DIR, or else /tmp/weft-UID. Its name has "
         "at most 84 letters, because names of sockets are limited. If a server does not start, all "
-        "servers are ended, no file remains, and the last line of that server's log is printed.\n\n"
+        "servers are ended, no file remains, and the last line of that server's log is printed. "
+        "Only what a service has already written to the data directory stays.\n\n"
         "Services keep files in the data directory, in a folder for each server and service. It is "
         "not the run directory: weft down keeps it, and the next cluster of the same topology with "
         "this data directory finds the files again. A data directory of another cluster is "

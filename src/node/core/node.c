@@ -165,8 +165,7 @@ static enum err service_clashes(const struct weft_service *service, const struct
                     service->id, with->name);
 }
 
-static enum err service_check(const struct node *node, const struct weft_service *service,
-                              struct why *why)
+static enum err service_check(const struct weft_service *service, struct why *why)
 {
     if (service->version != WEFT_SERVICE_VERSION)
         return service_refused(service, why,
@@ -195,19 +194,31 @@ static enum err service_check(const struct node *node, const struct weft_service
         return service_refused(service, why, "has more `children` than `work`");
     if (service->descriptors > WEFT_DESCRIPTORS_MAX)
         return service_refused(service, why, "has `descriptors` above the limit");
-    assert(node->service_count < SERVICES_MAX); /* services_add counts them */
-    for (unsigned slot = 0; slot < node->service_count; slot++)
-        if (node->services[slot]->service->id == service->id ||
-            !strcmp(node->services[slot]->service->name, service->name))
-            return service_clashes(service, node->services[slot]->service, why);
     return parameters_check(service, why);
+}
+
+static bool are_alike(const struct weft_service *service, const struct weft_service *with)
+{
+    return with->id == service->id || !strcmp(with->name, service->name);
+}
+
+enum err node_services_check(const struct weft_service *const *services, struct why *why)
+{
+    enum err err = OK;
+    for (unsigned i = 0; !err && services && services[i]; i++) {
+        err = service_check(services[i], why);
+        if (!err && are_alike(services[i], &links_service))
+            err = service_clashes(services[i], &links_service, why);
+        for (unsigned k = 0; !err && k < i; k++)
+            if (are_alike(services[i], services[k]))
+                err = service_clashes(services[i], services[k], why);
+    }
+    return err;
 }
 
 static enum err service_add(struct node *node, const struct weft_service *service, struct why *why)
 {
-    enum err err = service_check(node, service, why);
-    if (err)
-        return err;
+    assert(node->service_count < SERVICES_MAX); /* services_add counts them */
     struct weft_self *self = arena_take(&node->arena, sizeof *self);
     bool polled = service->queue == WEFT_QUEUE_OWN || service->streams;
     bool weighs = service->weight && !HAS_BUG(&node->config, NO_WEIGHTS);
@@ -216,7 +227,7 @@ static enum err service_add(struct node *node, const struct weft_service *servic
     if (!self || !queue)
         return why_memory(why);
     *self = (struct weft_self){.node = node, .service = service, .share = share_of(service)};
-    err = budget_init(self, why);
+    enum err err = budget_init(self, why);
     if (err)
         return err;
     self->memory = budget_take(self, service->size);
@@ -255,12 +266,15 @@ static enum err services_add(struct node *node, struct why *why)
     if (count > SERVICES_MAX)
         return why_fail(why, ERR_USAGE, "%u services are too many: a server runs at most %d", count,
                         SERVICES_MAX);
+    enum err err = node_services_check(node->config.services, why);
+    if (err)
+        return err;
     void *memory = arena_take(&node->arena, egress_size(node->plan->port_count, count));
     if (!memory)
         return why_memory(why);
     node->egress = egress_init(memory, node->plan->port_count, count, !node->config.separate);
     memset(node->slot_of, SERVICES_MAX, sizeof node->slot_of);
-    enum err err = service_add(node, &links_service, why);
+    err = service_add(node, &links_service, why);
     for (unsigned i = 0; !err && i + 1 < count; i++)
         err = service_add(node, node->config.services[i], why);
     if (!err && node->config.configuration && node->config.services)

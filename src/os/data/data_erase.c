@@ -40,6 +40,32 @@ static int entry_remove(const char *path, const struct stat *info, int type, str
     return remove(path) ? errno : 0;
 }
 
+/* Stops the walk at a file of a service that is not empty, and at what it cannot look into. */
+static int entry_look(const char *path, const struct stat *info, int type, struct FTW *at)
+{
+    return type == FTW_DNR || type == FTW_NS || (type == FTW_F && at->level > 1 && info->st_size);
+}
+
+static void server_withdraw(void *context, node_id server)
+{
+    const struct survey *survey = context;
+    struct data_owner owner;
+    struct why ignored;
+    char path[PATH_MAX];
+    if (data_owner_read(&owner, survey->data, server, &ignored) ||
+        owner.cluster != survey->cluster || is_busy(survey, server))
+        return;
+    snprintf(path, sizeof path, "%s/" DATA_FOLDER_PREFIX "%u", survey->data, server);
+    if (!nftw(path, entry_look, DESCRIPTORS_MAX, FTW_PHYS))
+        (void)!nftw(path, entry_remove, DESCRIPTORS_MAX, FTW_DEPTH | FTW_PHYS);
+}
+
+void data_withdraw(const char *data, uint64_t cluster)
+{
+    struct survey survey = {.data = data, .cluster = cluster};
+    data_servers(data, server_withdraw, &survey);
+}
+
 static void server_visit(void *context, node_id server)
 {
     struct survey *survey = context;

@@ -186,6 +186,32 @@ static void a_folder_with_a_file_is_not_taken_back(void **state)
     assert_int_equal(data_count(data, owner.cluster), 1);
 }
 
+static void only_folders_without_a_byte_of_data_are_withdrawn(void **state)
+{
+    struct data_folder folder;
+    struct why why = {0};
+    struct data_owner other = owner;
+    char path[200];
+    for (node_id server = 4; server < 8; server++) {
+        other.server = server;
+        other.cluster = server < 7 ? owner.cluster : owner.cluster + 1;
+        assert_int_equal(open_as(&folder, &other, &why), OK);
+        snprintf(path, sizeof path, "%s/server-%u/store/x", data, server);
+        int file = open(path, O_CREAT | O_WRONLY, 0600);
+        assert_int_equal(write(file, "x", server == 5), server == 5);
+        close(file);
+        if (server == 6)
+            data_withdraw(data, owner.cluster); /* while it runs */
+        data_folder_close(&folder);
+    }
+    assert_int_equal(data_count(data, owner.cluster), 2);
+    data_withdraw(data, owner.cluster);
+    assert_int_equal(data_count(data, owner.cluster), 1);
+    assert_int_equal(data_count(data, owner.cluster + 1), 1);
+    data_withdraw(data, owner.cluster + 1);
+    assert_int_equal(data_count(data, owner.cluster + 1), 0);
+}
+
 static void a_folder_that_cannot_be_made_is_named(void **state)
 {
     struct data_folder folder;
@@ -230,5 +256,7 @@ TEST_MAIN(CASE(a_folder_is_made_once_and_found_again),
           CASE(a_start_that_was_interrupted_is_completed),
           CASE(a_check_accepts_what_a_start_can_take_and_changes_nothing),
           CASE(a_start_that_fails_takes_back_what_it_has_made),
-          CASE(a_folder_with_a_file_is_not_taken_back), CASE(a_folder_that_cannot_be_made_is_named),
+          CASE(a_folder_with_a_file_is_not_taken_back),
+          CASE(only_folders_without_a_byte_of_data_are_withdrawn),
+          CASE(a_folder_that_cannot_be_made_is_named),
           CASE(erasing_keeps_what_is_not_of_the_cluster))

@@ -329,7 +329,7 @@ void files_server_end(struct files_server *server)
     }
 }
 
-void files_server_close(struct files_server *server)
+static void server_free(struct files_server *server, void (*leave)(struct data_folder *folder))
 {
     if (!server)
         return;
@@ -341,7 +341,17 @@ void files_server_close(struct files_server *server)
         close(file_fd(file));
         file_free(file);
     }
-    data_folder_close(&server->folder);
+    leave(&server->folder);
     server->files->server_count--;
     free(server);
+}
+
+void files_server_close(struct files_server *server)
+{
+    server_free(server, data_folder_close);
+}
+
+void files_server_withdraw(struct files_server *server)
+{
+    server_free(server, data_folder_withdraw);
 }

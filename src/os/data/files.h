@@ -32,6 +32,8 @@ MUST_CHECK enum err files_server_open(struct files_server **server, struct files
  * operation is accepted, and none uses the caller's memory. */
 void files_server_end(struct files_server *server);
 void files_server_close(struct files_server *server); /* after files_server_end; NULL is allowed */
+/* The same after a start that failed (data_folder_withdraw). */
+void files_server_withdraw(struct files_server *server);
 
 void files_begin(struct files_server *server, struct disk_operation *operation);
 void files_flush(struct files *files);

@@ -275,7 +275,9 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
                            struct why *why)
 {
     const struct host_config *config = &host->config;
-    enum err err = host_disk_open(node, why);
+    enum err err = node_services_check(config->services, why); /* before folders are made */
+    if (!err)
+        err = host_disk_open(node, why);
     if (!err)
         err = host_work_open(node, why);
     if (err)
@@ -338,6 +340,7 @@ void host_placed(struct host *host, struct host_node *node, node_id vertex,
     node->server = vertex;
     commission_keep(host->commission, vertex, host->now);
     enum err err = node_start(host, node, life, &why);
+    host->failed = err != OK;
     if (err)
         config->machine->failed(config->owner, why.text);
     for (unsigned number = 0; node->node && number < config->plan->port_count; number++)
@@ -469,6 +472,7 @@ enum err host_open(struct host **out, const struct host_config *config, struct w
     if (!err && config->machine)
         err = machine_open(host, why);
     if (err) {
+        host->failed = true;
         host_close(host);
         return err;
     }

@@ -77,7 +77,10 @@ enum err host_disk_open(struct host_node *node, struct why *why)
 
 void host_disk_close(struct host_node *node)
 {
-    files_server_close(node->files);
+    if (node->host->failed)
+        files_server_withdraw(node->files);
+    else
+        files_server_close(node->files);
     node->files = NULL;
 }
 

@@ -95,6 +95,7 @@ struct host {
     nsec listen_until; /* until then programs may send requests by socket: see host_wait.c */
     nsec yield_again;  /* do not yield before this moment */
     nsec yield_rest;   /* the length of the next pause */
+    bool failed;       /* a server did not start: their folders are withdrawn */
     bool eager;        /* an answer may come soon: do not sleep yet */
 };
 
