@@ -49,7 +49,18 @@ static enum err file_take(struct text *text, const char *path, struct why *why)
     return text_ok(text) ? OK : why_memory(why);
 }
 
-/* Writes a new file beside the old one, then renames it. */
+/* Without it, a power failure may take back that a file was renamed. Returns errno. */
+static int folder_sync(const char *folder)
+{
+    int handle = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (handle < 0)
+        return errno;
+    int error = fsync(handle) ? errno : 0;
+    close(handle);
+    return error;
+}
+
+/* Writes a new file beside the old one, then renames it durably. */
 static enum err file_replace(const char *folder, uint32_t serial, const char *ending,
                              const char *data, size_t size, struct why *why)
 {
@@ -65,11 +76,13 @@ static enum err file_replace(const char *folder, uint32_t serial, const char *en
         error = errno;
     if (close(handle) && !error)
         error = errno;
-    if (!error && rename(fresh, path))
-        error = errno;
+    bool renamed = !error && !rename(fresh, path);
+    if (!error)
+        error = renamed ? folder_sync(folder) : errno;
     if (!error)
         return OK;
-    unlink(fresh);
+    if (!renamed)
+        unlink(fresh);
     return why_fail(why, ERR_SYSTEM, "%s: %s", path, strerror(error));
 }
 
