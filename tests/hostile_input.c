@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "base/forbid.h"
+#include "base/forbid_test.h"
 #include "hostile_pair.h"
 #include "ripc/message/arrival.h"
 #include "ripc/message/message.h"

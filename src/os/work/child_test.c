@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/forbid.h"
+#include "base/forbid_test.h"
 #include "base/test.h"
 #include "transport/clock.h"
 

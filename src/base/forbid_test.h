@@ -1,6 +1,6 @@
 #pragma once
-/* forbid: lets a test see how code behaves where the system refuses a call, as in many containers.
- * Included by tests only. */
+/* forbid_test: lets a test see how code behaves where the system refuses a call, as in many
+ * containers. Included by tests only. */
 
 #include <errno.h>
 #include <linux/filter.h>
