@@ -177,7 +177,7 @@ static void child_kill_for(struct running *running, int64_t reason)
 static void output_read(struct running *running)
 {
     struct weft_child *child = running->child;
-    char more[4096];
+    char more[4096] = {0};
     for (;;) {
         uint32_t room = child->output_room - child->output_size;
         void *to = room ? (char *)child->output + child->output_size : more;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
+#include "transport/clock.h"
 
 #define JOBS        40
 #define PATIENCE_MS 60000
@@ -177,7 +178,8 @@ static void *release_later(void *argument)
     struct job *job = argument;
     while (!atomic_load_explicit(&job->operation.cancelled, memory_order_relaxed))
         usleep(1000);
-    usleep(2500 * 1000); /* longer than the patience of the crew: the wait itself is tested */
+    /* Longer than the patience of the crew: the wait itself is tested. */
+    clock_nap(5 * NSEC_PER_SEC / 2);
     sem_post(job->go);
     return NULL;
 }
