@@ -32,6 +32,7 @@ struct own_claim {
     uint32_t pending; /* a bit for each name service that has not decided yet */
     uint32_t held;    /* a bit for each name service that holds it or decides about it */
     bool settled;
+    nsec begun; /* when we claimed it */
 };
 
 struct cached_name {

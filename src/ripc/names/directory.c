@@ -9,6 +9,10 @@
  *
  * Claims are transmitted as sealed records, so nodes can lose claims but cannot forge them.
  *
+ * A holder on another server that has just withdrawn its claim, and has told the next holder so,
+ * may be overtaken by the next claim, because the two pass different servers. So a claim that is
+ * refused is repeated for a while before its claimant is told.
+ *
  * When the node dies, we reconnect until it is back, and then send everything again: our claims,
  * once we have a new address that the node knows, and our questions. Claims made in the meantime
  * wait. Claims and withdrawals for which the socket has no room wait, too. */
@@ -31,6 +35,7 @@
 
 #define BUSY_NSEC   (20 * 1000 * 1000LL)
 #define REPEAT_NSEC (10 * NSEC_PER_SEC) /* a node forgets questions after 30 s */
+#define LEAVE_NSEC  (NSEC_PER_SEC / 4)  /* a holder that leaves is gone after this time */
 
 /* Between two questions for the same id: the first interval, and the longest. */
 #define ASK_WAIT_NSEC     (50 * 1000 * 1000LL)
@@ -401,6 +406,18 @@ static void answer_handle(struct directory_client *directory)
         assembly_finish(directory);
 }
 
+/* The root of the name, or our node, has decided about a claim of ours. */
+static void claimed_handle(struct directory_client *directory)
+{
+    const struct directory_message *message = &directory->message;
+    uint64_t member = message->claims[0].member;
+    nsec begun = names_own_begun(directory->names, message->id, member);
+    if (message->status == -EADDRINUSE && begun && clock_now() - begun < LEAVE_NSEC)
+        retry_soon(directory);
+    else
+        names_settled(directory->names, &directory->service, message->id, member, message->status);
+}
+
 static void message_handle(struct directory_client *directory, const uint8_t *bytes, size_t size)
 {
     struct directory_message *message = &directory->message;
@@ -414,8 +431,7 @@ static void message_handle(struct directory_client *directory, const uint8_t *by
     else if (message->operation == DIRECTORY_ANSWER)
         answer_handle(directory);
     else if (message->operation == DIRECTORY_CLAIMED)
-        names_settled(directory->names, &directory->service, message->id, message->claims[0].member,
-                      message->status);
+        claimed_handle(directory);
     else
         names_counts(directory->names)->garbage++;
 }

@@ -137,6 +137,16 @@ static void node_agrees(struct node *node, struct names_side *side, uint64_t id)
     assert_int_equal(side_await(side, NOTE_ANNOUNCED, id, before + 1)->status, 0);
 }
 
+static void node_refuses(struct node *node, uint64_t id)
+{
+    node->message.operation = DIRECTORY_CLAIMED;
+    node->message.id = id;
+    node->message.status = -EADDRINUSE;
+    node->message.claims[0].member = id;
+    node_says(node, &node->message);
+    node->message.status = 0;
+}
+
 static struct context_address address_of_life(uint64_t life)
 {
     struct context_address address = {.context = 5, .family = ADDRESS_FABRIC};
@@ -401,6 +411,39 @@ static void opening_the_directory_without_a_node_fails(void **state)
     world_close(&world);
 }
 
+static void a_claim_that_is_refused_while_its_holder_leaves_is_made_again(void **state)
+{
+    static struct node node;
+    static struct names_side side;
+    node_open(&node, &side);
+    announce(&side, 42, 1);
+    node_await(&node, DIRECTORY_CLAIM, 42);
+    node_refuses(&node, 42); /* the withdrawal of the holder is still on its way */
+    node_await(&node, DIRECTORY_CLAIM, 42);
+    assert_int_equal(side_count(&side, NOTE_ANNOUNCED, 42), 0);
+    node_agrees(&node, &side, 42);
+    node_close(&node, &side);
+}
+
+static void a_claim_is_refused_if_its_holder_stays(void **state)
+{
+    static struct node node;
+    static struct names_side side;
+    node_open(&node, &side);
+    announce(&side, 42, 1);
+    unsigned claims = 0;
+    for (nsec end = clock_after(WORLD_PATIENCE); !side_count(&side, NOTE_ANNOUNCED, 42);) {
+        assert_true(clock_now() < end);
+        if (!node_hears(&node) || node.message.operation != DIRECTORY_CLAIM)
+            continue;
+        claims++;
+        node_refuses(&node, 42);
+    }
+    assert_true(claims > 1);
+    assert_int_equal(side_await(&side, NOTE_ANNOUNCED, 42, 1)->status, -EADDRINUSE);
+    node_close(&node, &side);
+}
+
 /* Makes the socket of the program so small that it takes only a few messages. */
 static void program_narrow(const struct node *node)
 {
@@ -486,5 +529,7 @@ TEST_MAIN(TEST(an_answer_reports_new_and_withdrawn_claims),
           TEST(opening_the_directory_without_a_node_fails),
           TEST(a_missing_answer_is_not_an_empty_answer), TEST(claims_wait_while_the_node_is_busy),
           TEST(claims_and_withdrawals_wait_while_a_node_that_returned_is_busy),
+          TEST(a_claim_that_is_refused_while_its_holder_leaves_is_made_again),
+          TEST(a_claim_is_refused_if_its_holder_stays),
           TEST(claims_are_repeated_when_the_node_returns_before_our_address),
           TEST(claims_are_repeated_when_our_address_returns_before_the_node))

@@ -431,7 +431,7 @@ int names_announce(struct names *names, const struct claim *claim)
         cache_prune(&names->cache, claim->id);
         return -ENOMEM;
     }
-    *mine = (struct own_claim){.next = name->mines, .claim = *claim};
+    *mine = (struct own_claim){.next = name->mines, .claim = *claim, .begun = clock_now()};
     name->mines = mine;
     int result = 0;
     for (unsigned i = 0; i < names->service_count && result >= 0; i++) {
@@ -521,6 +521,13 @@ enum own_state names_own(const struct names *names, uint64_t id, uint64_t member
         return OWN_NONE;
     *claim = mine->claim;
     return mine->settled ? OWN_SETTLED : OWN_PENDING;
+}
+
+nsec names_own_begun(const struct names *names, uint64_t id, uint64_t member)
+{
+    const struct cached_name *name = cache_find(&names->cache, id);
+    const struct own_claim *mine = name ? name_mine(name, member) : NULL;
+    return mine && !mine->settled ? mine->begun : 0;
 }
 
 /* ---- asking ---- */

@@ -96,6 +96,8 @@ enum own_state { OWN_NONE, OWN_PENDING, OWN_SETTLED };
 /* Do we hold or claim the id, for that member (0: any)? Then returns the claim. */
 enum own_state names_own(const struct names *names, uint64_t id, uint64_t member,
                          struct claim *claim);
+/* Since when we claim the id; 0: we hold it, or do not claim it. */
+nsec names_own_begun(const struct names *names, uint64_t id, uint64_t member);
 
 /* Calls of names_events; without them nothing is said, and no process can be contacted. */
 void names_say(struct names *names, void *peer, const struct names_saying *saying);
