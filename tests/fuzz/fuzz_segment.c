@@ -64,6 +64,11 @@ static bool fuzz_is_root(struct streams_host *host, uint64_t route)
     return true;
 }
 
+static bool fuzz_is_crowded(struct streams_host *host)
+{
+    return false;
+}
+
 static void fuzz_mistake(struct streams_host *host, const char *function, const char *reason)
 {
 }
@@ -172,6 +177,7 @@ static void play(struct tape tape)
         .ports = fuzz_ports,
         .root = fuzz_root,
         .is_root = fuzz_is_root,
+        .is_crowded = fuzz_is_crowded,
         .mistake = fuzz_mistake,
         .wake = fuzz_wake,
         .server_count = 4,
