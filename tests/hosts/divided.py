@@ -3,16 +3,37 @@ again (see hosts.py for the hosts). Only one part of the members may go on: the 
 part with the eldest member if both have as many. The others are expelled, and can open the table again."""
 
 import collections
+import socket
 import subprocess
+import sys
 
-from hosts import Hosts, Multicast, NamesFile, Udp
+from hosts import ADDRESSES, PATIENCE, Hosts, Multicast, NamesFile, Udp
 from tap import main
+
+CONNECT = """
+import socket, sys, time
+while True:
+    try:
+        socket.create_connection((sys.argv[1], int(sys.argv[2])), 1).close()
+        break
+    except OSError:
+        time.sleep(0.02)
+"""
+
+
+def await_passage():
+    """Waits until the second host reaches the first. A program that starts before that may find no member, and
+    found a table of its own, which is then the one that must end."""
+    with socket.create_server((ADDRESSES["east"], 0)) as server:
+        subprocess.run(["nsenter", "--target", str(Hosts.other), "--net", sys.executable, "-c", CONNECT,
+                        ADDRESSES["east"], str(server.getsockname()[1])], check=True, timeout=PATIENCE)
 
 
 def link(state):
     subprocess.run(["ip", "link", "set", "east", state], check=True)
     if state == "up":  # the route ended with the link
         subprocess.run(["ip", "route", "replace", "224.0.0.0/4", "dev", "east"], check=True)
+        await_passage()
 
 
 class Divided:
