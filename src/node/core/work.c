@@ -166,7 +166,7 @@ static const char *words_wrong(const char *const *words)
         return "there is no program";
     if (words[0][0] != '/')
         return "the program is not an absolute path";
-    for (; words[count] && count <= WEFT_CHILD_WORDS; count++)
+    for (; count <= WEFT_CHILD_WORDS && words[count]; count++)
         bytes += strnlen(words[count], WEFT_CHILD_TEXT) + 1;
     return count > WEFT_CHILD_WORDS || bytes > WEFT_CHILD_TEXT ? "there are too many words" : NULL;
 }
