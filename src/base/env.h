@@ -96,7 +96,8 @@ struct env_address {
     uint16_t port;
 };
 
-/* Results are negative errnos, or as said. None of the calls waits or calls the node. */
+/* Results are negative errnos, or as said. None of the calls waits or calls the node. An open
+ * descriptor knows its world, so only calls that open one by itself get the environment. */
 struct env_descriptor_ops {
     /* -EINVAL: the address is not a number. -EMFILE: the process has too many descriptors. */
     int (*listen)(struct env *env, struct env_descriptor *descriptor,
@@ -104,23 +105,21 @@ struct env_descriptor_ops {
     /* Begins to connect. The end of this is ENV_WRITE; result() then says how it ended. */
     int (*connect)(struct env *env, struct env_descriptor *descriptor,
                    const struct env_address *address);
-    int (*result)(struct env *env, struct env_descriptor *descriptor);
+    int (*result)(const struct env_descriptor *descriptor);
     int (*adopt)(struct env *env, struct env_descriptor *descriptor, int fd);
     /* Opens the descriptor for the next client of the listener; NULL: disconnects that client.
      * -EAGAIN: there is none now. -EMFILE: it was disconnected because the process has too many
      * descriptors. */
-    int (*accept)(struct env *env, struct env_descriptor *listener,
-                  struct env_descriptor *descriptor);
+    int (*accept)(struct env_descriptor *listener, struct env_descriptor *descriptor);
     /* At least 1 byte; 0: the end. -EAGAIN: not now. After an end or an error the descriptor is
      * ready for reading for ever. */
-    int64_t (*read)(struct env *env, struct env_descriptor *descriptor, void *bytes, uint32_t size);
-    int64_t (*write)(struct env *env, struct env_descriptor *descriptor, const void *bytes,
-                     uint32_t size);
-    int (*finish)(struct env *env, struct env_descriptor *descriptor);
-    int (*port)(struct env *env, struct env_descriptor *descriptor);
-    void (*changed)(struct env *env, struct env_descriptor *descriptor); /* `wants` did */
+    int64_t (*read)(struct env_descriptor *descriptor, void *bytes, uint32_t size);
+    int64_t (*write)(struct env_descriptor *descriptor, const void *bytes, uint32_t size);
+    int (*finish)(const struct env_descriptor *descriptor);
+    int (*port)(const struct env_descriptor *descriptor);
+    void (*changed)(struct env_descriptor *descriptor); /* `wants` did */
     /* False: the service has closed it already, behind the world's back. */
-    bool (*close)(struct env *env, struct env_descriptor *descriptor);
+    bool (*close)(struct env_descriptor *descriptor);
 };
 
 /* To which request of which program an answer belongs. */

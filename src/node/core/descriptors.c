@@ -111,7 +111,7 @@ static bool slot_close(struct slot *slot)
 {
     struct weft_self *self = slot->self;
     struct service_descriptors *all = self->descriptors;
-    bool open = world_of(self)->close(self->node->env, &slot->env);
+    bool open = world_of(self)->close(&slot->env);
     if (!open)
         service_mistake(self, "weft_descriptor_close",
                         "the service closed a descriptor that it had handed over");
@@ -145,7 +145,7 @@ static void slot_settle(struct slot *slot)
     if (wants == slot->env.wants)
         return;
     slot->env.wants = wants;
-    world_of(slot->self)->changed(slot->self->node->env, &slot->env);
+    world_of(slot->self)->changed(&slot->env);
 }
 
 void descriptors_end(struct node *node)
@@ -305,7 +305,7 @@ int64_t weft_descriptor_read(struct weft_self *self, weft_descriptor descriptor,
     if (!slot->may_read)
         return -EAGAIN;
     uint32_t most = size < slot->may_read ? size : slot->may_read;
-    int64_t result = world_of(self)->read(self->node->env, &slot->env, bytes, most);
+    int64_t result = world_of(self)->read(&slot->env, bytes, most);
     if (result > 0) {
         slot->may_read -= (uint32_t)result;
         self->descriptor_counts.bytes_in += (uint64_t)result;
@@ -324,8 +324,7 @@ int64_t weft_descriptor_write(struct weft_self *self, weft_descriptor descriptor
     if (error)
         return error;
     uint32_t most = size < slot->may_write ? size : slot->may_write;
-    int64_t result =
-        most ? world_of(self)->write(self->node->env, &slot->env, bytes, most) : -EAGAIN;
+    int64_t result = most ? world_of(self)->write(&slot->env, bytes, most) : -EAGAIN;
     if (result > 0) {
         slot->may_write -= (uint32_t)result;
         self->descriptor_counts.bytes_out += (uint64_t)result;
@@ -361,7 +360,7 @@ int weft_descriptor_finish(struct weft_self *self, weft_descriptor descriptor)
         return mistake(self, function, "a listener sends nothing");
     if (slot->kind != KIND_OPEN)
         return -ENOTCONN;
-    return world_of(self)->finish(self->node->env, &slot->env);
+    return world_of(self)->finish(&slot->env);
 }
 
 int weft_descriptor_close(struct weft_self *self, weft_descriptor descriptor)
@@ -394,7 +393,7 @@ int weft_descriptor_port(struct weft_self *self, weft_descriptor descriptor)
 {
     int result;
     struct slot *slot = slot_of(self, descriptor, "weft_descriptor_port", &result);
-    return slot ? world_of(self)->port(self->node->env, &slot->env) : result;
+    return slot ? world_of(self)->port(&slot->env) : result;
 }
 
 /* ---- turns ---- */
@@ -407,7 +406,7 @@ static bool client_accept(struct slot *listener)
     struct slot *slot = slot_find(self);
     if (slot)
         slot->env = (struct env_descriptor){0};
-    int result = world_of(self)->accept(self->node->env, &listener->env, slot ? &slot->env : NULL);
+    int result = world_of(self)->accept(&listener->env, slot ? &slot->env : NULL);
     if (result && result != -EMFILE)
         return false;
     if (result || !slot) {
@@ -434,7 +433,7 @@ static void listener_turn(struct slot *listener)
 static void connect_turn(struct slot *slot)
 {
     struct weft_self *self = slot->self;
-    int result = world_of(self)->result(self->node->env, &slot->env);
+    int result = world_of(self)->result(&slot->env);
     if (result == -EAGAIN)
         return;
     slot->kind = result ? KIND_FAILED : KIND_OPEN;

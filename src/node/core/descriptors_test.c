@@ -56,13 +56,12 @@ static int fake_adopt(struct env *env, struct env_descriptor *descriptor, int fd
     return fake_open(descriptor);
 }
 
-static int fake_result(struct env *env, struct env_descriptor *descriptor)
+static int fake_result(const struct env_descriptor *descriptor)
 {
     return fake.connect_result;
 }
 
-static int fake_accept(struct env *env, struct env_descriptor *listener,
-                       struct env_descriptor *descriptor)
+static int fake_accept(struct env_descriptor *listener, struct env_descriptor *descriptor)
 {
     if (!fake.waiting)
         return -EAGAIN;
@@ -72,32 +71,30 @@ static int fake_accept(struct env *env, struct env_descriptor *listener,
     return fake_open(descriptor);
 }
 
-static int64_t fake_read(struct env *env, struct env_descriptor *descriptor, void *bytes,
-                         uint32_t size)
+static int64_t fake_read(struct env_descriptor *descriptor, void *bytes, uint32_t size)
 {
     fake.moved = size;
     return fake.move_result == INT64_MAX ? size : fake.move_result;
 }
 
-static int64_t fake_write(struct env *env, struct env_descriptor *descriptor, const void *bytes,
-                          uint32_t size)
+static int64_t fake_write(struct env_descriptor *descriptor, const void *bytes, uint32_t size)
 {
     fake.moved = size;
     return fake.move_result == INT64_MAX ? size : fake.move_result;
 }
 
-static int fake_simple(struct env *env, struct env_descriptor *descriptor)
+static int fake_simple(const struct env_descriptor *descriptor)
 {
     return 7;
 }
 
-static void fake_changed(struct env *env, struct env_descriptor *descriptor)
+static void fake_changed(struct env_descriptor *descriptor)
 {
     assert_ptr_equal(descriptor->world, &fake);
     fake.changes++;
 }
 
-static bool fake_close(struct env *env, struct env_descriptor *descriptor)
+static bool fake_close(struct env_descriptor *descriptor)
 {
     assert_ptr_equal(descriptor->world, &fake);
     descriptor->world = NULL;

@@ -57,65 +57,22 @@ static int env_connect(struct env *env, struct env_descriptor *descriptor,
     return descriptors_connect(node->host->descriptors, node, descriptor, address);
 }
 
-static int env_result(struct env *env, struct env_descriptor *descriptor)
-{
-    return watched_result(descriptor);
-}
-
 static int env_adopt(struct env *env, struct env_descriptor *descriptor, int fd)
 {
     struct host_node *node = host_node_of(env);
     return descriptors_adopt(node->host->descriptors, node, descriptor, fd);
 }
 
-static int env_accept(struct env *env, struct env_descriptor *listener,
-                      struct env_descriptor *descriptor)
-{
-    return descriptors_accept(listener, descriptor);
-}
-
-static int64_t env_read(struct env *env, struct env_descriptor *descriptor, void *bytes,
-                        uint32_t size)
-{
-    return watched_read(descriptor, bytes, size);
-}
-
-static int64_t env_write(struct env *env, struct env_descriptor *descriptor, const void *bytes,
-                         uint32_t size)
-{
-    return watched_write(descriptor, bytes, size);
-}
-
-static int env_finish(struct env *env, struct env_descriptor *descriptor)
-{
-    return watched_finish(descriptor);
-}
-
-static int env_port(struct env *env, struct env_descriptor *descriptor)
-{
-    return watched_port(descriptor);
-}
-
-static void env_changed(struct env *env, struct env_descriptor *descriptor)
-{
-    watched_changed(descriptor);
-}
-
-static bool env_close(struct env *env, struct env_descriptor *descriptor)
-{
-    return watched_close(descriptor);
-}
-
 const struct env_descriptor_ops host_descriptor_ops = {
     .listen = env_listen,
     .connect = env_connect,
-    .result = env_result,
+    .result = watched_result,
     .adopt = env_adopt,
-    .accept = env_accept,
-    .read = env_read,
-    .write = env_write,
-    .finish = env_finish,
-    .port = env_port,
-    .changed = env_changed,
-    .close = env_close,
+    .accept = descriptors_accept,
+    .read = watched_read,
+    .write = watched_write,
+    .finish = watched_finish,
+    .port = watched_port,
+    .changed = watched_changed,
+    .close = watched_close,
 };

@@ -73,10 +73,10 @@ MUST_CHECK int sim_socket_accept(struct env_descriptor *listener,
                                  struct env_descriptor *descriptor);
 int64_t sim_socket_read(struct env_descriptor *descriptor, void *bytes, uint32_t size);
 int64_t sim_socket_write(struct env_descriptor *descriptor, const void *bytes, uint32_t size);
-int sim_socket_finish(struct env_descriptor *descriptor);
+int sim_socket_finish(const struct env_descriptor *descriptor);
 int sim_socket_port(const struct env_descriptor *descriptor);
 void sim_socket_changed(struct env_descriptor *descriptor);
-void sim_socket_close(struct env_descriptor *descriptor);
+bool sim_socket_close(struct env_descriptor *descriptor); /* true */
 
 /* ---- clients ---- */
 

@@ -122,7 +122,7 @@ int64_t sim_socket_write(struct env_descriptor *descriptor, const void *bytes, u
     return socket_put(socket_of(descriptor), bytes, size);
 }
 
-int sim_socket_finish(struct env_descriptor *descriptor)
+int sim_socket_finish(const struct env_descriptor *descriptor)
 {
     socket_finish(socket_of(descriptor));
     return 0;
@@ -138,7 +138,7 @@ void sim_socket_changed(struct env_descriptor *descriptor)
     socket_settle(socket_of(descriptor));
 }
 
-void sim_socket_close(struct env_descriptor *descriptor)
+bool sim_socket_close(struct env_descriptor *descriptor)
 {
     struct sim_socket *socket = socket_of(descriptor);
     descriptor->world = NULL;
@@ -146,6 +146,7 @@ void sim_socket_close(struct env_descriptor *descriptor)
         listener_end(socket);
     else
         socket_end(socket, false);
+    return true; /* a service cannot close it otherwise */
 }
 
 /* ---- time ---- */
