@@ -49,8 +49,9 @@ static enum err path_make_absolute(const char *path, char **out, struct why *why
 
 struct survey {
     const struct cluster_file *file;
-    node_id known;   /* the lowest server with data of this topology; NODE_NONE: none has */
-    node_id refused; /* the lowest server whose folder is refused, and why */
+    node_id known;    /* the lowest server with data of this topology; NODE_NONE: none has */
+    uint64_t cluster; /* the id of that data, or of a new cluster */
+    node_id refused;  /* the lowest server whose folder is refused, and why */
     struct why why;
 };
 
@@ -64,6 +65,7 @@ static void id_look(void *context, node_id server)
         owner.server_count != file->server_count || strcmp(owner.topology, file->topology) != 0)
         return;
     survey->known = server;
+    survey->cluster = owner.cluster;
 }
 
 static void folder_look(void *context, node_id server)
@@ -84,13 +86,10 @@ static void folder_look(void *context, node_id server)
  * would make folders that are missing before one of them refuses. */
 static enum err data_identify(struct cluster_file *file, bool used, struct why *why)
 {
-    struct survey survey = {.file = file, .known = NODE_NONE, .refused = NODE_NONE};
-    struct data_owner owner;
-    struct why ignored;
-    file->data_id = file->id;
+    struct survey survey = {
+        .file = file, .known = NODE_NONE, .cluster = file->id, .refused = NODE_NONE};
     data_servers(file->data, id_look, &survey);
-    if (survey.known != NODE_NONE && !data_owner_read(&owner, file->data, survey.known, &ignored))
-        file->data_id = owner.cluster;
+    file->data_id = survey.cluster;
     if (used)
         data_servers(file->data, folder_look, &survey);
     return survey.refused == NODE_NONE ? OK : why_fail(why, ERR_INPUT, "%s", survey.why.text);
