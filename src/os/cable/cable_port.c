@@ -138,12 +138,12 @@ static unsigned frame_gather(struct iovec *pieces, struct packet **packets, unsi
     return piece_count;
 }
 
-/* Pushes a frame in which packets have pieces: each is read once if the transport says where the
- * frame goes. */
+/* Pushes a frame in which bytes of packets are not in memory or belong to services. Each is read
+ * once if the transport says where the frame goes; otherwise the gathered pieces are pushed. */
 static int frame_write(struct outlet *outlet, const struct frame_head *head,
-                       struct packet **packets, unsigned count)
+                       struct packet **packets, unsigned count, const struct iovec *pieces,
+                       unsigned piece_count)
 {
-    struct iovec pieces[2 * EGRESS_FRAME_MAX];
     uint32_t size = 0;
     for (unsigned i = 0; i < count; i++)
         size += packets[i]->size;
@@ -151,21 +151,11 @@ static int frame_write(struct outlet *outlet, const struct frame_head *head,
     if (!body) {
         for (unsigned i = 0; i < count; i++)
             piece_seal(packets[i]);
-        return outlet->ops->push(outlet, head, pieces, frame_gather(pieces, packets, count));
+        return outlet->ops->push(outlet, head, pieces, piece_count);
     }
-    for (unsigned i = 0, at = 0; i < count; at += packets[i++]->size) {
-        packet_seal_hops(packets[i]);
+    for (unsigned i = 0, at = 0; i < count; at += packets[i++]->size)
         piece_write(packets[i], body + at);
-    }
     return outlet->ops->push(outlet, head, &(struct iovec){body, size}, 1);
-}
-
-static bool has_piece(struct packet **packets, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (packets[i]->piece)
-            return true;
-    return false;
 }
 
 static bool cable_transmit(struct port *port, struct packet **packets, unsigned count, bool lazy)
@@ -176,12 +166,11 @@ static bool cable_transmit(struct port *port, struct packet **packets, unsigned 
     if (!cable->carrier || cable->ending)
         return false;
     const struct frame_head head = {.kind = CABLE_KIND | (lazy ? FRAME_LAZY : 0)};
-    int result;
-    if (has_piece(packets, count))
-        result = frame_write(cable->outlet, &head, packets, count);
-    else
-        result = cable->outlet->ops->push(cable->outlet, &head, pieces,
-                                          frame_gather(pieces, packets, count));
+    struct outlet *outlet = cable->outlet;
+    unsigned piece_count = frame_gather(pieces, packets, count);
+    int result = piece_count > count
+                     ? frame_write(outlet, &head, packets, count, pieces, piece_count)
+                     : outlet->ops->push(outlet, &head, pieces, piece_count);
     if (result == -EPROTO)
         cable_condemn(cable);
     for (unsigned i = 0; !result && i < count; i++)
