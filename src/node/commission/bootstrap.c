@@ -79,7 +79,7 @@ enum err bootstrap_open(struct bootstrap **out, const struct bootstrap_config *c
         bootstrap->own.ears[port].port = PORT_NONE;
     bootstrap->rows[0].row.report = bootstrap->own;
     bootstrap->row_count = 1;
-    bootstrap->untold = true;
+    bootstrap->untold = bootstrap->stale = true;
     *out = bootstrap;
     return OK;
 }

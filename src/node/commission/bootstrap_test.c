@@ -613,6 +613,24 @@ static void a_different_row_with_our_version_is_a_clash(void **state)
     hall_close(&hall);
 }
 
+static void the_row_of_an_earlier_incarnation_may_arrive_before_the_first_step(void **state)
+{
+    struct hall hall;
+    struct sent sent = {0};
+    hall_open(&hall, "torus:3", 1);
+    hall_start(&hall, 0, NODE_NONE);
+    struct bootstrap *machine = hall.machines[0];
+    row_give(machine, hall.room.serials[0], 7, 0);
+    for (unsigned i = 0; i <= 20; i++)
+        bootstrap_step(machine, i * HELLO, sent_keep, &sent);
+    node_id vertex;
+    const struct placement *placement;
+    assert_true(bootstrap_done(machine, &vertex, &placement));
+    assert_int_equal(placement->count, 1);
+    assert_true(vertex < hall.room.count);
+    hall_close(&hall);
+}
+
 /* ---- the file ---- */
 
 static void the_coordinate_is_saved(void **state)
@@ -692,4 +710,5 @@ TEST_MAIN(
     TEST(a_step_sends_one_burst_and_returns_whether_more_waits),
     TEST(a_repeated_row_with_the_same_content_changes_no_place),
     TEST(a_clash_of_serial_numbers_ends), TEST(a_different_row_with_our_version_is_a_clash),
+    TEST(the_row_of_an_earlier_incarnation_may_arrive_before_the_first_step),
     TEST(the_coordinate_is_saved))
