@@ -1,7 +1,7 @@
 /* Tests the packets of streams: any bytes are refused, or are exactly what our writer writes; and
  * streams that are under way survive any sequence of well-formed packets from their peers. */
+#include "base/digest.h"
 #include "fuzz.h"
-#include "node/stream/digest.h"
 #include "node/stream/streams_impl.h"
 
 static void decode(const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "node/stream/digest.h"
+#include "base/digest.h"
 #include "node/stream/streams_impl.h"
 
 /* ---- free streams ---- */

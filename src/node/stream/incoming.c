@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/digest.h"
 #include "base/hash.h"
-#include "node/stream/digest.h"
 #include "node/stream/streams_impl.h"
 
 /* ---- opening ---- */

@@ -1,6 +1,6 @@
 #include "node/stream/piece.h"
 
-#include "node/stream/digest.h"
+#include "base/digest.h"
 #include "node/stream/segment.h"
 
 static void sealed(struct packet *packet, uint64_t digest)

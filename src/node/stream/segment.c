@@ -4,9 +4,9 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/digest.h"
 #include "base/hash.h"
 #include "base/wide.h"
-#include "node/stream/digest.h"
 
 enum { AT_CHECK = 4, AFTER_CHECK = 8, AT_MESSAGE = SEGMENT_DATA_HEAD - 8 };
 

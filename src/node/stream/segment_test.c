@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/rng.h"
 #include "base/test.h"
-#include "node/stream/digest.h"
 
 static struct segment sample(unsigned kind)
 {

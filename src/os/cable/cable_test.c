@@ -9,11 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/list.h"
 #include "base/rng.h"
 #include "base/test.h"
 #include "node/core/egress.h"
-#include "node/stream/digest.h"
 #include "node/stream/segment.h"
 #include "os/cable/cable_scene.h"
 #include "transport/transport.h"

@@ -2,7 +2,7 @@
  *
  * The same loop copies the bytes if there is a target. It is inlined twice, so that the digest
  * alone does not ask for each stripe whether there is one. */
-#include "node/stream/digest.h"
+#include "base/digest.h"
 
 #include <stdbool.h>
 #include <string.h>

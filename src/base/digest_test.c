@@ -1,6 +1,6 @@
 /* Checks that a digest is the same with and without vector instructions, and that it changes with
  * the bytes. */
-#include "node/stream/digest.h"
+#include "base/digest.h"
 
 #include <string.h>
 
