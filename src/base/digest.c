@@ -73,7 +73,8 @@ __attribute__((target("avx2"))) INLINE void loop_avx2(struct state *state, uint8
             sum[i] = _mm256_add_epi64(sum[i], _mm256_add_epi64(product, other));
             key[i] = _mm256_add_epi64(key[i], step);
         }
-        to += to ? STRIPE : 0;
+        if (to)
+            to += STRIPE;
     }
     for (unsigned i = 0; i < 2; i++) {
         _mm256_storeu_si256(sums + i, sum[i]);
@@ -102,7 +103,8 @@ INLINE void loop_sse2(struct state *state, uint8_t *to, const uint8_t *at, size_
             sum[i] = _mm_add_epi64(sum[i], _mm_add_epi64(product, other));
             key[i] = _mm_add_epi64(key[i], step);
         }
-        to += to ? STRIPE : 0;
+        if (to)
+            to += STRIPE;
     }
     for (unsigned i = 0; i < 4; i++) {
         _mm_storeu_si128(sums + i, sum[i]);
@@ -150,7 +152,8 @@ INLINE void loop_neon(struct state *state, uint8_t *to, const uint8_t *at, size_
             sum[i] = vaddq_u64(sum[i], vextq_u64(word, word, 1));
             key[i] = vaddq_u64(key[i], step);
         }
-        to += to ? STRIPE : 0;
+        if (to)
+            to += STRIPE;
     }
     for (unsigned i = 0; i < 4; i++) {
         vst1q_u64(state->sums + 2 * i, sum[i]);
