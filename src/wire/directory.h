@@ -27,8 +27,9 @@ enum directory_operation {
     DIRECTORY_WITHDRAW,  /* program to node, owner's server to root: withdraws the claim */
     DIRECTORY_COPY,      /* root to the other replicas */
     DIRECTORY_UNCOPY,
-    DIRECTORY_ASK,    /* asks for the claims of `id`; a program gets repeated answers */
-    DIRECTORY_ANSWER, /* `count` claims; part `part` of `parts`. -EAGAIN: there may be more */
+    DIRECTORY_ASK,       /* asks for the claims of `id`; a program gets repeated answers */
+    DIRECTORY_ANSWER,    /* `count` claims; part `part` of `parts`. -EAGAIN: there may be more */
+    DIRECTORY_WITHDRAWN, /* root to owner's server: confirms. -EAGAIN: the root does not know yet */
     DIRECTORY_OPERATION_END,
 };
 

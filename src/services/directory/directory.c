@@ -13,7 +13,8 @@
  *           <-ANSWER--            <-ANSWER--
  *
  * A server repeats the questions of its programs and passes the answers on, so that programs see
- * changes.
+ * changes. A withdrawal takes the place of its claim and is repeated in the same way, until the
+ * root confirms it or the claim must have expired; its program does not wait for that.
  *
  * There are three tables, whose sizes are parameters: `mines`, the claims of programs here;
  * `wants`, the questions of programs here; and `held`, the claims on keys whose root we are or may
@@ -48,6 +49,8 @@ struct mine {
     struct name name;
     uint64_t client;
     bool accepted; /* by the root, at least once */
+    bool leaving;  /* withdrawn, and not confirmed yet; of no program any more */
+    int64_t until; /* of a withdrawal: the claim has expired everywhere */
     int64_t due;
     struct directory_claim claim;
 };
@@ -297,20 +300,25 @@ static void claim_heard(struct weft_self *self, weft_server from)
     server_tell(self, from, DIRECTORY_CLAIMED, &name, claim, status);
 }
 
+/* As the root (`tell`), or as a server that stores a copy. */
 static void withdraw_heard(struct weft_self *self, weft_server from, bool tell)
 {
     struct directory *directory = weft_memory(self);
     struct name name = name_of(&directory->message);
     struct directory_claim *claim = &directory->message.claims[0];
     struct held *held = held_find(directory, &name, claim->member);
+    /* Without a claim, the last root may still send us a copy of it. */
+    int status = tell && !held && is_young(self) ? -EAGAIN : 0;
     if (tell)
         claim->server = from;
-    if (!held || held->claim.server != claim->server ||
-        held->claim.incarnation > claim->incarnation)
-        return;
-    held_drop(directory, held);
+    if (held && held->claim.server == claim->server &&
+        held->claim.incarnation <= claim->incarnation) {
+        held_drop(directory, held);
+        if (tell)
+            copies_tell(self, DIRECTORY_UNCOPY, &name, claim);
+    }
     if (tell)
-        copies_tell(self, DIRECTORY_UNCOPY, &name, claim);
+        server_tell(self, from, DIRECTORY_WITHDRAWN, &name, claim, status);
 }
 
 static void copy_heard(struct weft_self *self)
@@ -399,10 +407,11 @@ static void mine_drop(struct directory *directory, struct mine *mine)
     *mine = directory->mines[--directory->mine_count];
 }
 
-static void mine_claim(struct weft_self *self, struct mine *mine)
+static void mine_tell(struct weft_self *self, struct mine *mine)
 {
-    mine->due = weft_now(self) + (mine->accepted ? AGAIN_NSEC : RETRY_NSEC);
-    key_tell(self, DIRECTORY_CLAIM, &mine->name, &mine->claim);
+    bool calm = mine->accepted && !mine->leaving;
+    mine->due = weft_now(self) + (calm ? AGAIN_NSEC : RETRY_NSEC);
+    key_tell(self, mine->leaving ? DIRECTORY_WITHDRAW : DIRECTORY_CLAIM, &mine->name, &mine->claim);
 }
 
 /* May a program that has `own` of the `count` entries of `mines` or `wants` get one more? When a
@@ -413,6 +422,32 @@ static bool has_room(const struct directory *directory, uint32_t count, uint32_t
     return count < size - size / 4 || (count < size && own < size / 16);
 }
 
+/* Returns an entry for a claim; if none is free, that of a withdrawal, which is then no longer
+ * repeated. */
+static struct mine *mine_take(struct directory *directory)
+{
+    if (directory->mine_count < (uint32_t)directory->names)
+        return &directory->mines[directory->mine_count++];
+    uint32_t i = 0;
+    while (!directory->mines[i].leaving)
+        i++;
+    return &directory->mines[i];
+}
+
+/* Counts the claims of programs here, without withdrawals. */
+static uint32_t mine_count(const struct directory *directory)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < directory->mine_count; i++)
+        count += !directory->mines[i].leaving;
+    return count;
+}
+
+static bool mine_is_of(const struct mine *mine, uint64_t client)
+{
+    return !mine->leaving && mine->client == client;
+}
+
 static void mine_add(struct weft_self *self, uint64_t client)
 {
     struct directory *directory = weft_memory(self);
@@ -420,30 +455,44 @@ static void mine_add(struct weft_self *self, uint64_t client)
     struct mine new = {.name = name, .client = client, .claim = directory->message.claims[0]};
     struct mine *mine = mine_find(directory, &name, new.claim.member);
     new.claim.server = weft_here(self);
-    if (mine && mine->client != client) {
+    bool renews = mine && mine_is_of(mine, client);
+    if (mine && !mine->leaving && !renews) {
         client_tell(self, &new, -EADDRINUSE);
         return;
     }
     uint32_t own = 0;
     for (uint32_t i = 0; i < directory->mine_count; i++)
-        own += directory->mines[i].client == client;
-    if (!mine && !has_room(directory, directory->mine_count, own)) {
+        own += mine_is_of(&directory->mines[i], client);
+    if (!renews && !has_room(directory, mine_count(directory), own)) {
         directory->overflows++;
         client_tell(self, &new, -ENOSPC);
         return;
     }
     if (!mine)
-        mine = &directory->mines[directory->mine_count++];
+        mine = mine_take(directory);
     *mine = new;
     tick_start(self);
-    mine_claim(self, mine);
+    mine_tell(self, mine);
 }
 
 static void mine_withdraw(struct weft_self *self, struct mine *mine)
 {
-    struct mine gone = *mine;
-    mine_drop(weft_memory(self), mine);
-    key_tell(self, DIRECTORY_WITHDRAW, &gone.name, &gone.claim);
+    const struct directory *directory = weft_memory(self);
+    mine->leaving = true;
+    mine->until = weft_now(self) + directory->lease;
+    mine_tell(self, mine);
+}
+
+/* The root no longer holds the claim. */
+static void withdrawn_heard(struct weft_self *self)
+{
+    struct directory *directory = weft_memory(self);
+    struct name name = name_of(&directory->message);
+    const struct directory_claim *claim = &directory->message.claims[0];
+    struct mine *mine = mine_find(directory, &name, claim->member);
+    if (mine && mine->leaving && mine->claim.incarnation == claim->incarnation &&
+        directory->message.status == 0)
+        mine_drop(directory, mine);
 }
 
 /* The root has decided. */
@@ -454,7 +503,8 @@ static void claimed_heard(struct weft_self *self)
     const struct directory_claim *claim = &directory->message.claims[0];
     int status = directory->message.status;
     struct mine *mine = mine_find(directory, &name, claim->member);
-    if (!mine || mine->claim.incarnation != claim->incarnation || status == -EAGAIN)
+    if (!mine || mine->leaving || mine->claim.incarnation != claim->incarnation ||
+        status == -EAGAIN)
         return;
     struct mine copy = *mine;
     if (status == 0) {
@@ -544,6 +594,9 @@ static void directory_deliver(struct weft_self *self, struct weft_packet *packet
     case DIRECTORY_WITHDRAW:
         withdraw_heard(self, from, true);
         break;
+    case DIRECTORY_WITHDRAWN:
+        withdrawn_heard(self);
+        break;
     case DIRECTORY_COPY:
         copy_heard(self);
         break;
@@ -598,7 +651,7 @@ static void directory_request(struct weft_self *self, uint64_t client, uint64_t 
     } else if (message->operation == DIRECTORY_WITHDRAW) {
         struct name name = name_of(message);
         struct mine *mine = mine_find(directory, &name, message->claims[0].member);
-        if (mine && mine->client == client)
+        if (mine && mine_is_of(mine, client))
             mine_withdraw(self, mine);
     } else {
         directory->garbage++;
@@ -608,8 +661,8 @@ static void directory_request(struct weft_self *self, uint64_t client, uint64_t 
 static void directory_gone(struct weft_self *self, uint64_t client)
 {
     struct directory *directory = weft_memory(self);
-    for (uint32_t i = directory->mine_count; i-- > 0;)
-        if (directory->mines[i].client == client)
+    for (uint32_t i = 0; i < directory->mine_count; i++)
+        if (mine_is_of(&directory->mines[i], client))
             mine_withdraw(self, &directory->mines[i]);
     for (uint32_t i = directory->want_count; i-- > 0;)
         if (directory->wants[i].client == client)
@@ -636,9 +689,13 @@ static void directory_timer(struct weft_self *self, uint64_t cookie)
     for (uint32_t i = directory->want_count; i-- > 0;)
         if (directory->wants[i].until <= now)
             directory->wants[i] = directory->wants[--directory->want_count];
-    for (uint32_t i = 0; i < directory->mine_count; i++)
-        if (directory->mines[i].due <= now)
-            mine_claim(self, &directory->mines[i]);
+    for (uint32_t i = directory->mine_count; i-- > 0;) {
+        struct mine *mine = &directory->mines[i];
+        if (mine->leaving && mine->until <= now)
+            mine_drop(directory, mine);
+        else if (mine->due <= now)
+            mine_tell(self, mine);
+    }
     for (uint32_t i = 0; i < directory->want_count; i++)
         if (directory->wants[i].due <= now)
             want_ask(self, &directory->wants[i]);
@@ -688,7 +745,9 @@ static void directory_peer_down(struct weft_self *self, weft_server server)
 static void directory_stats(struct weft_self *self, struct weft_report *report)
 {
     const struct directory *directory = weft_memory(self);
-    weft_stat(report, "claimed_here", directory->mine_count);
+    uint32_t claimed = mine_count(directory);
+    weft_stat(report, "claimed_here", claimed);
+    weft_stat(report, "leaving_here", directory->mine_count - claimed);
     weft_stat(report, "wanted_here", directory->want_count);
     weft_stat(report, "held", directory->held_count);
     weft_stat(report, "claims", directory->claims);

@@ -175,6 +175,111 @@ static void a_group_has_many_members(void **state)
     world_close(world);
 }
 
+/* Cuts all cables of a server, or connects them again, before its neighbours notice. */
+static void cables_cut(struct world *world, node_id server, bool dead)
+{
+    for (unsigned port = 0; port < world->plan.port_count; port++)
+        world_cut(world, server, plan_end(&world->plan, server, port)->server, dead);
+}
+
+static void withdraw(struct world *world, uint64_t id)
+{
+    say(world, 3, 1, DIRECTORY_WITHDRAW, id, id, 5);
+    world_run(world, MSEC);
+}
+
+static void a_withdrawal_that_is_lost_is_repeated(void **state)
+{
+    struct world *world = directory_world();
+    uint64_t id = id_claimed(world);
+    cables_cut(world, 3, true);
+    withdraw(world, id);
+    cables_cut(world, 3, false);
+    assert_int_equal(world_number(world, 3, "directory", "claimed_here"), 0);
+    assert_int_equal(world_number(world, 3, "directory", "leaving_here"), 1);
+    assert_int_equal(claim(world, 5, 2, id, id, 6), -EADDRINUSE);
+    world_run(world, 300 * MSEC);
+    assert_int_equal(world_number(world, 3, "directory", "leaving_here"), 0);
+    assert_int_equal(claim(world, 5, 2, id, id, 6), 0);
+    assert_int_equal(ask(world, 8, 9, id), 1);
+    assert_int_equal(scratch.claims[0].server, 5);
+    world_close(world);
+}
+
+/* The new claim must be kept although the old withdrawal was lost, also if another program makes
+ * it. */
+static void a_new_claim_ends_the_withdrawal_of_an_old_one(void **state)
+{
+    for (uint64_t client = 1; client <= 2; client++) {
+        struct world *world = directory_world();
+        uint64_t id = id_claimed(world);
+        cables_cut(world, 3, true);
+        withdraw(world, id);
+        cables_cut(world, 3, false);
+        assert_int_equal(claim(world, 3, client, id, id, 6), 0);
+        assert_int_equal(world_number(world, 3, "directory", "leaving_here"), 0);
+        world_run(world, AWHILE);
+        assert_int_equal(ask(world, 8, 9, id), 1);
+        assert_int_equal(scratch.claims[0].incarnation, 6);
+        world_close(world);
+    }
+}
+
+/* No server notices that the cables are cut, so all messages of server 3 are lost. */
+static void a_withdrawal_is_not_repeated_for_longer_than_the_lease(void **state)
+{
+    const struct node_config patient = {
+        .seed = 1, .services = services, .silence_nsec = 200 * 1000 * MSEC};
+    struct world *world = world_open(SPEC, &patient);
+    world_run(world, SURE);
+    uint64_t id = id_claimed(world);
+    cables_cut(world, 3, true);
+    withdraw(world, id);
+    world_run(world, 3000 * MSEC);
+    assert_int_equal(world_number(world, 3, "directory", "leaving_here"), 1);
+    world_run(world, 1000 * MSEC);
+    assert_int_equal(world_number(world, 3, "directory", "leaving_here"), 0);
+    assert_int_equal(ask(world, 5, 9, id), 0);
+    world_close(world);
+}
+
+/* A root that has just started may still get a copy of the claim: it does not confirm yet. */
+static void a_young_root_does_not_confirm_a_withdrawal(void **state)
+{
+    struct world *world = world_open_settled(SPEC, services, 0);
+    uint64_t id = 1;
+    while (root_of(world, id) == 3)
+        id++;
+    say(world, 3, 1, DIRECTORY_CLAIM, id, id, 5);
+    withdraw(world, id);
+    world_run(world, 500 * MSEC);
+    assert_int_equal(world_number(world, 3, "directory", "leaving_here"), 1);
+    world_run(world, 2000 * MSEC);
+    assert_int_equal(world_number(world, 3, "directory", "leaving_here"), 0);
+    world_close(world);
+}
+
+/* Withdrawals that wait for their confirmation take no room of programs. */
+static void withdrawals_make_room_for_claims(void **state)
+{
+    struct world *world = directory_world();
+    for (uint64_t id = 1; id <= 192; id++)
+        say(world, 3, 1, DIRECTORY_CLAIM, id, id, 5);
+    for (uint64_t id = 1001; id <= 1064; id++)
+        say(world, 3, 2 + id % 16, DIRECTORY_CLAIM, id, id, 5);
+    assert_int_equal(world_number(world, 3, "directory", "claimed_here"), 256);
+    hang_up(world, 3, 1);
+    for (uint64_t id = 2001; id <= 2128; id++)
+        say(world, 3, 30, DIRECTORY_CLAIM, id, id, 6);
+    assert_int_equal(world_number(world, 3, "directory", "overflows"), 0);
+    assert_int_equal(world_number(world, 3, "directory", "claimed_here"), 64 + 128);
+    assert_int_equal(world_number(world, 3, "directory", "leaving_here"), 64);
+    world_run(world, SOON);
+    assert_int_equal(world_number(world, 3, "directory", "leaving_here"), 0);
+    assert_int_equal(ask(world, 5, 9, 2128), 1);
+    world_close(world);
+}
+
 static void the_claims_of_a_disconnected_program_are_gone(void **state)
 {
     struct world *world = directory_world();
@@ -604,7 +709,12 @@ static void the_sizes_of_tables_are_parameters(void **state)
 }
 
 TEST_MAIN(TEST(a_claim_is_found_from_every_server), TEST(a_name_has_only_one_holder),
-          TEST(a_group_has_many_members), TEST(the_claims_of_a_disconnected_program_are_gone),
+          TEST(a_group_has_many_members), TEST(a_withdrawal_that_is_lost_is_repeated),
+          TEST(a_new_claim_ends_the_withdrawal_of_an_old_one),
+          TEST(a_young_root_does_not_confirm_a_withdrawal),
+          TEST(a_withdrawal_is_not_repeated_for_longer_than_the_lease),
+          TEST(withdrawals_make_room_for_claims),
+          TEST(the_claims_of_a_disconnected_program_are_gone),
           TEST(one_program_does_not_take_all_names), TEST(one_program_does_not_take_all_questions),
           TEST(no_claim_is_lost_when_the_root_crashes), TEST(a_claim_that_is_not_repeated_expires),
           TEST(a_pause_of_all_servers_does_not_age_claims),
