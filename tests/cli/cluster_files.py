@@ -196,13 +196,13 @@ class Files(ClusterCase):
 
     def test_a_start_that_fails_leaves_nothing_in_the_data_directory(self):
         above, unable = (pathlib.Path(os.environ["PLUGINS"]) / f"disk_{name}.so" for name in ("above", "unable"))
-        for plugin, says in ((above, "service probe: has `files` above the limit"),
-                             (unable, "service probe cannot start: Invalid cross-device link")):
+        for plugin, code, says in ((above, 2, "service probe: has `files` above the limit"),
+                                   (unable, 1, "service probe cannot start: Invalid cross-device link")):
             for words in ([], ["--processes", 2], ["--commission"]):
-                self.refused("up", "torus:3", "--service", plugin, *words, says=says)
+                self.refused("up", "torus:3", "--service", plugin, *words, code=code, says=says)
                 self.assertFalse(self.data.exists(), words)
             self.data.mkdir()  # what is older stays
-            self.refused("up", "torus:3", "--service", plugin, says=says)
+            self.refused("up", "torus:3", "--service", plugin, code=code, says=says)
             self.assertEqual(self.tree(), [])
             self.data.rmdir()
         self.up_journal(topology="torus:3")
@@ -211,7 +211,8 @@ class Files(ClusterCase):
             self.assertEqual(program.ask("+kept"), "0")
         self.down()
         before = self.tree()
-        self.refused("up", "torus:3", "--service", os.environ["JOURNAL"], "--service", above, says="above the limit")
+        self.refused("up", "torus:3", "--service", os.environ["JOURNAL"], "--service", above, code=2,
+                     says="above the limit")
         self.assertEqual(self.tree(), before)
         self.refused("up", "torus:3", "--service", os.environ["JOURNAL"], "--service", unable, says="cannot start")
         self.up_journal(topology="torus:3")

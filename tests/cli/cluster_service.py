@@ -18,6 +18,30 @@ KEPT = "stop: the service still holds packets"
 SHARE = 256  # packets that a service may hold if it does not say otherwise
 
 
+class Refused(ClusterCase):
+    """Services that no server runs are refused by the command, so no server is looked for."""
+
+    def refused_at_once(self, *names, says):
+        words = [word for name in names for word in ("--service", PLUGINS / f"plugin_{name}.so")]
+        self.refused("up", "torus:2", *words, code=2, env={"WEFTD": "/nowhere"},
+                     says=rf"^weft: \S*/plugin_{names[-1]}\.so: {says}")
+        self.assertFalse(self.folder.exists())
+
+    def test_a_service_with_a_bad_name_or_id_is_refused_before_any_server_starts(self):
+        self.refused_at_once("words", says=r"service \?: its name is not one of 1 to 32 letters, digits and -")
+        self.refused_at_once("low", says="its service has the id 200; ids below 256 are reserved for weft")
+        self.refused_at_once("many", says="service plugged: has keep_packets above the limit")
+
+    def test_two_services_with_the_same_name_or_id_are_refused_before_any_server_starts(self):
+        self.refused_at_once("good", "good", says="service plugged: another service has the same name")
+        self.refused_at_once("good", "twin", says="service twin: has the id 300, like the service plugged")
+
+    def test_a_service_that_no_server_runs_is_not_shown(self):
+        done = weft("service", "show", PLUGINS / "plugin_words.so")
+        self.assertEqual((done.code, done.out), (2, ""))
+        self.assertRegex(done.err, r"^weft: \S+/plugin_words\.so: service \?: its name is not one of [^\n]+\n\Z")
+
+
 class Greedy(ClusterCase):
     def node(self, server):
         return self.good("nodes", "--json").json["nodes"][server]

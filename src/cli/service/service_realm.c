@@ -25,9 +25,12 @@ enum err service_realm_load(struct service_realm *realm, const char *path, struc
         return why_fail(why, ERR_USAGE, "%s: too many services: a server runs at most %d", path,
                         NODE_SERVICES_MAX);
     enum err err = plugins_add(&realm->plugins, path, why);
-    if (!err)
-        realm->services[realm->count++] = realm->plugins.services[realm->plugins.count - 1];
-    return err;
+    if (err)
+        return err;
+    realm->services[realm->count++] = realm->plugins.services[realm->plugins.count - 1];
+    struct why reason = {0};
+    err = node_services_check(realm->services, &reason);
+    return err ? why_fail(why, err, "%s: %s", path, reason.text) : OK;
 }
 
 static bool is_path(const char *word)

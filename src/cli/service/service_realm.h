@@ -15,7 +15,9 @@ struct service_realm {
 /* Lists the services of weft. */
 void service_realm_init(struct service_realm *realm);
 void service_realm_fini(struct service_realm *realm);
-/* Adds the service of a shared object, which becomes the last of the list. */
+/* Adds the service of a shared object, which becomes the last of the list. A server would run all
+ * services of the list: one that it would refuse, such as one with the id of another, is refused
+ * here. */
 MUST_CHECK enum err service_realm_load(struct service_realm *realm, const char *path,
                                        struct why *why);
 /* Finds a service by its name, or loads it if the word has a slash or ends in .so. */
