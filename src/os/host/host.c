@@ -458,6 +458,7 @@ enum err host_open(struct host **out, const struct host_config *config, struct w
     if (!host)
         return why_memory(why);
     host->config = *config;
+    host_usage_begin(host);
     if (!config->spin)
         host->config.spin = WAIT_SPIN_NSEC;
     if (!config->yield)
@@ -478,7 +479,6 @@ enum err host_open(struct host **out, const struct host_config *config, struct w
     }
     if (host->cables)
         cables_call(host->cables);
-    host_usage_begin(host);
     *out = host;
     return OK;
 }
@@ -522,6 +522,7 @@ void host_close(struct host *host)
     if (host->watchdog)
         crash_unwatch();
     watchdog_stop(host->watchdog);
+    host_usage_end(host);
     free(host->watched);
     free(host->outside);
     free(host->index_of);

@@ -36,8 +36,7 @@
 /* What the host's thread has used so far. */
 struct host_usage {
     nsec processor;
-    long waits;         /* times that it waited for something */
-    long interruptions; /* times that the system took the processor away */
+    nsec delay; /* time for which it could have run, but another process did */
 };
 
 struct host_node {
@@ -76,7 +75,10 @@ struct host {
     struct poller_watch *crew_watch;
     struct watchdog_server *watched; /* by index of the node */
     struct watchdog *watchdog;       /* NULL: none */
-    struct host_usage usage;         /* at the last look, after which the thread */
+    pid_t thread;                    /* whose usage it is; 0: of none yet */
+    int delays;                      /* the file with its delays; -1: there is none */
+    struct host_usage usage;         /* at the last look, ... */
+    nsec looked_at;                  /* ... at this moment, after which the thread */
     nsec awake;                      /* ... was awake for this long until `woke_at`, */
     nsec woke_at;                    /* ... and since then, */
     bool asleep;                     /* ... unless it sleeps */
@@ -100,8 +102,10 @@ struct host {
 };
 
 /* host_slow.c */
-void host_usage_begin(struct host *host);
+void host_usage_begin(struct host *host); /* this thread runs it from now on */
+void host_usage_end(struct host *host);
 void host_usage_rest(struct host *host); /* it is about to sleep */
+void host_usage_look(struct host *host); /* now and then, if it does not sleep; between calls */
 /* Reads the clock; the thread does not sleep any more. */
 static inline nsec host_awake(struct host *host)
 {

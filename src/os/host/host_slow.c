@@ -1,69 +1,110 @@
 /* host_slow: for how long a function of a service ran.
  *
  * The processor's counter shows how much time passed, also while the system let other processes run
- * on this processor. To tell the two apart, the host knows what its thread had used when it last
- * went to sleep: processor time, and how often it had waited. So a system call is made only before
- * a sleep, and when a call seems to have taken long.
+ * on this processor. To tell the two apart, the host looks from time to time at what its thread has
+ * used: for how long it ran, and for how long it could have run but another process did (its
+ * delay). So a system call is made at most once in a while, and when a call seems to have taken
+ * long.
  *
- * Between that moment and the long call the thread was awake for a while, and may have used the
- * processor for all of that time or for none of it. So there is a lower and an upper bound of what
- * the call used. */
-#include <sys/resource.h>
+ * Between the last look and the long call the thread did other things, too: it slept, waited in the
+ * kernel, was delayed, computed. So how much of the call is due to the service has two lower
+ * bounds, and the greater one counts:
+ *
+ * - the time that passed, without all delays since the last look. What is left was computed, or the
+ *   function waited for something;
+ * - the processor time since the last look, without all time that the thread was awake outside of
+ *   the call. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "os/host/host_impl.h"
 
-#define REST_NSEC (200 * 1000LL) /* awake since the last look at the usage: look again */
+#define LOOK_NSEC  (1000 * 1000LL) /* between two looks */
+#define LINE_BYTES 80
 
-static nsec nsec_of(struct timeval time)
+static nsec thread_time(void)
 {
-    return time.tv_sec * NSEC_PER_SEC + time.tv_usec * 1000LL;
+    struct timespec time = {0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * NSEC_PER_SEC + time.tv_nsec;
 }
 
-static struct host_usage usage_now(void)
+/* The kernel's count: time on the processor, time waiting for it, times run (0: it does not
+ * count). */
+static bool delay_read(int file, nsec *delay)
 {
-    struct rusage usage = {0};
-    (void)getrusage(RUSAGE_THREAD, &usage);
-    return (struct host_usage){
-        .processor = nsec_of(usage.ru_utime) + nsec_of(usage.ru_stime),
-        .waits = usage.ru_nvcsw,
-        .interruptions = usage.ru_nivcsw,
-    };
+    char line[LINE_BYTES];
+    unsigned long long ran, delayed, times = 0;
+    ssize_t size = file < 0 ? -1 : pread(file, line, sizeof line - 1, 0);
+    if (size <= 0)
+        return false;
+    line[size] = '\0';
+    if (sscanf(line, "%llu %llu %llu", &ran, &delayed, &times) != 3 || !times)
+        return false;
+    *delay = (nsec)delayed;
+    return true;
+}
+
+/* Without the kernel's count, each moment in which the thread does not run could be a delay. */
+static struct host_usage usage_now(const struct host *host)
+{
+    struct host_usage usage = {.processor = thread_time()};
+    if (!delay_read(host->delays, &usage.delay))
+        usage.delay = clock_now() - usage.processor;
+    return usage;
+}
+
+static void usage_set(struct host *host, struct host_usage usage, nsec now)
+{
+    host->usage = usage;
+    host->looked_at = now;
+    host->woke_at = now;
+    host->awake = 0;
 }
 
 void host_usage_begin(struct host *host)
 {
-    host->usage = usage_now();
-    host->woke_at = clock_now();
+    pid_t thread = gettid();
+    if (host->thread == thread)
+        return;
+    host_usage_end(host);
+    host->thread = thread;
+    host->delays = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    usage_set(host, usage_now(host), clock_now());
+}
+
+void host_usage_end(struct host *host)
+{
+    if (host->thread && host->delays >= 0)
+        close(host->delays);
+    host->thread = 0;
+}
+
+void host_usage_look(struct host *host)
+{
+    if (host->now - host->looked_at >= LOOK_NSEC)
+        usage_set(host, usage_now(host), host->now);
 }
 
 void host_usage_rest(struct host *host)
 {
+    host_usage_look(host);
     host->awake += host->now - host->woke_at;
     host->woke_at = host->now;
     host->asleep = true;
-    host->usage.waits++; /* the sleep that follows */
-    if (host->awake < REST_NSEC)
-        return;
-    host->usage = usage_now();
-    host->usage.waits++;
-    host->awake = 0;
 }
 
 nsec host_ran(struct host *host, uint64_t ticks)
 {
     nsec passed = (nsec)((double)ticks / (double)clock_ticks(NSEC_PER_SEC) * 1e9);
     nsec now = clock_now();
-    struct host_usage before = host->usage, after = usage_now();
-    nsec most = after.processor - before.processor;
+    struct host_usage before = host->usage, after = usage_now(host);
     nsec awake = host->awake + (now - host->woke_at) - passed;
-    nsec least = most - (awake > 0 ? awake : 0);
-    host->usage = after; /* the next call is judged from here */
-    host->awake = 0;
-    host->woke_at = now;
-    if (after.waits > before.waits) /* the service waited for something */
-        return passed;
-    if (most < NODE_SLOW_NSEC)
-        return 0;
-    bool sure = least >= NODE_SLOW_NSEC || after.interruptions == before.interruptions;
-    return !sure ? 0 : most < passed ? most : passed;
+    nsec kept = passed - (after.delay - before.delay);
+    nsec computed = after.processor - before.processor - (awake > 0 ? awake : 0);
+    nsec ran = kept > computed ? kept : computed < passed ? computed : passed;
+    usage_set(host, after, now); /* the next call is judged from here */
+    return ran < NODE_SLOW_NSEC ? 0 : ran;
 }

@@ -126,6 +126,7 @@ static bool host_hear(struct host *host, bool idle)
         return false;
     int called = poller_step(host->poller, 0);
     host_heard(host, host->now);
+    host_usage_look(host);
     return called > 0;
 }
 
@@ -180,6 +181,7 @@ void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until)
 {
     struct patience patience = {0};
     nsec turn_began = clock_now();
+    host_usage_begin(host);
     host->poll_at = 0;
     while (!*stop) {
         /* The transport is polled only while a peer may answer soon; otherwise the poller watches
