@@ -3,10 +3,12 @@ that cannot be used, or belongs to another cluster or server, is refused by name
 namespace in which it may mount small file systems; the tests that mount are skipped without one."""
 
 import errno
+import json
 import os
 import pathlib
 import select
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -261,10 +263,55 @@ class Files(ClusterCase):
             self.assertEqual(program.ask("+x"), "0")
         self.down()
 
+    def up_beside(self, number, topology, *words, env=None):
+        """Starts weft up on the same data directory, with another run directory."""
+        folder = self.folder.with_name(f"run-{number}")
+        process = subprocess.Popen([os.environ["WEFT"], "up", topology, "--service", os.environ["JOURNAL"], "--data",
+                                    self.data, "--dir", folder, "--silence", "30000", *words], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
+        self.addCleanup(weft, "down", "--dir", folder, "--grace", "0", timeout=PATIENCE)
+        self.addCleanup(process.kill)
+        return folder, process
+
+    def test_a_start_on_data_that_another_start_begins_to_use_is_refused(self):
+        slow = self.folder.parent / "weftd"
+        slow.write_text("#!/bin/sh\nexec sleep 1000\n")
+        slow.chmod(0o755)
+        for exists in (False, True):
+            first, process = self.up_beside(1, "torus:2", env={"WEFTD": str(slow)})
+            self.until(lambda: (first / "node-1.log").exists(), "the first cluster starts its servers")
+            self.refused("up", "torus:3", "--service", os.environ["JOURNAL"], "--data", self.data,
+                         says=rf"^weft: {self.data}: another weft up starts servers on this data directory; wait until "
+                              "it ends, or choose another --data")
+            self.assertFalse(self.folder.exists())
+            self.up("torus:3", "--service", os.environ["COUNTER"], "--data", self.data)  # it does not use the disk
+            self.down()
+            process.send_signal(signal.SIGINT)
+            self.assertEqual((*process.communicate(timeout=PATIENCE), process.returncode), ("", "weft: interrupted\n", 130))
+            self.assertEqual(self.data.exists(), exists)
+            self.data.mkdir(exist_ok=True)
+
+    def owners(self):
+        return {json.loads(path.read_text())["cluster"] for path in self.data.glob("server-*/server.json")}
+
+    def test_of_several_first_starts_at_once_one_gets_the_data(self):
+        for _ in range(5):
+            starts = [self.up_beside(size, f"torus:{size}") for size in (2, 3, 4, 5)]
+            ends = [(*process.communicate(timeout=PATIENCE), process.returncode) for _, process in starts]
+            good = [folder for (folder, _), (_, _, code) in zip(starts, ends) if code == 0]
+            self.assertEqual((len(good), len(self.owners())), (1, 1), ends)
+            for (folder, process), (out, err, code) in zip(starts, ends):
+                if code:
+                    self.assertEqual(out, "")
+                    self.assertRegex(err, rf"^weft: {self.data}[^\n]+(choose another --data)[^\n]*\n\Z")
+                    self.assertFalse(folder.exists())
+            self.assertEqual(weft("down", "--erase-data", "--dir", good[0], timeout=PATIENCE).code, 0)
+            self.assertFalse(self.data.exists())
+
     def test_a_data_directory_that_cannot_be_made_is_refused_by_name(self):
         (self.folder.parent / "file").touch()
-        for words, says in ((["--data", self.folder.parent / "file/below"], "file/below/server-.*: Not a directory"),
-                            (["--data", "/proc/weft"], "/proc/weft/server-.*: the data directory cannot be used")):
+        for words, says in ((["--data", self.folder.parent / "file/below"], "file/below: .*: Not a directory"),
+                            (["--data", "/proc/weft"], "/proc/weft: the data directory cannot be used")):
             self.refused("up", "torus:3x3", "--service", os.environ["JOURNAL"], *words, says=says)
             self.assertFalse(self.folder.exists())
         self.refused("up", "torus:3x3", "--data", "", code=2, says="--data: expected the name of a folder")

@@ -113,21 +113,29 @@ static void server_look(void *context, node_id server)
     *(bool *)context = true;
 }
 
-struct cluster_data_before cluster_data_look(const struct cluster *cluster)
+enum err cluster_data_begin(struct cluster *cluster, bool used, struct cluster_data_start *start,
+                            struct why *why)
 {
-    const char *data = cluster->file.data;
-    struct cluster_data_before before = {.folder = !access(data, F_OK) || errno != ENOENT};
-    data_servers(data, server_look, &before.servers);
-    return before;
+    *start = (struct cluster_data_start){.lock.folder = -1};
+    if (!used)
+        return OK;
+    enum err err = data_lock_take(&start->lock, cluster->file.data, why);
+    if (err)
+        return err;
+    data_servers(cluster->file.data, server_look, &start->servers);
+    return data_identify(&cluster->file, true, why);
 }
 
-void cluster_data_withdraw(const struct cluster *cluster, struct cluster_data_before before)
+void cluster_data_end(const struct cluster *cluster, struct cluster_data_start *start, bool failed)
 {
     const struct cluster_file *file = &cluster->file;
-    if (!before.servers)
-        data_withdraw(file->data, file->data_id); /* another start may have made folders, too */
-    if (!before.folder)
+    if (start->lock.folder < 0)
+        return;
+    if (failed && !start->servers)
+        data_withdraw(file->data, file->data_id);
+    if (failed && start->lock.made)
         (void)!rmdir(file->data); /* it stays if there is anything in it */
+    data_lock_release(&start->lock);
 }
 
 uint32_t cluster_data_count(const struct cluster *cluster)

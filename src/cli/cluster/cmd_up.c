@@ -335,7 +335,6 @@ static enum err cluster_bring_up(struct up *up, struct why *why)
     enum err err = cluster_start_init(&start, &up->cluster, why);
     if (err)
         return err;
-    struct cluster_data_before before = cluster_data_look(&up->cluster);
     err = folder_fill(up, why);
     if (!err) {
         err = processes_start(up, &start, why);
@@ -349,11 +348,20 @@ static enum err cluster_bring_up(struct up *up, struct why *why)
         err = cluster_disk_fail(up->cluster.folder, why);
     }
     cluster_findings_fini(&findings);
-    if (err) {
+    if (err)
         (void)!cluster_remove(up->cluster.folder, false, &others, &ignored);
-        cluster_data_withdraw(&up->cluster, before);
-    }
     cluster_start_fini(&start);
+    return err;
+}
+
+/* The same while no other start uses the data directory. */
+static enum err data_bring_up(struct up *up, struct why *why)
+{
+    struct cluster_data_start data;
+    enum err err = cluster_data_begin(&up->cluster, up->uses_disk, &data, why);
+    if (!err)
+        err = cluster_bring_up(up, why);
+    cluster_data_end(&up->cluster, &data, err != OK);
     return err;
 }
 
@@ -385,7 +393,7 @@ static enum err up_run(struct call *call, struct why *why)
         if (!err)
             err = cluster_disk_check(&up.cluster, why);
         if (!err)
-            err = cluster_bring_up(&up, why);
+            err = data_bring_up(&up, why);
         if (err && up.made_folder)
             (void)!rmdir(up.cluster.folder);
         if (up.exclusion >= 0)

@@ -34,9 +34,7 @@ static int folder_make(int parent, const char *name, bool *made)
     return fsync(parent) ? -errno : 0;
 }
 
-/* Opens a folder by its path, and makes it and the folders above it if they are missing. *made: the
- * last one was. */
-static int path_open(const char *path, bool *made)
+int data_path_open(const char *path, bool *made)
 {
     char name[PATH_MAX];
     int at = open(path[0] == '/' ? "/" : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -331,7 +329,7 @@ enum err data_folder_open(struct data_folder *folder, const char *data,
 {
     *folder = (struct data_folder){.folder = -1, .lock = -1, .server = owner->server};
     struct place place = place_of(data, owner->server);
-    int result = path_open(place.text, &folder->made);
+    int result = data_path_open(place.text, &folder->made);
     if (result < 0)
         return place_fail(&place, -result, why);
     folder->folder = result;

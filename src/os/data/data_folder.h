@@ -48,5 +48,8 @@ MUST_CHECK enum err data_folder_check(const char *data, const struct data_owner 
 /* Reads the owner of DATA/server-N; ERR_INPUT also if there is none. */
 MUST_CHECK enum err data_owner_read(struct data_owner *owner, const char *data, node_id server,
                                     struct why *why);
+/* Opens a folder by its path, and makes it and the folders above it if they are missing. *made: the
+ * last one was. Returns a descriptor, or a negative errno. */
+MUST_CHECK int data_path_open(const char *path, bool *made);
 /* Calls back for each server of which the data directory has a folder, in any order. */
 void data_servers(const char *data, void (*each)(void *context, node_id server), void *context);

@@ -12,6 +12,7 @@
 #include "base/test.h"
 #include "node/plan.h"
 #include "os/data/data_erase.h"
+#include "os/data/data_lock.h"
 
 static const struct data_owner owner = {
     .cluster = 0x123456789abcdef, .topology = "torus:3x3", .server_count = 9, .server = 4};
@@ -229,6 +230,28 @@ static void a_folder_that_cannot_be_made_is_named(void **state)
     unlink(path);
 }
 
+static void one_start_at_a_time_has_the_data_directory(void **state)
+{
+    struct data_lock first, second;
+    struct why why = {0};
+    assert_int_equal(rmdir(data), 0);
+    assert_int_equal(data_lock_take(&first, data, &why), OK);
+    assert_true(first.made);
+    assert_int_equal(data_lock_take(&second, data, &why), ERR_SYSTEM);
+    assert_non_null(strstr(why.text, "another weft up starts servers on this data directory"));
+    assert_int_equal(second.folder, -1);
+    /* The lock of a folder that was removed does not count. */
+    assert_int_equal(rmdir(data), 0);
+    assert_int_equal(data_lock_take(&second, data, &why), OK);
+    assert_true(second.made);
+    data_lock_release(&first);
+    assert_int_equal(data_lock_take(&first, data, &why), ERR_SYSTEM);
+    data_lock_release(&second);
+    assert_int_equal(data_lock_take(&first, data, &why), OK);
+    assert_false(first.made);
+    data_lock_release(&first);
+}
+
 static void erasing_keeps_what_is_not_of_the_cluster(void **state)
 {
     struct data_folder folder;
@@ -260,4 +283,5 @@ TEST_MAIN(CASE(a_folder_is_made_once_and_found_again),
           CASE(a_folder_with_a_file_is_not_taken_back),
           CASE(only_folders_without_a_byte_of_data_are_withdrawn),
           CASE(a_folder_that_cannot_be_made_is_named),
+          CASE(one_start_at_a_time_has_the_data_directory),
           CASE(erasing_keeps_what_is_not_of_the_cluster))
