@@ -281,7 +281,8 @@ static int64_t sync_do(struct disk *disk, struct stored *file)
     if (happens(disk, disk->settings.fails)) {
         disk->counts.failed++;
         file->broken = true;
-        return -EIO; /* the writes stay unsynced */
+        writes_forget(file); /* they can be read until a crash, and no later sync includes them */
+        return -EIO;
     }
     for (const struct unsynced *write = file->writes; write; write = write->next)
         image_write(&file->durable, write->offset, write->bytes, write->size);

@@ -29,7 +29,8 @@ struct disk_settings {
     uint32_t rot;   /* that a read finds a bit flipped, permanently */
     uint32_t hangs; /* that the disk hangs at an operation ... */
     psec hang;      /* ... for this long */
-    uint32_t fails; /* that a sync fails: -EIO, and no earlier write becomes durable */
+    uint32_t fails; /* that a sync fails: -EIO, and no earlier write ever becomes durable, though
+                     * it can be read until the next crash */
 };
 
 struct disk;

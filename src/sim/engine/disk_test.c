@@ -171,6 +171,24 @@ static void a_failed_sync_makes_nothing_durable_and_is_not_repaired_by_another(v
     disk_close(disk);
 }
 
+/* A process that opens the file again reads what a failed sync has not written, and a sync that
+ * succeeds does not write it. */
+static void what_a_failed_sync_left_is_read_until_a_crash(void **state)
+{
+    struct disk *disk = open_with(&(struct disk_settings){.size = SIZE, .fails = EACH}, 3);
+    char text[] = "gone", back[sizeof text];
+    (void)do_one(disk, DISK_WRITE, 0, text, sizeof text);
+    assert_int_equal(do_one(disk, DISK_SYNC, 0, NULL, 0), -EIO);
+    disk_end(disk); /* the process ends, the machine goes on */
+    disk_set(disk, &(struct disk_settings){.size = SIZE});
+    assert_int_equal(open_one(disk, "image", false, &image), sizeof text);
+    assert_int_equal(do_one(disk, DISK_READ, 0, back, sizeof back), sizeof text);
+    assert_memory_equal(back, text, sizeof text);
+    assert_int_equal(do_one(disk, DISK_SYNC, 0, NULL, 0), 0);
+    assert_int_equal(power_cycle(disk), 0);
+    disk_close(disk);
+}
+
 static void appends_follow_each_other_and_truncation_is_durable(void **state)
 {
     struct disk *disk = open_with(&(struct disk_settings){.size = 100, .lost = EACH}, 3);
@@ -310,6 +328,7 @@ static void a_seed_determines_the_outcome(void **state)
 TEST_MAIN(TEST(written_data_is_read_back_and_operations_take_time),
           TEST(a_crash_loses_only_unsynced_data), TEST(without_a_sync_all_data_may_be_lost),
           TEST(a_failed_sync_makes_nothing_durable_and_is_not_repaired_by_another),
+          TEST(what_a_failed_sync_left_is_read_until_a_crash),
           TEST(appends_follow_each_other_and_truncation_is_durable),
           TEST(names_are_durable_and_belong_to_their_service),
           TEST(pending_operations_may_have_been_done_when_a_server_ends),

@@ -467,7 +467,7 @@ static void lose_input(struct world *world, node_id id)
     }
 }
 
-void world_crash(struct world *world, node_id id)
+static void server_end(struct world *world, node_id id)
 {
     struct world_node *at = &world->nodes[id];
     assert(at->node);
@@ -483,15 +483,25 @@ void world_crash(struct world *world, node_id id)
         world->links[link].asked = false;
         engine_set(world->engine, world->sim_link_count + link, PSEC_NEVER);
     }
-    if (at->disk) {
-        disk_crash(at->disk);
+    if (at->disk)
         engine_set(world->engine, disk_channel(world, id), PSEC_NEVER);
-    }
     if (at->work)
         engine_set(world->engine, work_channel(world, id), PSEC_NEVER);
     lose_input(world, id);
     hash_add(world, engine_now(world->engine) ^ id);
     world_watch_closed(&world->watch, id);
+}
+
+void world_crash(struct world *world, node_id id)
+{
+    server_end(world, id);
+    if (world->nodes[id].disk)
+        disk_crash(world->nodes[id].disk);
+}
+
+void world_kill(struct world *world, node_id id)
+{
+    server_end(world, id);
 }
 
 void world_hang(struct world *world, node_id id, psec length)

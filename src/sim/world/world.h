@@ -129,6 +129,9 @@ void world_interrupt(struct world *world);
  * frames to it are lost on arrival, unless it runs again by then. Its neighbours notice the crash
  * only by its silence. */
 void world_crash(struct world *world, node_id id);
+/* The process ends, and its machine goes on: what it wrote to the disk can be read, and is synced
+ * no more than before. Else like a crash. */
+void world_kill(struct world *world, node_id id);
 /* Restarts the server, with the next incarnation. */
 MUST_CHECK enum err world_restart(struct world *world, node_id id, struct why *why);
 /* The disk of that server hangs for this long. */

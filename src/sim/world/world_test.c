@@ -529,12 +529,31 @@ static const char *keeper_ask(struct scene *scene, const char *what)
     return scene->answer;
 }
 
-static void life_again(struct scene *scene)
+static void life_after(struct scene *scene, void (*end)(struct world *world, node_id id))
 {
     struct why why;
-    world_crash(scene->world, 4);
+    end(scene->world, 4);
     assert_int_equal(world_restart(scene->world, 4, &why), OK);
     world_run(scene->world, world_now(scene->world) + 5 * MILLI); /* it opens its file */
+}
+
+static void life_again(struct scene *scene)
+{
+    life_after(scene, world_crash);
+}
+
+static void a_killed_process_leaves_what_it_wrote_unsynced(void **state)
+{
+    scene_disk = (struct disk_settings){.size = 1 << 20, .delay = MILLI, .lost = DISK_PARTS};
+    struct scene *scene = scene_open("torus:3x3", 16, true);
+    world_run(scene->world, 5 * MILLI);
+    assert_string_equal(keeper_ask(scene, "w"), "durable");
+    life_after(scene, world_kill);
+    assert_string_equal(keeper_ask(scene, "r"), "durable");
+    life_again(scene);
+    assert_string_equal(keeper_ask(scene, "r"), "");
+    scene_close(scene);
+    scene_disk = (struct disk_settings){0};
 }
 
 static void synced_data_survives_a_crash(void **state)
@@ -605,6 +624,7 @@ TEST_MAIN(TEST(a_request_to_a_paused_server_waits), TEST(the_disk_of_a_paused_se
           TEST(a_clock_that_jumps_ahead_ends_the_links),
           TEST(a_server_with_a_lower_incarnation_comes_back),
           TEST(servers_find_each_other_on_any_topology), TEST(synced_data_survives_a_crash),
+          TEST(a_killed_process_leaves_what_it_wrote_unsynced),
           TEST(a_settled_world_delivers_from_the_start), TEST(a_seed_determines_the_run),
           TEST(a_crash_is_noticed_and_the_server_can_return), TEST(a_short_pause_is_survived),
           TEST(full_links_accept_nothing_until_they_drain),
