@@ -96,7 +96,9 @@ WEFT_API int weft_disk_append(struct weft_self *self, struct weft_file *file,
 WEFT_API int weft_disk_sync(struct weft_self *self, struct weft_file *file, struct weft_call *call);
 /* The result is the number of bytes in the file, with the writes and appends that are done. */
 WEFT_API int weft_disk_size(struct weft_self *self, struct weft_file *file, struct weft_call *call);
-/* Shortens the file, or lengthens it with zeros, and syncs it. -EBUSY: calls on this file are under
+/* Shortens the file, or lengthens it with zeros, and syncs it. Where the file system can, the space
+ * of a longer file is reserved at once, so that later writes into it do not fail for lack of space;
+ * if there is not enough, the file stays as it was (-ENOSPC). -EBUSY: calls on this file are under
  * way. No other call on it is accepted before this one is done. */
 WEFT_API int weft_disk_truncate(struct weft_self *self, struct weft_file *file,
                                 struct weft_call *call, uint64_t size);

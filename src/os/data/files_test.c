@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -270,6 +271,36 @@ static void a_full_disk_fails_only_what_does_not_fit(enum files_way way)
     scene_close(&scene);
 }
 
+/* Space that was reserved is there when it is written to; without enough, nothing is reserved. */
+static void a_longer_file_has_its_space(enum files_way way)
+{
+    struct scene scene;
+    struct disk_file file;
+    struct stat info;
+    char path[200], bytes[16];
+    struct rlimit before, limit;
+    signal(SIGXFSZ, SIG_IGN);
+    scene_open(&scene, way);
+    snprintf(path, sizeof path, "%s/server-4/one/log", scene.folder);
+    assert_int_equal(open_one(&scene, "one", "log", true, &file), 0);
+    assert_int_equal(on_file(&scene, &file, DISK_TRUNCATE, NULL, 0, 1 << 20), 0);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_size, 1 << 20);
+    assert_true(info.st_blocks >= (1 << 20) / 512);
+    assert_int_equal(on_file(&scene, &file, DISK_READ, bytes, sizeof bytes, 5000), sizeof bytes);
+    assert_int_equal(bytes[0] | bytes[15], 0);
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = before;
+    limit.rlim_cur = 2 << 20;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(on_file(&scene, &file, DISK_TRUNCATE, NULL, 0, 3 << 20), -EFBIG);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_size, 1 << 20);
+    assert_int_equal(on_file(&scene, &file, DISK_SIZE, NULL, 0, 0), 1 << 20);
+    scene_close(&scene);
+}
+
 /* The memory of operations is free when the end of a server returns; done() is not called. */
 static void the_end_of_a_server_waits_for_its_operations(enum files_way way)
 {
@@ -322,6 +353,11 @@ static void a_full_disk_fails_only_what_does_not_fit_in_both_ways(void **state)
     both(a_full_disk_fails_only_what_does_not_fit);
 }
 
+static void a_longer_file_has_its_space_in_both_ways(void **state)
+{
+    both(a_longer_file_has_its_space);
+}
+
 static void the_end_of_a_server_waits_for_its_operations_in_both_ways(void **state)
 {
     both(the_end_of_a_server_waits_for_its_operations);
@@ -356,5 +392,6 @@ static void threads_serve_where_io_uring_is_not_permitted(void **state)
 TEST_MAIN(TEST(data_is_read_back_in_both_ways), TEST(names_belong_to_their_service_in_both_ways),
           TEST(appends_keep_their_order_in_both_ways),
           TEST(a_full_disk_fails_only_what_does_not_fit_in_both_ways),
+          TEST(a_longer_file_has_its_space_in_both_ways),
           TEST(the_end_of_a_server_waits_for_its_operations_in_both_ways),
           TEST(threads_serve_where_io_uring_is_not_permitted))

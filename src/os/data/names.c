@@ -53,10 +53,29 @@ static int64_t open_run(struct disk_operation *operation, int folder,
     return result;
 }
 
+/* A file that becomes longer gets its space now, so that a write into it does not find a full disk.
+ * False: the errno says why, and the file is as long as before. */
+static bool lengthen(int fd, off_t before, off_t size)
+{
+    if (!fallocate(fd, 0, before, size - before))
+        return true;
+    int error = errno;
+    if (error == EOPNOTSUPP || error == ENOSYS)
+        return !ftruncate(fd, size); /* this file system cannot reserve space */
+    (void)!ftruncate(fd, before);
+    errno = error;
+    return false;
+}
+
 static int64_t truncate_run(const struct disk_operation *operation)
 {
     int fd = file_fd(operation->file->world);
-    return ftruncate(fd, (off_t)operation->offset) || fsync(fd) ? failure() : 0;
+    off_t size = (off_t)operation->offset;
+    struct stat info;
+    if (fstat(fd, &info))
+        return failure();
+    bool done = size > info.st_size ? lengthen(fd, info.st_size, size) : !ftruncate(fd, size);
+    return !done || fsync(fd) ? failure() : 0;
 }
 
 static int64_t rename_run(const struct disk_operation *operation, int folder)
