@@ -1,0 +1,162 @@
+/* copy: live records of a segment go to the end of the log, so that the segment can be removed.
+ *
+ * The records of a chunk are appended from where they are in memory. The walk reads the next chunk
+ * when all of them are durable, so copying takes at most one chunk of what a sync carries, and
+ * leaves the rest to new records. */
+#include <errno.h>
+
+#include "services/store/log/log_impl.h"
+#include "services/store/planted.h"
+
+static void copying_end(struct log *log)
+{
+    struct copying *copying = &log->copying;
+    if (!copying->walked || copying->copies)
+        return;
+    copying->active = false;
+    copying->ended(log, copying->walk.segment, copying->result);
+}
+
+static void copy_done(void *owner, struct log_append *append)
+{
+    struct copy *copy = (struct copy *)append;
+    struct log *log = append->log;
+    struct copying *copying = &log->copying;
+    const struct record *record = &append->record;
+    if (append->result && append->result != -ECANCELED) {
+        copying->result = append->result;
+    } else if (!append->result) {
+        bool used = log->events->moved(log->owner, record, append->from, append->place);
+        log_dead(log, used ? append->from : append->place, record->key_size, record->value_size);
+        log->counts.copied +=
+            (uint64_t)RECORD_UNIT * record_units(record->key_size, record->value_size);
+    }
+    copy->next = copying->free;
+    copying->free = copy;
+    if (--copying->copies == 0)
+        copying->walk.held = false;
+    if (!copying->copies && !copying->walked)
+        walk_resume(&copying->walk);
+    copying_end(log);
+}
+
+/* Returns false if the walk must wait for copies. */
+static bool copy_begin(struct walk *walk, const struct record *record, struct log_place place)
+{
+    struct log *log = walk->log;
+    struct copying *copying = &log->copying;
+    if (copying->result || !log->events->live(log->owner, record, place))
+        return true;
+    struct copy *copy = copying->free;
+    copying->free = copy->next;
+    *copy = (struct copy){
+        .append = {.record = *record, .urgent = true, .done = copy_done, .from = place, .log = log},
+    };
+    copying->copies++;
+    walk->held = true;
+    int result = log_append(log, &copy->append);
+    if (result) {
+        copying->result = result;
+        copying->copies--;
+        copy->next = copying->free;
+        copying->free = copy;
+        walk->held = copying->copies > 0;
+    }
+    return copying->free != NULL;
+}
+
+static void copying_walked(struct walk *walk, int result)
+{
+    struct copying *copying = &walk->log->copying;
+    copying->walked = true;
+    if (result)
+        copying->result = result;
+    copying_end(walk->log);
+}
+
+void copying_begin(struct log *log, struct segment *segment, uint32_t from, uint32_t end,
+                   void (*ended)(struct log *log, struct segment *segment, int result))
+{
+    struct copying *copying = &log->copying;
+    assert(!copying->active);
+    *copying = (struct copying){.active = true, .ended = ended};
+    for (unsigned i = 0; i < COPIES; i++) {
+        log->copies[i].next = copying->free;
+        copying->free = &log->copies[i];
+    }
+    copying->walk = (struct walk){
+        .segment = segment,
+        .at = from,
+        .end = end,
+        .all = true,
+        .record = copy_begin,
+        .ended = copying_walked,
+    };
+    walk_begin(&copying->walk);
+}
+
+/* ---- which segment, and when ---- */
+
+static uint32_t dead_units(const struct segment *segment)
+{
+    return segment->units - HEAD_UNITS - segment->live;
+}
+
+/* A segment that does not know from a later one where it ends must be as long as its file, before
+ * that later one is removed. */
+static bool is_needed(const struct log *log, uint32_t index)
+{
+    const struct segment *before = index ? log->segments[index - 1] : NULL;
+    return before && before->room != before->units && !STORE_HAS(END_UNKNOWN);
+}
+
+/* The segment of whose units the largest part is dead. */
+static struct segment *victim_find(const struct log *log)
+{
+    struct segment *best = NULL;
+    for (uint32_t i = 0; i < log->segment_count; i++) {
+        struct segment *segment = log->segments[i];
+        if (segment->state != SEGMENT_SEALED || segment->damaged || segment->alone ||
+            is_needed(log, i))
+            continue;
+        if (!best || (uint64_t)dead_units(segment) * best->units >
+                         (uint64_t)dead_units(best) * segment->units)
+            best = segment;
+    }
+    return best;
+}
+
+static bool is_worth_it(const struct log *log, const struct segment *victim)
+{
+    uint64_t dead = 0, units = 0;
+    for (uint32_t i = 0; i < log->segment_count; i++) {
+        const struct segment *segment = log->segments[i];
+        if (segment->state != SEGMENT_SEALED)
+            continue;
+        dead += dead_units(segment);
+        units += segment->units;
+    }
+    return !victim->live || 2 * dead > units || (log->spare_error && dead_units(victim)) ||
+           log->segment_count > LOG_SEGMENTS_MAX / 4 * 3;
+}
+
+static void compacted(struct log *log, struct segment *segment, int result)
+{
+    if (!result && !segment->live && !segment->damaged)
+        segment_remove(segment);
+    else if (!result)
+        segment->damaged = true; /* what is left cannot be read */
+}
+
+void compact(struct log *log)
+{
+    if (log->copying.active)
+        return;
+    struct segment *victim = victim_find(log);
+    if (!victim || !is_worth_it(log, victim))
+        return;
+    if (victim->live)
+        copying_begin(log, victim, HEAD_UNITS, victim->units, compacted);
+    else
+        segment_remove(victim);
+}

@@ -1,0 +1,244 @@
+/* segments: the files of the log, one for each segment: made at full size, opened, shortened to
+ * what they contain, and removed.
+ *
+ * The next segment is made before the active one is full. So a full disk is noticed while there is
+ * a whole segment left, in which tombstones and the copies of live records still fit: those are
+ * what gives space back. */
+#include <errno.h>
+#include <string.h>
+
+#include "services/store/log/log_impl.h"
+
+static const char digits[] = "0123456789abcdef";
+
+void segment_name(uint32_t id, char name[NAME_ROOM])
+{
+    for (unsigned i = 0; i < 8; i++)
+        name[i] = digits[id >> (28 - 4 * i) & 15];
+    memcpy(name + 8, ".log", 5);
+}
+
+uint32_t segment_of_name(const char *name)
+{
+    uint32_t id = 0;
+    if (strlen(name) != 12 || strcmp(name + 8, ".log") != 0)
+        return 0;
+    for (unsigned i = 0; i < 8; i++) {
+        const char *digit = memchr(digits, name[i], 16);
+        if (!digit)
+            return 0;
+        id = id << 4 | (uint32_t)(digit - digits);
+    }
+    return id;
+}
+
+uint32_t segment_room(const struct log *log)
+{
+    return (uint32_t)(log->settings.segment / RECORD_UNIT);
+}
+
+/* ---- the table ---- */
+
+struct segment *segment_find(const struct log *log, uint32_t id)
+{
+    uint32_t low = 0, high = log->segment_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (log->segments[middle]->id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < log->segment_count && log->segments[low]->id == id ? log->segments[low] : NULL;
+}
+
+struct segment *segment_add(struct log *log, uint32_t id)
+{
+    assert(id > log->id_last);
+    for (unsigned i = 0; i < LOG_SEGMENTS_MAX; i++) {
+        struct segment *segment = &log->slots[i];
+        if (segment->id)
+            continue;
+        memset(segment, 0, sizeof *segment);
+        segment->log = log;
+        segment->id = id;
+        log->segments[log->segment_count++] = segment;
+        log->id_last = id;
+        return segment;
+    }
+    return NULL;
+}
+
+void segment_forget(struct segment *segment)
+{
+    struct log *log = segment->log;
+    uint32_t index = 0;
+    while (log->segments[index] != segment)
+        index++;
+    log->segment_count--;
+    memmove(&log->segments[index], &log->segments[index + 1],
+            (log->segment_count - index) * sizeof log->segments[0]);
+    segment->id = 0;
+}
+
+uint32_t log_oldest(const struct log *log, uint32_t except)
+{
+    for (uint32_t i = 0; i < log->segment_count; i++)
+        if (log->segments[i]->id != except)
+            return log->segments[i]->id;
+    return UINT32_MAX;
+}
+
+void log_dead(struct log *log, struct log_place place, uint8_t key_size, uint32_t value_size)
+{
+    struct segment *segment = segment_find(log, place.segment);
+    uint32_t units = record_units(key_size, value_size);
+    if (!segment)
+        return; /* it was damaged, and is gone */
+    assert(segment->live >= units);
+    segment->live -= units;
+}
+
+/* ---- making the next one ---- */
+
+static struct segment *segment_of(struct weft_call *call)
+{
+    return (struct segment *)(void *)((char *)call - offsetof(struct segment, call));
+}
+
+static void spare_gone(struct weft_self *self, struct weft_call *call)
+{
+    struct segment *segment = segment_of(call);
+    struct log *log = segment->log;
+    log->making = false;
+    segment_forget(segment);
+    log->spare_ended(log);
+}
+
+static void spare_closed(struct weft_self *self, struct weft_call *call)
+{
+    struct segment *segment = segment_of(call);
+    char name[NAME_ROOM];
+    segment_name(segment->id, name);
+    call->done = spare_gone;
+    if (weft_disk_remove(self, call, name))
+        spare_gone(self, call); /* the next start removes the file */
+}
+
+static void spare_failed(struct segment *segment, int error)
+{
+    segment->log->spare_error = error;
+    segment->call.done = spare_closed;
+    if (!segment->file)
+        spare_gone(segment->log->self, &segment->call);
+    else if (weft_disk_close(segment->log->self, segment->file, &segment->call))
+        spare_gone(segment->log->self, &segment->call);
+}
+
+static void spare_sized(struct weft_self *self, struct weft_call *call)
+{
+    struct segment *segment = segment_of(call);
+    struct log *log = segment->log;
+    if (call->result < 0) {
+        spare_failed(segment, (int)call->result);
+        return;
+    }
+    segment->state = SEGMENT_SPARE;
+    log->making = false;
+    log->spare = segment;
+    log->spare_error = 0;
+    log->spare_ended(log);
+}
+
+static void spare_opened(struct weft_self *self, struct weft_call *call)
+{
+    struct segment *segment = segment_of(call);
+    if (call->result < 0)
+        segment->file = NULL;
+    call->done = spare_sized;
+    int result = call->result < 0 ? (int)call->result
+                                  : weft_disk_truncate(self, segment->file, call,
+                                                       (uint64_t)segment->room * RECORD_UNIT);
+    if (result)
+        spare_failed(segment, result);
+}
+
+void spare_make(struct log *log)
+{
+    char name[NAME_ROOM];
+    if (log->spare || log->making || log->broken)
+        return;
+    struct segment *segment = segment_add(log, log->id_last + 1);
+    if (!segment) {
+        log->spare_error = -ENOSPC;
+        return;
+    }
+    log->making = true;
+    segment->state = SEGMENT_OPENING;
+    segment->room = segment_room(log);
+    segment->call.done = spare_opened;
+    segment_name(segment->id, name);
+    int result = weft_disk_open(log->self, &segment->call, name, WEFT_OPEN_CREATE, &segment->file);
+    if (result) {
+        segment->file = NULL;
+        segment_forget(segment);
+        log->making = false;
+        log->spare_error = result;
+    }
+}
+
+/* ---- shortening ---- */
+
+static void segment_shortened(struct weft_self *self, struct weft_call *call)
+{
+    struct segment *segment = segment_of(call);
+    segment->alone = false;
+    if (call->result >= 0)
+        segment->room = segment->units;
+    if (segment->state == SEGMENT_REMOVING)
+        segment_remove(segment);
+    else
+        segment->log->readable(segment->log);
+}
+
+void segment_shorten(struct segment *segment)
+{
+    if (segment->state != SEGMENT_SEALED || segment->room == segment->units || segment->alone ||
+        segment->calls)
+        return;
+    segment->call.done = segment_shortened;
+    segment->alone = !weft_disk_truncate(segment->log->self, segment->file, &segment->call,
+                                         (uint64_t)segment->units * RECORD_UNIT);
+}
+
+/* ---- removing ---- */
+
+static void segment_removed(struct weft_self *self, struct weft_call *call)
+{
+    struct segment *segment = segment_of(call);
+    struct log *log = segment->log;
+    segment_forget(segment);
+    if (log->spare_error == -ENOSPC)
+        spare_make(log);
+}
+
+/* A file that cannot be closed or removed stays until the next start, which finds nothing live in
+ * it. Its slot stays taken. */
+static void segment_closed(struct weft_self *self, struct weft_call *call)
+{
+    struct segment *segment = segment_of(call);
+    char name[NAME_ROOM];
+    segment->file = NULL;
+    segment_name(segment->id, name);
+    call->done = segment_removed;
+    (void)!weft_disk_remove(self, call, name);
+}
+
+void segment_remove(struct segment *segment)
+{
+    segment->state = SEGMENT_REMOVING;
+    if (segment->calls || segment->alone || !segment->file)
+        return; /* called again when the last call on the file is done */
+    segment->call.done = segment_closed;
+    (void)!weft_disk_close(segment->log->self, segment->file, &segment->call);
+}

@@ -1,0 +1,30 @@
+#pragma once
+/* planted: bugs that tests plant in the store, each of which simulated faults must find. Only test
+ * programs are built with WEFT_PLANTED_BUGS; installed programs do not contain the bugs.
+ *
+ * A place with a bug reads STORE_HAS(BUG). In an ordinary build this is the constant false. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STORE_PLANTED(X)                                                                           \
+    X(ACK_EARLY, "ack", "an append is done before a sync")                                         \
+    X(SYNC_ERROR, "error", "a failed sync counts as a sync")                                       \
+    X(TORN_KEPT, "torn", "the value of a record is not checked when the log opens")                \
+    X(DAMAGE_CUT, "cut", "damage in the middle of the last segment ends it")                       \
+    X(TAIL_TRUSTED, "tail", "records that were perhaps never synced are not written again")        \
+    X(END_UNKNOWN, "end", "a segment is removed that alone knows where the one before it ends")
+
+enum store_bug {
+#define STORE_BUG(bug, name, text) STORE_##bug,
+    STORE_PLANTED(STORE_BUG)
+#undef STORE_BUG
+        STORE_BUGS,
+};
+
+#ifdef WEFT_PLANTED_BUGS
+extern uint64_t store_bugs; /* a bit each; written by a test before it starts a world */
+#define STORE_HAS(bug) (store_bugs >> STORE_##bug & 1)
+#else
+#define STORE_HAS(bug) false
+#endif
