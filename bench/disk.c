@@ -21,6 +21,7 @@
 #include <weft/disk.h>
 
 #include "bench.h"
+#include "fio.h"
 #include "os/cable/cable.h"
 #include "os/data/data_erase.h"
 #include "os/host/host.h"
@@ -246,46 +247,6 @@ static double weft_measure(const struct stage *stage, int seconds)
     return (double)done / took;
 }
 
-/* ---- fio ---- */
-
-/* Finds the number of writes a second in fio's output of one line for each group (terse, version
- * 3): field 49 is the writes' IOPS. */
-static double terse_iops(char *line)
-{
-    for (int field = 1; line; field++) {
-        char *end = strchr(line, ';');
-        if (field == 49)
-            return strtod(line, NULL);
-        line = end ? end + 1 : NULL;
-    }
-    return 0;
-}
-
-static double fio_measure(const struct stage *stage, int seconds)
-{
-    char command[1200], line[8192], folder[600];
-    snprintf(folder, sizeof folder, "%s/fio", stage->data);
-    if (mkdir(stage->data, 0700) && errno != EEXIST)
-        bench_fail("%s: %s", stage->data, strerror(errno));
-    if (mkdir(folder, 0700) && errno != EEXIST)
-        bench_fail("%s: %s", folder, strerror(errno));
-    snprintf(command, sizeof command,
-             "fio --name=log --directory='%s' --rw=write --bs=%u --fdatasync=%u --ioengine=psync "
-             "--numjobs=%d --group_reporting --time_based --runtime=%d --size=%u --fallocate=none "
-             "--create_on_open=1 --overwrite=0 --output-format=terse --terse-version=3 2>&1",
-             folder, load.size, load.group, SERVERS, seconds, FILE_MAX);
-    FILE *out = popen(command, "r");
-    double rate = 0;
-    while (out && fgets(line, sizeof line, out))
-        rate = strncmp(line, "3;", 2) == 0 ? terse_iops(line) : rate;
-    if (!out || pclose(out) || rate <= 0)
-        bench_fail("fio failed; it is in the Debian package fio (tools/setup bench)");
-    snprintf(command, sizeof command, "rm -r '%s'", folder);
-    if (system(command))
-        bench_fail("cannot remove %s", folder);
-    return rate;
-}
-
 /* ---- */
 
 static void row(struct bench *bench, struct stage *stage, const struct load *what)
@@ -297,7 +258,7 @@ static void row(struct bench *bench, struct stage *stage, const struct load *wha
     servers_start(stage);
     for (int i = 0; i < rounds; i++) {
         weft[i] = weft_measure(stage, seconds);
-        fio[i] = fio_measure(stage, seconds);
+        fio[i] = fio_rate(stage->data, load.size, load.group, SERVERS, FILE_MAX, seconds);
         ratio[i] = weft[i] / fio[i];
     }
     servers_end(stage);

@@ -296,4 +296,5 @@ const struct weft_service keeper_service = {
     .size = sizeof(struct keeper),
     .ops = &ops,
     .files = LOG_FILES,
+    .work = LOG_WORK,
 };

@@ -150,7 +150,7 @@ static void compacted(struct log *log, struct segment *segment, int result)
 
 void compact(struct log *log)
 {
-    if (log->copying.active)
+    if (log->copying.active || log->hinting.walks)
         return;
     struct segment *victim = victim_find(log);
     if (!victim || !is_worth_it(log, victim))

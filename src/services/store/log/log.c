@@ -33,7 +33,7 @@ struct log *log_init(struct weft_self *self, const struct log_settings *settings
     }
     log->chunk = weft_allocate(self, (uint64_t)settings->value_max + RECORD_TOP_MAX + CHUNK);
     log->copies = weft_allocate(self, COPIES * sizeof *log->copies);
-    return log->chunk && log->copies ? log : NULL;
+    return log->chunk && log->copies && hinting_init(log) ? log : NULL;
 }
 
 void log_tick(struct log *log)
@@ -46,6 +46,7 @@ void log_tick(struct log *log)
     for (uint32_t i = 0; i < log->segment_count; i++)
         segment_shorten(log->segments[i]);
     compact(log);
+    hint_make(log);
 }
 
 void log_count(const struct log *log, struct log_counts *counts)

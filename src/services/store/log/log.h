@@ -16,14 +16,16 @@
  * way, whose records may or may not be there after the next start. It never tries a sync again. */
 
 #include <weft/disk.h>
+#include <weft/work.h>
 
 #include "services/store/log/record.h"
 
 #define LOG_SEGMENTS_MAX 1000
 #define LOG_READS        128 /* under way at once; others wait */
-/* Files that a service with a log has open at once, and calls of weft/disk.h that it makes. */
+/* What a service with a log needs at once: open files, calls of weft/disk.h, of weft/work.h. */
 #define LOG_FILES (LOG_SEGMENTS_MAX + 4)
 #define LOG_CALLS (LOG_READS + 64)
+#define LOG_WORK  1
 
 struct log;
 
@@ -116,6 +118,7 @@ struct log_counts {
     uint64_t appends, syncs, reads;
     uint64_t copied; /* bytes of records that were copied out of segments that were removed */
     uint64_t damaged;
-    bool full; /* the disk: only urgent appends are taken */
+    uint64_t hints_written, hints_read; /* hints that were read as a whole at the start */
+    bool full;                          /* the disk: only urgent appends are taken */
 };
 void log_count(const struct log *log, struct log_counts *counts);

@@ -1,7 +1,7 @@
 #pragma once
 /* The parts of the log: the table of its segments (segments.c), appends and syncs (append.c),
  * reads (read.c), the way through the records of a segment (walk.c), copying live records out of
- * one (copy.c), and the start (recover.c).
+ * one (copy.c), hints (hint_make.c, hint_load.c), and the start (recover.c).
  *
  * Places are in units from the beginning of a segment. Only the active segment grows. Records
  * before `synced` in it, and all of older segments, are durable. */
@@ -16,6 +16,7 @@
 #define CHUNK      (256u << 10) /* bytes that a walk reads at once */
 #define COPIES     1024         /* records that are being copied at once */
 #define HEAD_UNITS (RECORD_HEAD / RECORD_UNIT)
+#define HINT_CHUNK (64u << 10) /* bytes of a hint that are read at once: at least one block */
 #define NAME_ROOM  16
 
 enum segment_state {
@@ -26,10 +27,17 @@ enum segment_state {
     SEGMENT_REMOVING,
 };
 
+enum segment_hint {
+    HINT_NONE,
+    HINT_WRITTEN,
+    HINT_FAILED, /* it is not tried again */
+};
+
 struct segment {
     struct log *log;
     uint32_t id; /* 0: this slot is free */
     enum segment_state state;
+    enum segment_hint hint;
     struct weft_file *file; /* NULL: not open */
     struct weft_call call;  /* on the file or its name */
     uint32_t room;          /* units of the file */
@@ -96,10 +104,43 @@ struct copying {
     void (*ended)(struct log *log, struct segment *segment, int result);
 };
 
+/* Writes the hint of a segment. */
+struct hinting {
+    struct weft_call call;
+    struct walk walk;
+    bool active;
+    bool walks;     /* it uses the chunk of the log */
+    bool overflows; /* the entries do not fit */
+    uint32_t id;    /* of the segment, which may be removed meanwhile */
+    uint32_t units;
+    uint64_t salt;
+    uint8_t *entries; /* room */
+    uint32_t *places; /* where each entry begins */
+    uint32_t room, used, count;
+    uint8_t *block;
+    uint32_t next;   /* entry */
+    uint32_t blocks; /* that were written */
+    uint64_t offset; /* of the next one */
+    struct weft_file *file;
+};
+
+/* Reads the hint of a segment. */
+struct loading {
+    struct weft_call call;
+    struct segment *segment;
+    uint32_t units; /* where its records end */
+    struct weft_file *file;
+    uint32_t blocks; /* that are left */
+    uint64_t offset; /* of the next one */
+    bool whole;
+    void (*ended)(struct log *log, struct segment *segment, bool whole);
+};
+
 struct recovery {
     struct weft_call call;
     struct weft_file_entry entries[64];
     char after[WEFT_DISK_NAME_MAX + 1];
+    uint32_t hint;  /* the last segment of whose hint the name was listed */
     uint32_t index; /* of the segment that is looked at */
     uint32_t tail;  /* unit of the last segment that is written again next */
     struct walk walk;
@@ -143,6 +184,8 @@ struct log {
     uint8_t *chunk; /* of the walk under way; room for the largest record and a chunk */
     struct copying copying;
     struct copy *copies;
+    struct hinting hinting;
+    struct loading loading;
     struct recovery recovery;
     struct log_counts counts;
 };
@@ -154,8 +197,9 @@ struct segment *segment_find(const struct log *log, uint32_t id); /* NULL: none 
 struct segment *segment_add(struct log *log, uint32_t id);
 void segment_forget(struct segment *segment);
 void segment_name(uint32_t id, char name[NAME_ROOM]);
-/* The number of the segment whose file has that name; 0: it is no segment's. */
-uint32_t segment_of_name(const char *name);
+void hint_name(uint32_t id, char name[NAME_ROOM]);
+/* The number of the segment whose file, or whose hint, has that name; 0: it is no segment's. */
+uint32_t segment_of_name(const char *name, bool hint);
 uint32_t segment_room(const struct log *log); /* units of a new one */
 /* Begins to make the next segment, so that its space is there when it is needed. */
 void spare_make(struct log *log);
@@ -179,6 +223,16 @@ void reads_begin(struct log *log);
 void walk_begin(struct walk *walk);
 /* record() has returned false: goes on with the record after it. */
 void walk_resume(struct walk *walk);
+
+/* ---- hint_make.c, hint_load.c ---- */
+
+bool hinting_init(struct log *log); /* false: too little memory */
+/* Begins to write the hint of a segment that has none, if there is one. */
+void hint_make(struct log *log);
+/* Reads the hint of a segment whose records end at that unit: found() is called for each entry.
+ * `whole`: the segment itself need not be read. */
+void hint_load(struct log *log, struct segment *segment, uint32_t units,
+               void (*ended)(struct log *log, struct segment *segment, bool whole));
 
 /* ---- copy.c ---- */
 

@@ -119,17 +119,32 @@ static bool record_found(struct walk *walk, const struct record *record, struct 
     return true;
 }
 
-static void segment_scanned(struct walk *walk, int result)
+/* All records of the segment were found. */
+static void segment_end(struct log *log, struct segment *segment, uint32_t units)
 {
-    struct log *log = walk->log;
-    if (result) {
-        fail(log, result);
-        return;
-    }
-    walk->segment->units = walk->end;
-    log->sealed = (struct log_place){walk->segment->id, walk->end};
+    segment->units = units;
+    log->sealed = (struct log_place){segment->id, units};
     log->recovery.index++;
     segment_scan(log);
+}
+
+static void segment_scanned(struct walk *walk, int result)
+{
+    if (result)
+        fail(walk->log, result);
+    else
+        segment_end(walk->log, walk->segment, walk->end);
+}
+
+static void hint_loaded(struct log *log, struct segment *segment, bool whole)
+{
+    log->counts.hints_read += whole;
+    if (whole) {
+        segment_end(log, segment, segment->units);
+        return;
+    }
+    segment->hint = HINT_NONE; /* it is written anew */
+    walk_begin(&log->recovery.walk);
 }
 
 /* Where a later segment says that this one ended; 0: there is none. */
@@ -161,7 +176,10 @@ static void segment_scan(struct log *log)
         .record = record_found,
         .ended = segment_scanned,
     };
-    walk_begin(walk);
+    if (!last && segment->hint == HINT_WRITTEN)
+        hint_load(log, segment, walk->end, hint_loaded);
+    else
+        walk_begin(walk);
 }
 
 /* ---- segments without a head ---- */
@@ -292,17 +310,31 @@ static int names_read(struct log *log)
                           recovery->entries, ENTRIES);
 }
 
-/* The list is in the order of the names, which is that of the numbers. */
+/* The list is in the order of the names, which is that of the numbers; a hint comes just before its
+ * segment. Returns 0 or a negative errno. */
+static int name_take(struct log *log, const char *name)
+{
+    struct recovery *recovery = &log->recovery;
+    uint32_t hint = segment_of_name(name, true), id = segment_of_name(name, false);
+    if (hint)
+        recovery->hint = hint;
+    if (!id)
+        return 0;
+    struct segment *segment = segment_add(log, id);
+    if (!segment)
+        return -EMFILE;
+    segment->hint = recovery->hint == id ? HINT_WRITTEN : HINT_NONE;
+    return 0;
+}
+
 static void names_listed(struct weft_self *self, struct weft_call *call)
 {
     struct log *log = log_of(call);
     struct recovery *recovery = &log->recovery;
     int result = (int)(call->result < 0 ? call->result : 0);
     for (int64_t i = 0; i < call->result && !result; i++) {
-        uint32_t id = segment_of_name(recovery->entries[i].name);
         memcpy(recovery->after, recovery->entries[i].name, sizeof recovery->after);
-        if (id && !segment_add(log, id))
-            result = -EMFILE;
+        result = name_take(log, recovery->after);
     }
     if (!result && call->result == ENTRIES)
         result = names_read(log);

@@ -11,17 +11,28 @@
 
 static const char digits[] = "0123456789abcdef";
 
-void segment_name(uint32_t id, char name[NAME_ROOM])
+static void id_write(uint32_t id, char *name)
 {
     for (unsigned i = 0; i < 8; i++)
         name[i] = digits[id >> (28 - 4 * i) & 15];
+}
+
+void segment_name(uint32_t id, char name[NAME_ROOM])
+{
+    id_write(id, name);
     memcpy(name + 8, ".log", 5);
 }
 
-uint32_t segment_of_name(const char *name)
+void hint_name(uint32_t id, char name[NAME_ROOM])
+{
+    id_write(id, name);
+    memcpy(name + 8, ".hint", 6);
+}
+
+uint32_t segment_of_name(const char *name, bool hint)
 {
     uint32_t id = 0;
-    if (strlen(name) != 12 || strcmp(name + 8, ".log") != 0)
+    if (strlen(name) < 8 || strcmp(name + 8, hint ? ".hint" : ".log") != 0)
         return 0;
     for (unsigned i = 0; i < 8; i++) {
         const char *digit = memchr(digits, name[i], 16);
@@ -224,14 +235,25 @@ static void segment_removed(struct weft_self *self, struct weft_call *call)
 
 /* A file that cannot be closed or removed stays until the next start, which finds nothing live in
  * it. Its slot stays taken. */
+static void hint_removed(struct weft_self *self, struct weft_call *call)
+{
+    struct segment *segment = segment_of(call);
+    char name[NAME_ROOM];
+    segment_name(segment->id, name);
+    call->done = segment_removed;
+    (void)!weft_disk_remove(self, call, name);
+}
+
+/* The hint goes first: it is of no use alone. */
 static void segment_closed(struct weft_self *self, struct weft_call *call)
 {
     struct segment *segment = segment_of(call);
     char name[NAME_ROOM];
     segment->file = NULL;
-    segment_name(segment->id, name);
-    call->done = segment_removed;
-    (void)!weft_disk_remove(self, call, name);
+    hint_name(segment->id, name);
+    call->done = hint_removed;
+    if (segment->hint != HINT_WRITTEN || weft_disk_remove(self, call, name))
+        hint_removed(self, call);
 }
 
 void segment_remove(struct segment *segment)
