@@ -28,8 +28,8 @@
 #define AT_ONCE   16
 #define FILL_ONCE 512
 #define BLOCK     (64u << 10)
-#define SMALL     100 /* bytes of a value in the start */
-#define FILE_MAX  (256u << 20)
+#define SMALL     100        /* bytes of a value in the start */
+#define FILE_MAX  (3u << 30) /* fio does not come to its end, from where it would overwrite */
 #define TICK      (100 * 1000 * 1000)
 #define INDEX     (UINT64_C(2) << 30)
 

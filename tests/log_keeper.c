@@ -238,12 +238,13 @@ static void read_begin(struct keeper *keeper, struct job *job)
     const struct entry *entry = &keeper->entries[job->order.key];
     job->order.version = entry->version;
     job->order.size = entry->size;
-    if (!entry->version || entry->removed) {
+    bool astray = job->order.what == KEEPER_ASTRAY;
+    if (!astray && (!entry->version || entry->removed)) {
         job_end(keeper, job, entry->version ? -ENODATA : -ENOENT);
         return;
     }
     job->read = (struct log_read){
-        .place = entry->place,
+        .place = astray ? (struct log_place){UINT32_MAX, 4} : entry->place,
         .key_size = sizeof(uint32_t),
         .value_size = entry->size,
         .bytes = job->bytes,
@@ -267,7 +268,7 @@ static void request(struct weft_self *self, uint64_t client, uint64_t ticket, co
     job->busy = true;
     job->client = client;
     job->order = *order;
-    if (order->what == KEEPER_GET)
+    if (order->what == KEEPER_GET || order->what == KEEPER_ASTRAY)
         read_begin(keeper, job);
     else
         append_begin(keeper, job);

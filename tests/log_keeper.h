@@ -10,7 +10,12 @@
 #define KEEPER_SEGMENT (768u << 10)
 #define KEEPER_VALUE   (400u << 10) /* so that some are written from where they are */
 
-enum keeper_what { KEEPER_PUT = 1, KEEPER_REMOVE, KEEPER_GET };
+enum keeper_what {
+    KEEPER_PUT = 1,
+    KEEPER_REMOVE,
+    KEEPER_GET,
+    KEEPER_ASTRAY, /* a read of a segment that does not exist */
+};
 
 struct keeper_order {
     enum keeper_what what;

@@ -56,7 +56,7 @@ static void answered(void *context, node_id at, uint64_t client, const void *byt
     struct known *known = &scene->known[at][order->key];
     /* Damage that no disk did. */
     scene->lost += scene->answer.damaged && !scene->rots;
-    if (order->what == KEEPER_GET && scene->answer.result)
+    if (order->what >= KEEPER_GET && scene->answer.result)
         return;
     scene->refused += scene->answer.result != 0;
     if (scene->answer.result)
@@ -211,6 +211,16 @@ static void ask(struct scene *scene, node_id id, uint32_t key)
         scene->lost++;
 }
 
+static void astray(struct scene *scene, node_id id)
+{
+    struct keeper_order order = {.what = KEEPER_ASTRAY};
+    scene->answered = false;
+    assert_int_equal(world_request(scene->world, id, KEEPER_SERVICE, 1, &order, sizeof order), 0);
+    world_run(scene->world, world_now(scene->world) + 20 * MILLI);
+    assert_true(scene->answered);
+    assert_int_equal(scene->answer.result, -ENOENT);
+}
+
 /* One run; returns how many acknowledged records were lost. */
 static unsigned run(struct scene *scene, uint64_t seed)
 {
@@ -232,6 +242,7 @@ static unsigned run(struct scene *scene, uint64_t seed)
         assert_int_equal(keeper_opened(id), 0);
         for (uint32_t key = 0; key < KEEPER_KEYS; key++)
             ask(scene, id, key);
+        astray(scene, id);
     }
     scene_close(scene);
     return scene->lost;

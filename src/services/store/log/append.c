@@ -205,6 +205,7 @@ static void sync_begin(struct log *log)
 void log_flush(struct log *log)
 {
     log->woken = false;
+    log->readable(log); /* reads that were refused end here */
     if (log->broken) {
         all_fail(log);
         return;

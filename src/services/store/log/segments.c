@@ -208,8 +208,7 @@ static void segment_shortened(struct weft_self *self, struct weft_call *call)
         segment->room = segment->units;
     if (segment->state == SEGMENT_REMOVING)
         segment_remove(segment);
-    else
-        segment->log->readable(segment->log);
+    segment->log->readable(segment->log);
 }
 
 void segment_shorten(struct segment *segment)
