@@ -35,7 +35,7 @@ uint32_t segment_of_name(const char *name, bool hint)
     if (strlen(name) < 8 || strcmp(name + 8, hint ? ".hint" : ".log") != 0)
         return 0;
     for (unsigned i = 0; i < 8; i++) {
-        const char *digit = memchr(digits, name[i], 16);
+        const char *digit = strchr(digits, name[i]);
         if (!digit)
             return 0;
         id = id << 4 | (uint32_t)(digit - digits);
