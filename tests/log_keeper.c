@@ -75,7 +75,9 @@ static uint32_t key_of(const struct record *record)
 static void entry_set(struct keeper *keeper, const struct record *record, struct log_place place)
 {
     struct entry *entry = &keeper->entries[key_of(record)];
-    if (record->version <= entry->version) {
+    if (record->version < entry->version ||
+        (record->version == entry->version &&
+         log_place_order(place) <= log_place_order(entry->place))) {
         log_dead(keeper->log, place, record->key_size, record->value_size);
         return;
     }

@@ -56,6 +56,7 @@ static void answered(void *context, node_id at, uint64_t client, const void *byt
     struct known *known = &scene->known[at][order->key];
     /* Damage that no disk did. */
     scene->lost += scene->answer.damaged && !scene->rots;
+    scene->lost += scene->answer.result == -EILSEQ;
     if (order->what >= KEEPER_GET && scene->answer.result)
         return;
     scene->refused += scene->answer.result != 0;
@@ -68,12 +69,10 @@ static void answered(void *context, node_id at, uint64_t client, const void *byt
     known->durable_at = world_now(scene->world);
 }
 
-static void scene_open(struct scene *scene, uint64_t seed)
+static void scene_open_with(struct scene *scene, uint64_t seed, const struct disk_settings *disk)
 {
     struct why why = {0};
     struct world_settings settings = WORLD_DEFAULTS;
-    memset(scene, 0, sizeof *scene);
-    scene->rng = rng_make(seed, 77);
     assert_int_equal(topology_build(&scene->topology, "torus:3", &why), OK);
     assert_int_equal(plan_init(&scene->plan, &scene->topology, &why), OK);
     settings.plan = &scene->plan;
@@ -82,9 +81,17 @@ static void scene_open(struct scene *scene, uint64_t seed)
     settings.settled = true;
     settings.answer = answered;
     settings.context = scene;
+    settings.disk = *disk;
+    assert_int_equal(world_open(&scene->world, &settings, &why), OK);
+}
+
+static void scene_open(struct scene *scene, uint64_t seed)
+{
+    memset(scene, 0, sizeof *scene);
+    scene->rng = rng_make(seed, 77);
     scene->rots = rng_below(&scene->rng, 4) == 0;
     bool full = rng_below(&scene->rng, 4) == 0;
-    settings.disk = (struct disk_settings){
+    const struct disk_settings disk = {
         .size = full ? (3 + rng_below(&scene->rng, 8)) * KEEPER_SEGMENT : 64 << 20,
         .delay = (1 + rng_below(&scene->rng, 100)) * MICRO,
         .jitter = rng_below(&scene->rng, 500) * MICRO,
@@ -93,7 +100,7 @@ static void scene_open(struct scene *scene, uint64_t seed)
         .fails = (uint32_t)(rng_below(&scene->rng, 3) ? 0 : rng_below(&scene->rng, 20000)),
         .rot = (uint32_t)(scene->rots ? rng_below(&scene->rng, 20000) : 0),
     };
-    assert_int_equal(world_open(&scene->world, &settings, &why), OK);
+    scene_open_with(scene, seed, &disk);
 }
 
 static void scene_close(struct scene *scene)
@@ -280,6 +287,62 @@ TEST_MAIN(TEST(some_seed_finds_each_bug))
 
 #else
 
+/* Server 0 is asked, and has answered. */
+static int result_of(enum keeper_what what, uint32_t key, uint32_t size)
+{
+    struct keeper_order order = {.what = what, .key = key, .size = size};
+    order.version = ++scene.version;
+    scene.known[0][key].sent = order.version;
+    scene.known[0][key].removed[order.version] = what == KEEPER_REMOVE;
+    scene.answered = false;
+    assert_int_equal(world_request(scene.world, 0, KEEPER_SERVICE, 1, &order, sizeof order), 0);
+    world_run(scene.world, world_now(scene.world) + 5 * MILLI);
+    assert_true(scene.answered);
+    return scene.answer.result;
+}
+
+/* Fills the disk, restarts on it, and removes keys until there is room again. */
+static void a_full_disk_takes_removals(uint64_t size, bool restarts)
+{
+    memset(&scene, 0, sizeof scene);
+    scene_open_with(&scene, 1, &(struct disk_settings){.size = size, .delay = 10 * MICRO});
+    world_run(scene.world, 10 * MILLI);
+    int result = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; !result; i++) {
+        assert_true(i < 1000);
+        result = result_of(KEEPER_PUT, i % KEEPER_KEYS, 60000 + 1000 * (i % 7));
+        count += !result && count < KEEPER_KEYS;
+    }
+    assert_int_equal(result, -ENOSPC);
+    if (restarts) {
+        world_kill(scene.world, 0);
+        restart(&scene, 0);
+        world_run(scene.world, world_now(scene.world) + 50 * MILLI);
+        assert_int_equal(keeper_opened(0), 0);
+    }
+    for (uint32_t key = 0; key < count; key++) /* the disk has not lost what it had */
+        assert_int_equal(result_of(KEEPER_GET, key, 0), 0);
+    for (uint32_t key = 0; key < count / 2; key++)
+        assert_int_equal(result_of(KEEPER_REMOVE, key, 0), 0);
+    for (uint32_t key = 0; key < 4; key++) { /* space is given back a segment at a time */
+        for (unsigned tries = 0; (result = result_of(KEEPER_PUT, key, 60000)) && tries < 20;
+             tries++)
+            world_run(scene.world, world_now(scene.world) + 50 * MILLI);
+        assert_int_equal(result, 0);
+    }
+    scene_close(&scene);
+}
+
+static void removals_make_room_on_a_full_disk(void **state)
+{
+    for (unsigned eighths = 0; eighths < 8; eighths++) {
+        uint64_t size = 4 * KEEPER_SEGMENT + eighths * (KEEPER_SEGMENT / 8);
+        a_full_disk_takes_removals(size, false);
+        a_full_disk_takes_removals(size, true);
+    }
+}
+
 static void no_acknowledged_record_is_lost(void **state)
 {
     unsigned acknowledged = 0, refused = 0, damaged = 0, copied = 0, hinted = 0, most = 0;
@@ -300,6 +363,6 @@ static void no_acknowledged_record_is_lost(void **state)
     assert_true(refused > SEEDS && damaged > 0 && copied > SEEDS / 2 && hinted > SEEDS / 4);
 }
 
-TEST_MAIN(TEST(no_acknowledged_record_is_lost))
+TEST_MAIN(TEST(no_acknowledged_record_is_lost), TEST(removals_make_room_on_a_full_disk))
 
 #endif

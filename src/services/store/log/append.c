@@ -273,6 +273,8 @@ static bool place(struct log *log, struct log_append *append)
     queue_put(&log->placed, append);
     if (apart) { /* the next batch begins behind the value */
         batch_write(log);
+        if (log->broken)
+            return true; /* the append has ended */
         value_write(log, append, (uint64_t)append->place.unit * RECORD_UNIT + top);
     }
     return true;

@@ -8,10 +8,12 @@
 #include "services/store/log/log_impl.h"
 #include "services/store/planted.h"
 
+#define GAIN_LEAST 16 /* a copied segment gives back at least one part of this */
+
 static void copying_end(struct log *log)
 {
     struct copying *copying = &log->copying;
-    if (!copying->walked || copying->copies)
+    if (!copying->active || !copying->walked || copying->copies)
         return;
     copying->active = false;
     copying->ended(log, copying->walk.segment, copying->result);
@@ -35,6 +37,8 @@ static void copy_done(void *owner, struct log_append *append)
     copying->free = copy;
     if (--copying->copies == 0)
         copying->walk.held = false;
+    if (!copying->copies && copying->result)
+        copying->walked = true; /* it makes no sense to go on */
     if (!copying->copies && !copying->walked)
         walk_resume(&copying->walk);
     copying_end(log);
@@ -45,7 +49,7 @@ static bool copy_begin(struct walk *walk, const struct record *record, struct lo
 {
     struct log *log = walk->log;
     struct copying *copying = &log->copying;
-    if (copying->result || !log->events->live(log->owner, record, place))
+    if (!log->events->live(log->owner, record, place))
         return true;
     struct copy *copy = copying->free;
     copying->free = copy->next;
@@ -58,11 +62,13 @@ static bool copy_begin(struct walk *walk, const struct record *record, struct lo
     if (result) {
         copying->result = result;
         copying->copies--;
+        copying->walked = !copying->copies;
         copy->next = copying->free;
         copying->free = copy;
         walk->held = copying->copies > 0;
+        copying_end(log);
     }
-    return copying->free != NULL;
+    return copying->free && !copying->result;
 }
 
 static void copying_walked(struct walk *walk, int result)
@@ -110,15 +116,38 @@ static bool is_needed(const struct log *log, uint32_t index)
     return before && before->room != before->units && !STORE_HAS(END_UNKNOWN);
 }
 
-/* The segment of whose units the largest part is dead. */
+/* Nothing durable says yet that all before the next segment was durable: the last one does. */
+static bool is_last(const struct log *log, uint32_t index)
+{
+    return (!log->active || !log->synced) && log->sealed.segment == log->segments[index]->id;
+}
+
+static bool may_be_removed(const struct log *log, uint32_t index)
+{
+    const struct segment *segment = log->segments[index];
+    return segment->state == SEGMENT_SEALED && !segment->damaged && !segment->alone &&
+           !is_needed(log, index) && !is_last(log, index);
+}
+
+/* On a full disk the copies must fit into what is left of the active segment, which nothing else
+ * can take from tombstones. */
+static bool fits(const struct log *log, const struct segment *segment)
+{
+    const struct segment *active = log->active;
+    return !log->spare_error || !segment->live ||
+           (active && segment->live <= active->room - active->units);
+}
+
+/* The segment of whose units the largest part is dead; one without live records before all. */
 static struct segment *victim_find(const struct log *log)
 {
     struct segment *best = NULL;
     for (uint32_t i = 0; i < log->segment_count; i++) {
         struct segment *segment = log->segments[i];
-        if (segment->state != SEGMENT_SEALED || segment->damaged || segment->alone ||
-            is_needed(log, i))
+        if (!may_be_removed(log, i) || !fits(log, segment))
             continue;
+        if (!segment->live)
+            return segment;
         if (!best || (uint64_t)dead_units(segment) * best->units >
                          (uint64_t)dead_units(best) * segment->units)
             best = segment;
@@ -131,13 +160,14 @@ static bool is_worth_it(const struct log *log, const struct segment *victim)
     uint64_t dead = 0, units = 0;
     for (uint32_t i = 0; i < log->segment_count; i++) {
         const struct segment *segment = log->segments[i];
-        if (segment->state != SEGMENT_SEALED)
+        if (segment->state != SEGMENT_SEALED || segment->damaged)
             continue;
         dead += dead_units(segment);
         units += segment->units;
     }
-    return !victim->live || 2 * dead > units || (log->spare_error && dead_units(victim)) ||
-           log->segment_count > LOG_SEGMENTS_MAX / 4 * 3;
+    bool short_of_room = log->spare_error || log->segment_count > LOG_SEGMENTS_MAX / 4 * 3;
+    return !victim->live || 2 * dead > units ||
+           (short_of_room && dead_units(victim) > victim->units / GAIN_LEAST);
 }
 
 static void compacted(struct log *log, struct segment *segment, int result)

@@ -37,10 +37,17 @@ static void given_up(struct weft_self *self, struct weft_call *call)
     hinting_end(log_of(call), HINT_FAILED);
 }
 
+static void given_up_closed(struct weft_self *self, struct weft_call *call)
+{
+    call->done = given_up;
+    if (weft_disk_remove(self, call, NEW_NAME))
+        given_up(self, call);
+}
+
 static void give_up(struct log *log)
 {
     struct hinting *hinting = &log->hinting;
-    hinting->call.done = given_up;
+    hinting->call.done = given_up_closed;
     if (!hinting->file || weft_disk_close(log->self, hinting->file, &hinting->call))
         hinting_end(log, HINT_FAILED);
     hinting->file = NULL;
@@ -63,8 +70,13 @@ static bool goes_on(struct log *log, struct weft_call *call,
 static void named(struct weft_self *self, struct weft_call *call)
 {
     struct log *log = log_of(call);
+    char name[NAME_ROOM];
     log->counts.hints_written += call->result >= 0;
-    hinting_end(log, call->result < 0 ? HINT_FAILED : HINT_WRITTEN);
+    hint_name(log->hinting.id, name);
+    call->done = given_up;
+    /* If the segment was removed meanwhile, so is its hint. */
+    if (call->result < 0 || segment_of(log) || weft_disk_remove(self, call, name))
+        hinting_end(log, call->result < 0 ? HINT_FAILED : HINT_WRITTEN);
 }
 
 static void closed(struct weft_self *self, struct weft_call *call)
@@ -75,10 +87,7 @@ static void closed(struct weft_self *self, struct weft_call *call)
     if (!goes_on(log, call, named))
         return;
     hint_name(log->hinting.id, name);
-    /* If the segment was removed meanwhile, so is its hint. */
-    int result = segment_of(log) ? weft_disk_rename(self, call, NEW_NAME, name)
-                                 : weft_disk_remove(self, call, NEW_NAME);
-    if (result)
+    if (weft_disk_rename(self, call, NEW_NAME, name))
         give_up(log);
 }
 
@@ -220,7 +229,7 @@ bool hinting_init(struct log *log)
 void hint_make(struct log *log)
 {
     struct hinting *hinting = &log->hinting;
-    if (hinting->active || log->copying.active)
+    if (hinting->active || log->copying.active || log->spare_error)
         return;
     for (uint32_t i = 0; i < log->segment_count; i++) {
         struct segment *segment = log->segments[i];

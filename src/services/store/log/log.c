@@ -43,6 +43,7 @@ void log_tick(struct log *log)
     if (log->spare_error)
         spare_make(log);
     mark_append(log);
+    reads_begin(log);
     for (uint32_t i = 0; i < log->segment_count; i++)
         segment_shorten(log->segments[i]);
     compact(log);

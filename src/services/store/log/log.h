@@ -9,11 +9,12 @@
  *
  * An append is done when a sync has made it durable. One sync serves all appends that were placed
  * before it began. All memory is taken in log_init and log_open; the owner's structs for appends
- * and reads belong to the log until their done(). No function calls the owner from inside, except
- * where it says so.
+ * and reads belong to the log until their done(). Only log_flush and log_tick call the owner from
+ * inside.
  *
  * When a write or a sync fails the log is broken: every append fails from then on, also those under
- * way, whose records may or may not be there after the next start. It never tries a sync again. */
+ * way, whose records may or may not be there after the next start of the server. It never tries a
+ * sync again. */
 
 #include <weft/disk.h>
 #include <weft/work.h>
@@ -37,12 +38,15 @@ struct log_damage {
 
 struct log_events {
     /* While the log opens: a record is there. Of records of one key that with the highest version
-     * counts, wherever it is. */
+     * counts, wherever it is; of two with the same version, that with the later place. The owner
+     * calls log_dead for the other one. The same record may be found twice at the same place: then
+     * the owner calls log_dead once. */
     void (*found)(void *owner, const struct record *record, struct log_place place);
     /* 0; -EPROTO: a later version of weft has written it, and nothing was changed; -EMFILE: too
-     * many segments; or another errno of the disk. */
+     * many segments; -EMSGSIZE: a value is larger than value_max; or another errno of the disk. */
     void (*opened)(void *owner, int result);
-    /* While the log opens, or reads for other reasons. The record must come from another server. */
+    /* While the log opens, or reads for other reasons. What was there must come from another
+     * server. The segment is kept from now on, also when nothing in it is needed any more. */
     void (*damaged)(void *owner, const struct log_damage *damage);
     /* Is this record still needed? */
     bool (*live)(void *owner, const struct record *record, struct log_place place);
@@ -68,7 +72,7 @@ struct log_append {
     /* Kept also when the disk is full: it makes room, such as a tombstone. */
     bool urgent;
     void (*done)(void *owner, struct log_append *append);
-    int result;              /* 0, -ENOSPC, or the error that broke the log */
+    int result;              /* 0; why there is no room, such as -ENOSPC; or what broke the log */
     struct log_place place;  /* of the record; valid in done() */
     struct log_append *next; /* these are private to the log */
     struct log_place from;   /* a copy: the record that it is a copy of */
@@ -85,6 +89,7 @@ struct log_read {
     int result; /* 0; -EBADMSG: damaged; -ENOENT: no such segment; or an errno of the disk */
     struct record record;  /* if the result is 0: key and value point into `bytes` */
     struct log_read *next; /* these are private to the log */
+    struct segment *segment;
     struct log *log;
     struct weft_call call;
 };
@@ -95,9 +100,9 @@ struct log *log_init(struct weft_self *self, const struct log_settings *settings
 /* Reads what the disk has; ends with opened(). */
 int log_open(struct log *log);
 
-/* Takes the append; done() follows. Returns 0, or refuses it: -ENOSPC: the disk is full;
- * -EMSGSIZE: the value is too large; or the error that broke the log. Appends are placed in the
- * order of the calls. */
+/* Takes the append; done() follows. Returns 0, or refuses it: -ENOSPC, or another errno: the disk
+ * has no room for a segment; -EMSGSIZE: the value is too large; or the error that broke the log.
+ * Appends are placed in the order of the calls. */
 int log_append(struct log *log, struct log_append *append);
 /* Writes what was appended, and begins a sync. */
 void log_flush(struct log *log);
@@ -119,6 +124,6 @@ struct log_counts {
     uint64_t copied; /* bytes of records that were copied out of segments that were removed */
     uint64_t damaged;
     uint64_t hints_written, hints_read; /* hints that were read as a whole at the start */
-    bool full;                          /* the disk: only urgent appends are taken */
+    bool full; /* no further segment can be made: only urgent appends are taken */
 };
 void log_count(const struct log *log, struct log_counts *counts);

@@ -6,6 +6,12 @@
 
 static void read_end(struct log *log, struct log_read *read, int result)
 {
+    struct segment *segment = read->segment;
+    if (segment) {
+        segment->calls--;
+        if (segment->state == SEGMENT_REMOVING)
+            segment_remove(segment);
+    }
     read->result = result;
     read->done(log->owner, read);
 }
@@ -32,13 +38,9 @@ static void read_done(struct weft_self *self, struct weft_call *call)
 {
     struct log_read *read = read_of(call);
     struct log *log = read->log;
-    struct segment *segment = segment_find(log, read->place.segment);
-    int result = read_verify(read, segment);
+    int result = read_verify(read, read->segment);
     log->reads_under_way--;
     log->counts.damaged += result == -EBADMSG;
-    segment->calls--;
-    if (segment->state == SEGMENT_REMOVING)
-        segment_remove(segment);
     read_end(log, read, result);
     reads_begin(log);
 }
@@ -46,9 +48,9 @@ static void read_done(struct weft_self *self, struct weft_call *call)
 /* True: it has begun, or cannot be. */
 static bool read_begin(struct log *log, struct log_read *read, int *result)
 {
-    struct segment *segment = segment_find(log, read->place.segment);
+    const struct segment *segment = read->segment;
     *result = -ENOENT;
-    if (!segment || !segment->file || segment->state == SEGMENT_REMOVING)
+    if (!segment)
         return true;
     if (segment->alone || log->reads_under_way == LOG_READS)
         return false;
@@ -58,7 +60,6 @@ static bool read_begin(struct log *log, struct log_read *read, int *result)
                              (uint64_t)read->place.unit * RECORD_UNIT);
     if (*result == -EAGAIN)
         return false;
-    segment->calls += !*result;
     log->reads_under_way += !*result;
     return true;
 }
@@ -84,8 +85,13 @@ void reads_begin(struct log *log)
 void log_read(struct log *log, struct log_read *read)
 {
     int result = 0;
+    struct segment *segment = segment_find(log, read->place.segment);
+    bool there = segment && segment->file && segment->state != SEGMENT_REMOVING;
     read->log = log;
     read->next = NULL;
+    read->segment = there ? segment : NULL;
+    if (there)
+        segment->calls++; /* from now on it is not removed, also while the read waits */
     log->counts.reads++;
     if (!log->reads && read_begin(log, read, &result) && !result)
         return;

@@ -41,16 +41,57 @@ static void tail_done(struct log *log)
     log->open = true;
     for (uint32_t i = 0; i < log->segment_count; i++)
         segment_shorten(log->segments[i]);
+    if (log->active)
+        spare_make(log);
     log->events->opened(log->owner, 0);
 }
 
+static void last_lengthened(struct weft_self *self, struct weft_call *call)
+{
+    struct log *log = log_of(call);
+    struct segment *last = last_of(log);
+    if (call->result >= 0) {
+        last->room = segment_room(log);
+        last->state = SEGMENT_ACTIVE;
+        log->active = last;
+        log->synced = last->units;
+        log->sealed = last->head.before;
+    }
+    tail_done(log);
+}
+
+static void last_cut(struct weft_self *self, struct weft_call *call)
+{
+    struct log *log = log_of(call);
+    struct segment *last = last_of(log);
+    last->room = last->units;
+    call->done = last_lengthened;
+    int result = (int)(call->result < 0 ? call->result : 0);
+    if (!result)
+        result =
+            weft_disk_truncate(self, last->file, call, (uint64_t)segment_room(log) * RECORD_UNIT);
+    if (result)
+        fail(log, result);
+}
+
+/* The last segment is filled further, so that a start on a full disk keeps the room that is left in
+ * it. First all behind its records is cut off: a torn record there could be found again later. */
 static void tail_synced(struct weft_self *self, struct weft_call *call)
 {
     struct log *log = log_of(call);
-    if (call->result < 0)
+    struct segment *last = last_of(log);
+    if (call->result < 0) {
         fail(log, (int)call->result);
-    else
+        return;
+    }
+    if (last->damaged || last->units >= segment_room(log)) {
         tail_done(log);
+        return;
+    }
+    call->done = last_cut;
+    int result = weft_disk_truncate(self, last->file, call, (uint64_t)last->units * RECORD_UNIT);
+    if (result)
+        fail(log, result);
 }
 
 static void tail_rewrite(struct log *log);
@@ -204,8 +245,17 @@ static void leftover_closed(struct weft_self *self, struct weft_call *call)
         fail(log, result);
 }
 
-/* Removes the spare segments that were never used, whose heads are zero. Other heads were damaged,
- * and with them all that is in the segments: also if a later segment knows the segment. */
+/* Has no segment with that number or a higher one a head? */
+static bool is_beyond(const struct log *log, uint32_t id)
+{
+    for (uint32_t i = 0; i < log->segment_count; i++)
+        if (log->segments[i]->id >= id && !has_no_head(log->segments[i]))
+            return false;
+    return true;
+}
+
+/* Removes the spare segments that were never used: their heads are zero, and no later segment was
+ * used. Other segments without a head were damaged, and with the head all that is in them. */
 static void leftovers_remove(struct log *log)
 {
     struct recovery *recovery = &log->recovery;
@@ -213,7 +263,7 @@ static void leftovers_remove(struct log *log)
         struct segment *segment = log->segments[recovery->index];
         if (!has_no_head(segment))
             continue;
-        if (!segment->damaged && !end_known(log, segment->id))
+        if (!segment->damaged && is_beyond(log, segment->id))
             break;
         struct log_damage damage = {{segment->id, 0}, {segment->id, segment->room}, NULL};
         segment->damaged = true;
@@ -248,17 +298,15 @@ static void head_read(struct weft_self *self, struct weft_call *call)
 {
     struct log *log = log_of(call);
     struct segment *segment = log->segments[log->recovery.index];
-    if (call->result < 0) {
-        fail(log, (int)call->result);
-        return;
-    }
-    switch (segment_head_read(&segment->head, log->chunk, (size_t)call->result, segment->id)) {
+    size_t size = (size_t)(call->result > 0 ? call->result : 0);
+    switch (segment_head_read(&segment->head, log->chunk, size, segment->id)) {
     case SEGMENT_NEWER:
         fail(log, -EPROTO);
         return;
     case SEGMENT_NONE:
         segment->head = (struct segment_head){0};
-        segment->damaged = !is_zero(log->chunk, (size_t)call->result);
+        segment->damaged =
+            call->result < 0 || segment->hint == HINT_WRITTEN || !is_zero(log->chunk, size);
         break;
     case SEGMENT_OURS:
         break;

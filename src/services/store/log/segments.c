@@ -9,6 +9,8 @@
 
 #include "services/store/log/log_impl.h"
 
+#define ROOM_LEAST (LOG_SEGMENT_LEAST / RECORD_UNIT / 16) /* units of the smallest spare */
+
 static const char digits[] = "0123456789abcdef";
 
 static void id_write(uint32_t id, char *name)
@@ -150,14 +152,24 @@ static void spare_sized(struct weft_self *self, struct weft_call *call)
 {
     struct segment *segment = segment_of(call);
     struct log *log = segment->log;
-    if (call->result < 0) {
-        spare_failed(segment, (int)call->result);
+    int result = (int)(call->result < 0 ? call->result : 0);
+    /* After a start there is no active segment, and what was left of the last one was given back.
+     * Then a smaller segment must do for what makes room. */
+    if (result == -ENOSPC && !log->active && segment->room > ROOM_LEAST) {
+        segment->room /= 2;
+        result =
+            weft_disk_truncate(self, segment->file, call, (uint64_t)segment->room * RECORD_UNIT);
+        if (!result)
+            return;
+    }
+    if (result) {
+        spare_failed(segment, result);
         return;
     }
     segment->state = SEGMENT_SPARE;
     log->making = false;
     log->spare = segment;
-    log->spare_error = 0;
+    log->spare_error = segment->room < segment_room(log) ? -ENOSPC : 0;
     log->spare_ended(log);
 }
 
@@ -227,13 +239,15 @@ static void segment_removed(struct weft_self *self, struct weft_call *call)
 {
     struct segment *segment = segment_of(call);
     struct log *log = segment->log;
+    if (call->result < 0)
+        return;
     segment_forget(segment);
     if (log->spare_error == -ENOSPC)
         spare_make(log);
 }
 
-/* A file that cannot be closed or removed stays until the next start, which finds nothing live in
- * it. Its slot stays taken. */
+/* A file that cannot be closed or removed stays until the next start finds its records again. So
+ * its slot stays taken: no tombstone may be dropped that is newer than the segment. */
 static void hint_removed(struct weft_self *self, struct weft_call *call)
 {
     struct segment *segment = segment_of(call);

@@ -66,7 +66,13 @@ static void damage_report(struct walk *walk, uint32_t from, uint32_t to,
 /* What is between walk->at and walk->next cannot be read. */
 static void damage_skip(struct walk *walk)
 {
-    damage_report(walk, walk->at, walk->next, walk->known ? &walk->bad : NULL);
+    uint32_t from = walk->at;
+    if (walk->known) { /* there may be more behind it */
+        from += record_units(walk->bad.key_size, walk->bad.value_size);
+        damage_report(walk, walk->at, from, &walk->bad);
+    }
+    if (from < walk->next)
+        damage_report(walk, from, walk->next, NULL);
     walk->at = walk->next;
     walk->looking = false;
 }
@@ -137,6 +143,10 @@ static bool step(struct walk *walk)
         return true;
     }
     uint32_t units = record_units(record.key_size, record.value_size);
+    if (record.value_size > walk->log->settings.value_max) {
+        walk_end(walk, -EMSGSIZE);
+        return false;
+    }
     if (!has(walk, walk->at, units * RECORD_UNIT))
         return false;
     record.value = (const uint8_t *)record.key + record.key_size;
@@ -166,8 +176,10 @@ static void chunk_read(struct weft_self *self, struct weft_call *call)
     struct walk *walk = (struct walk *)(void *)((char *)call - offsetof(struct walk, call));
     walk->reading = false;
     walk->segment->calls--;
-    if (call->result < 0) {
-        walk_end(walk, (int)call->result);
+    if (call->result < 0) { /* also what follows could not be told from what is torn */
+        damage_report(walk, walk->at, walk->end, NULL);
+        walk->at = walk->end;
+        walk_end(walk, 0);
         return;
     }
     walk->filled = (uint32_t)call->result;
