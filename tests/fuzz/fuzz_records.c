@@ -2,6 +2,7 @@
  * writes. A fuzzer cannot guess a checksum, so records that are made from the input are written,
  * damaged as the input says, and must be refused unless the damage changed nothing. */
 #include "base/bytes.h"
+#include "base/digest.h"
 #include "fuzz.h"
 #include "services/store/log/hint.h"
 #include "services/store/log/record.h"
@@ -43,6 +44,7 @@ static void record_damage(const uint8_t *data, size_t size)
     record.key = in.next;
     record.value = data;
     record.value_size = (uint32_t)size;
+    record.digest = digest_bytes(data, size);
     size_t top = record_write(&record, place, salt, out);
     assert(record_read(&read, out, top, place, salt) && record_fits(&read, data));
     out[at % top] ^= flip;

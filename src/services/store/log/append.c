@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "services/store/log/log_impl.h"
 #include "services/store/planted.h"
 
@@ -183,7 +184,8 @@ static void synced(struct weft_self *self, struct weft_call *call)
     log->synced = log->covers;
     placed_end(log);
     waiting_place(log);
-    sync_begin(log);
+    if (!log->woken) /* else log_flush begins one for more records */
+        sync_begin(log);
     roll_continue(log);
 }
 
@@ -257,12 +259,13 @@ static bool place(struct log *log, struct log_append *append)
     if (record->kind == RECORD_TOMBSTONE && !record->expiry)
         record->expiry = segment->id;
     uint8_t *out = batch_room(batch, segment->units);
-    uint32_t top = (uint32_t)record_write(record, append->place, segment->head.salt, out);
+    uint32_t top = RECORD_HEAD + record->key_size;
+    record->digest = apart ? digest_bytes(record->value, record->value_size)
+                           : digest_copy(out + top, record->value, record->value_size);
+    (void)record_write(record, append->place, segment->head.salt, out);
     if (apart) {
         batch->used += top;
     } else {
-        if (record->value_size)
-            memcpy(out + top, record->value, record->value_size);
         memset(out + top + record->value_size, 0, size - top - record->value_size);
         batch->used += size;
     }
@@ -403,7 +406,8 @@ void mark_append(struct log *log)
         log->placed.first || batch->used || batch->writing || log->synced != active->units ||
         active->units + HEAD_UNITS > active->room)
         return;
-    struct record record = {.kind = RECORD_MARK, .durable = {active->id, log->synced}};
+    struct record record = {
+        .kind = RECORD_MARK, .durable = {active->id, log->synced}, .digest = digest_bytes(NULL, 0)};
     struct log_place at = {active->id, active->units};
     batch->used =
         (uint32_t)record_write(&record, at, active->head.salt, batch_room(batch, active->units));

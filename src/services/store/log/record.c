@@ -20,12 +20,11 @@ static void check_write(uint8_t *top, size_t size, struct log_place place, uint6
     write_u32(&out, top_check(top, size, place, salt));
 }
 
-size_t record_write(struct record *record, struct log_place place, uint64_t salt,
+size_t record_write(const struct record *record, struct log_place place, uint64_t salt,
                     uint8_t out[RECORD_TOP_MAX])
 {
     struct writer to = writer_make(out, RECORD_TOP_MAX);
     assert(record->key_size <= RECORD_KEY_MAX && record->value_size <= RECORD_VALUE_MAX);
-    record->digest = digest_bytes(record->value, record->value_size);
     write_u32(&to, 0); /* the check */
     write_u8(&to, (uint8_t)record->kind);
     write_u8(&to, record->key_size);

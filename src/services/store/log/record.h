@@ -49,7 +49,7 @@ struct record {
     uint8_t key_size;
     const void *key;   /* borrowed */
     const void *value; /* borrowed; NULL after record_read */
-    uint64_t digest;   /* of the value; set by record_write */
+    uint64_t digest;   /* of the value (base/digest.h) */
 };
 
 static inline uint64_t log_place_order(struct log_place place)
@@ -64,7 +64,7 @@ static inline uint32_t record_units(uint32_t key_size, uint32_t value_size)
 }
 
 /* Writes head and key; returns how many bytes. The value follows them. */
-size_t record_write(struct record *record, struct log_place place, uint64_t salt,
+size_t record_write(const struct record *record, struct log_place place, uint64_t salt,
                     uint8_t out[RECORD_TOP_MAX]);
 
 /* Reads head and key. False: this is no record of that place, or `size` bytes do not contain all of

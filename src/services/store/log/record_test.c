@@ -1,5 +1,6 @@
 #include "services/store/log/record.h"
 
+#include "base/digest.h"
 #include "base/rng.h"
 #include "base/test.h"
 
@@ -24,6 +25,7 @@ static struct record sample(const char *key, const char *value)
         .key_size = (uint8_t)strlen(key),
         .value = value,
         .value_size = (uint32_t)strlen(value),
+        .digest = digest_bytes(value, strlen(value)),
     };
 }
 
@@ -46,7 +48,8 @@ static void keys_and_values_may_be_empty_or_of_full_length(void **state)
 {
     static char key[RECORD_KEY_MAX];
     uint8_t bytes[RECORD_TOP_MAX];
-    struct record read, record = {.kind = RECORD_TOMBSTONE, .key = key};
+    struct record read,
+        record = {.kind = RECORD_TOMBSTONE, .key = key, .digest = digest_bytes(NULL, 0)};
     memset(key, 0xff, sizeof key);
     for (unsigned size = 0; size <= RECORD_KEY_MAX; size += RECORD_KEY_MAX) {
         record.key_size = (uint8_t)size;
