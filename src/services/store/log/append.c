@@ -126,8 +126,7 @@ static void batch_write(struct log *log)
 
 static void value_written(struct weft_self *self, struct weft_call *call)
 {
-    struct log_append *append =
-        (struct log_append *)(void *)((char *)call - offsetof(struct log_append, call));
+    struct log_append *append = container_of(call, struct log_append, call);
     struct log *log = append->log;
     log->values--;
     call->done = NULL;
@@ -175,7 +174,7 @@ static void placed_end(struct log *log)
 
 static void synced(struct weft_self *self, struct weft_call *call)
 {
-    struct log *log = (struct log *)(void *)((char *)call - offsetof(struct log, sync));
+    struct log *log = container_of(call, struct log, sync);
     log->syncing = false;
     if (log->broken || (call->result < 0 && !STORE_HAS(SYNC_ERROR))) {
         log_break(log, (int)call->result);

@@ -13,10 +13,15 @@
 static void copying_end(struct log *log)
 {
     struct copying *copying = &log->copying;
+    struct segment *segment = copying->walk.segment;
     if (!copying->active || !copying->walked || copying->copies)
         return;
     copying->active = false;
-    copying->ended(log, copying->walk.segment, copying->result);
+    if (copying->result)
+        return; /* it is tried again later */
+    segment->damaged |= segment->live > 0; /* what is left cannot be read */
+    if (!segment->damaged)
+        segment_remove(segment);
 }
 
 static void copy_done(void *owner, struct log_append *append)
@@ -80,20 +85,19 @@ static void copying_walked(struct walk *walk, int result)
     copying_end(walk->log);
 }
 
-void copying_begin(struct log *log, struct segment *segment, uint32_t from, uint32_t end,
-                   void (*ended)(struct log *log, struct segment *segment, int result))
+static void copying_begin(struct log *log, struct segment *segment)
 {
     struct copying *copying = &log->copying;
     assert(!copying->active);
-    *copying = (struct copying){.active = true, .ended = ended};
+    *copying = (struct copying){.active = true};
     for (unsigned i = 0; i < COPIES; i++) {
         log->copies[i].next = copying->free;
         copying->free = &log->copies[i];
     }
     copying->walk = (struct walk){
         .segment = segment,
-        .at = from,
-        .end = end,
+        .at = HEAD_UNITS,
+        .end = segment->units,
         .all = true,
         .record = copy_begin,
         .ended = copying_walked,
@@ -170,14 +174,6 @@ static bool is_worth_it(const struct log *log, const struct segment *victim)
            (short_of_room && dead_units(victim) > victim->units / GAIN_LEAST);
 }
 
-static void compacted(struct log *log, struct segment *segment, int result)
-{
-    if (!result && !segment->live && !segment->damaged)
-        segment_remove(segment);
-    else if (!result)
-        segment->damaged = true; /* what is left cannot be read */
-}
-
 void compact(struct log *log)
 {
     if (log->copying.active || log->hinting.walks)
@@ -186,7 +182,7 @@ void compact(struct log *log)
     if (!victim || !is_worth_it(log, victim))
         return;
     if (victim->live)
-        copying_begin(log, victim, HEAD_UNITS, victim->units, compacted);
+        copying_begin(log, victim);
     else
         segment_remove(victim);
 }

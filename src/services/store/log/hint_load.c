@@ -1,14 +1,11 @@
 /* hint_load: reads the hint of a segment in place of the segment. If anything about it is wrong,
  * the caller reads the segment itself; what was found before is found again then. */
-#include <errno.h>
-
 #include "services/store/log/hint.h"
 #include "services/store/log/log_impl.h"
 
 static struct log *log_of(struct weft_call *call)
 {
-    char *loading = (char *)call - offsetof(struct loading, call);
-    return (struct log *)(void *)(loading - offsetof(struct log, loading));
+    return container_of(call, struct log, loading.call);
 }
 
 static void closed(struct weft_self *self, struct weft_call *call)

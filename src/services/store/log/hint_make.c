@@ -12,8 +12,7 @@
 
 static struct log *log_of(struct weft_call *call)
 {
-    char *hinting = (char *)call - offsetof(struct hinting, call);
-    return (struct log *)(void *)(hinting - offsetof(struct log, hinting));
+    return container_of(call, struct log, hinting.call);
 }
 
 /* The segment as long as it is there. */

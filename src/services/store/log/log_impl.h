@@ -7,6 +7,7 @@
  * before `synced` in it, and all of older segments, are durable. */
 
 #include "base/check.h"
+#include "base/list.h"
 #include "services/store/log/log.h"
 
 #define BATCH_SIZE (1u << 20)   /* small records are written in batches */
@@ -93,7 +94,7 @@ struct copy {
     struct copy *next; /* free */
 };
 
-/* Copies what is live in a part of a segment to the end of the log. */
+/* Copies what is live in a segment to the end of the log. */
 struct copying {
     struct walk walk;
     bool active;
@@ -101,7 +102,6 @@ struct copying {
     int result;
     uint32_t copies; /* under way */
     struct copy *free;
-    void (*ended)(struct log *log, struct segment *segment, int result);
 };
 
 /* Writes the hint of a segment. */
@@ -236,8 +236,5 @@ void hint_load(struct log *log, struct segment *segment, uint32_t units,
 
 /* ---- copy.c ---- */
 
-/* Copies the live records of those units to the end of the log. One copying goes on at a time. */
-void copying_begin(struct log *log, struct segment *segment, uint32_t from, uint32_t end,
-                   void (*ended)(struct log *log, struct segment *segment, int result));
 /* Removes a segment with few live records, if too much space is lost to dead ones. */
 void compact(struct log *log);

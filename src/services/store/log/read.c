@@ -18,7 +18,7 @@ static void read_end(struct log *log, struct log_read *read, int result)
 
 static struct log_read *read_of(struct weft_call *call)
 {
-    return (struct log_read *)(void *)((char *)call - offsetof(struct log_read, call));
+    return container_of(call, struct log_read, call);
 }
 
 static int read_verify(struct log_read *read, const struct segment *segment)

@@ -14,8 +14,7 @@
 
 static struct log *log_of(struct weft_call *call)
 {
-    char *recovery = (char *)call - offsetof(struct recovery, call);
-    return (struct log *)(void *)(recovery - offsetof(struct log, recovery));
+    return container_of(call, struct log, recovery.call);
 }
 
 static void fail(struct log *log, int result)
@@ -53,6 +52,7 @@ static void last_lengthened(struct weft_self *self, struct weft_call *call)
     if (call->result >= 0) {
         last->room = segment_room(log);
         last->state = SEGMENT_ACTIVE;
+        last->hint = HINT_NONE; /* one that was written would lack what follows */
         log->active = last;
         log->synced = last->units;
         log->sealed = last->head.before;

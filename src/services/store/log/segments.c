@@ -116,7 +116,7 @@ void log_dead(struct log *log, struct log_place place, uint8_t key_size, uint32_
 
 static struct segment *segment_of(struct weft_call *call)
 {
-    return (struct segment *)(void *)((char *)call - offsetof(struct segment, call));
+    return container_of(call, struct segment, call);
 }
 
 static void spare_gone(struct weft_self *self, struct weft_call *call)

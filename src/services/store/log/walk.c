@@ -173,7 +173,7 @@ void walk_resume(struct walk *walk)
 
 static void chunk_read(struct weft_self *self, struct weft_call *call)
 {
-    struct walk *walk = (struct walk *)(void *)((char *)call - offsetof(struct walk, call));
+    struct walk *walk = container_of(call, struct walk, call);
     walk->reading = false;
     walk->segment->calls--;
     if (call->result < 0) { /* also what follows could not be told from what is torn */
