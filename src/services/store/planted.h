@@ -1,5 +1,5 @@
 #pragma once
-/* planted: bugs that tests plant in the store, each of which simulated faults must find. Only test
+/* planted: bugs that tests plant in the store, each of which a test must find. Only test
  * programs are built with WEFT_PLANTED_BUGS; installed programs do not contain the bugs.
  *
  * A place with a bug reads STORE_HAS(BUG). In an ordinary build this is the constant false. */
@@ -7,17 +7,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STORE_PLANTED(X)                                                                           \
+/* Found by simulated faults of the disk (sim-log_planted). */
+#define STORE_LOG_PLANTED(X)                                                                       \
     X(ACK_EARLY, "ack", "an append is done before a sync")                                         \
     X(SYNC_ERROR, "error", "a failed sync counts as a sync")                                       \
     X(TORN_KEPT, "torn", "the value of a record is not checked when the log opens")                \
     X(DAMAGE_CUT, "cut", "damage in the middle of the last segment ends it")                       \
     X(TAIL_TRUSTED, "tail", "records that were perhaps never synced are not written again")        \
     X(END_UNKNOWN, "end", "a segment is removed that alone knows where the one before it ends")
+/* Found by the model of views (model-views_planted). */
+#define STORE_VIEW_PLANTED(X)                                                                      \
+    X(PROMISE_BROKEN, "promise", "a server accepts a lower ballot than it has promised")           \
+    X(FOUND_IGNORED, "found", "a proposer ignores what others have accepted")                      \
+    X(BALLOT_FORGOTTEN, "ballot", "a proposer asks before its own promise is durable")             \
+    X(HALF_DECIDES, "half", "any half of the votes decides")                                       \
+    X(DISK_UNCHECKED, "disk", "a server that has lost its disk still votes")
 
 enum store_bug {
 #define STORE_BUG(bug, name, text) STORE_##bug,
-    STORE_PLANTED(STORE_BUG)
+    STORE_LOG_PLANTED(STORE_BUG) STORE_VIEW_PLANTED(STORE_BUG)
 #undef STORE_BUG
         STORE_BUGS,
 };

@@ -1,0 +1,115 @@
+/* roster: see the header.
+ *
+ * Of former memberships only the last one is kept, and of former disks only when the last of them
+ * was a member. This is enough for roster_missed: a server that was ever a member after a view has
+ * its last membership after that view, too. */
+
+#include "services/store/view/roster.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/bitset.h"
+#include "services/store/planted.h"
+
+void roster_plan(struct roster *roster, uint32_t count)
+{
+    memset(roster, 0, roster_size(count));
+    roster->count = count;
+}
+
+void roster_copy(struct roster *to, const struct roster *from)
+{
+    memcpy(to, from, roster_size(from->count));
+}
+
+bool roster_same(const struct roster *a, const struct roster *b)
+{
+    return a->count == b->count && memcmp(a, b, roster_size(a->count)) == 0;
+}
+
+bool roster_has(const struct roster *roster, uint32_t server)
+{
+    return server < roster->count && roster->entries[server].since;
+}
+
+bool roster_votes(const struct roster *roster, uint32_t server, uint64_t disk)
+{
+    if (roster->epoch == 0)
+        return server < roster->count;
+    return roster_has(roster, server) &&
+           (roster->entries[server].disk == disk || STORE_HAS(DISK_UNCHECKED));
+}
+
+/* May some process on the server vote? */
+static bool has_vote(const struct roster *roster, uint32_t server)
+{
+    return roster->epoch == 0 || roster_has(roster, server);
+}
+
+bool roster_quorum(const struct roster *roster, const uint64_t *servers)
+{
+    uint32_t yes = 0, all = 0;
+    for (uint32_t i = 0; i < roster->count; i++) {
+        if (!has_vote(roster, i))
+            continue;
+        all++;
+        yes += bitset_has(servers, i);
+    }
+    if (2 * yes == all)
+        return all && (bitset_has(servers, roster_first(roster)) || STORE_HAS(HALF_DECIDES));
+    return 2 * yes > all;
+}
+
+uint32_t roster_first(const struct roster *roster)
+{
+    for (uint32_t i = 0; i < roster->count; i++) {
+        if (has_vote(roster, i))
+            return i;
+    }
+    return roster->count;
+}
+
+void roster_next(struct roster *next, const struct roster *roster)
+{
+    roster_copy(next, roster);
+    next->epoch++;
+}
+
+void roster_leave(struct roster *next, uint32_t server)
+{
+    struct roster_entry *entry = &next->entries[server];
+    if (entry->since == 0)
+        return;
+    if (entry->since < next->epoch) { /* otherwise it was never a member of a decided view */
+        entry->from = entry->since;
+        entry->until = next->epoch - 1;
+    }
+    entry->since = 0;
+}
+
+void roster_join(struct roster *next, uint32_t server, uint64_t disk, uint64_t run)
+{
+    assert(disk && next->epoch);
+    struct roster_entry *entry = &next->entries[server];
+    if (entry->since && entry->disk == disk && entry->run == run)
+        return;
+    roster_leave(next, server);
+    if (entry->disk != disk)
+        entry->lost = entry->until;
+    entry->disk = disk;
+    entry->run = run;
+    entry->since = next->epoch;
+    entry->founder |= next->epoch == 1;
+}
+
+bool roster_stayed(const struct roster *roster, uint32_t server, uint32_t from)
+{
+    return roster_has(roster, server) && roster->entries[server].since <= from;
+}
+
+bool roster_missed(const struct roster *roster, uint32_t server, uint32_t epoch)
+{
+    const struct roster_entry *entry = &roster->entries[server];
+    return (entry->since ? entry->lost : entry->until) > epoch;
+}

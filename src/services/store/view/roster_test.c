@@ -1,0 +1,145 @@
+/* Compares rosters with the whole history of their views, and tries all quorums. */
+#include "services/store/view/roster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bitset.h"
+#include "base/rng.h"
+#include "base/test.h"
+
+#define SERVERS 4
+#define VIEWS   40
+
+/* What each server was in each view. */
+struct member {
+    uint64_t disk, run; /* disk 0: not a member */
+};
+
+static struct member history[VIEWS + 1][SERVERS];
+
+static struct roster *roster_make(uint32_t count)
+{
+    struct roster *roster = malloc(roster_size(count));
+    assert_non_null(roster);
+    roster_plan(roster, count);
+    return roster;
+}
+
+static bool stayed(uint32_t now, uint32_t server, uint32_t from)
+{
+    for (uint32_t view = from; view <= now; view++) {
+        const struct member *member = &history[view][server];
+        if (!member->disk || member->disk != history[now][server].disk ||
+            member->run != history[now][server].run)
+            return false;
+    }
+    return true;
+}
+
+static bool missed(uint32_t now, uint32_t server, uint32_t epoch)
+{
+    for (uint32_t view = epoch + 1; view <= now; view++) {
+        uint64_t disk = history[view][server].disk;
+        if (disk && disk != history[now][server].disk)
+            return true;
+    }
+    return false;
+}
+
+static void a_roster_knows_its_history(void **state)
+{
+    (void)state;
+    struct roster *roster = roster_make(SERVERS), *next = roster_make(SERVERS);
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct rng rng = rng_make(seed, 0);
+        memset(history, 0, sizeof history);
+        roster_plan(roster, SERVERS);
+        uint64_t disks[SERVERS] = {1, 1, 1, 1}, run = 0;
+        for (uint32_t view = 1; view <= VIEWS; view++) {
+            roster_next(next, roster);
+            memcpy(history[view], history[view - 1], sizeof history[view]);
+            for (uint32_t server = 0; server < SERVERS; server++) {
+                switch (rng_below(&rng, 8)) {
+                case 0:
+                    roster_leave(next, server);
+                    history[view][server].disk = 0;
+                    break;
+                case 1:
+                    disks[server]++; /* fall through */
+                case 2:
+                    history[view][server] = (struct member){disks[server], ++run};
+                    roster_join(next, server, disks[server], run);
+                    roster_join(next, server, disks[server], run); /* changes nothing */
+                    break;
+                default:
+                    break;
+                }
+            }
+            roster_copy(roster, next);
+            assert_int_equal(roster->epoch, view);
+            for (uint32_t server = 0; server < SERVERS; server++) {
+                assert_int_equal(roster_has(roster, server), history[view][server].disk != 0);
+                for (uint32_t before = 1; before <= view; before++) {
+                    assert_int_equal(roster_stayed(roster, server, before),
+                                     stayed(view, server, before));
+                    assert_int_equal(roster_missed(roster, server, before),
+                                     missed(view, server, before));
+                }
+            }
+        }
+    }
+    free(roster);
+    free(next);
+}
+
+static void only_the_present_disk_votes(void **state)
+{
+    (void)state;
+    struct roster *plan = roster_make(3), *roster = roster_make(3);
+    assert_true(roster_votes(plan, 2, 17));
+    assert_false(roster_votes(plan, 3, 17));
+    roster_next(roster, plan);
+    roster_join(roster, 2, 17, 1);
+    assert_true(roster_votes(roster, 2, 17));
+    assert_false(roster_votes(roster, 2, 18));
+    assert_false(roster_votes(roster, 1, 17));
+    assert_int_equal(roster_first(plan), 0);
+    assert_int_equal(roster_first(roster), 2);
+    assert_true(roster->entries[2].founder);
+    free(plan);
+    free(roster);
+}
+
+/* Of each number of servers, with each set of members. */
+static void two_quorums_share_a_server(void **state)
+{
+    (void)state;
+    for (uint32_t count = 1; count <= 6; count++) {
+        struct roster *plan = roster_make(count), *roster = roster_make(count);
+        for (uint64_t members = 0; members < UINT64_C(1) << count; members++) {
+            roster_next(roster, plan);
+            for (uint32_t i = 0; i < count; i++) {
+                if (members >> i & 1)
+                    roster_join(roster, i, 1, 1);
+            }
+            uint64_t quorums[64];
+            unsigned found = 0;
+            for (uint64_t set = 0; set < UINT64_C(1) << count; set++) {
+                if (roster_quorum(roster, &set))
+                    quorums[found++] = set;
+            }
+            /* All members are a quorum, and of each two complementary sets exactly one is. */
+            assert_int_equal(found, members ? 1u << (count - 1) : 0);
+            for (unsigned i = 0; i < found; i++) {
+                for (unsigned j = 0; j < found; j++)
+                    assert_true(quorums[i] & quorums[j] & members);
+            }
+        }
+        free(plan);
+        free(roster);
+    }
+}
+
+TEST_MAIN(TEST(a_roster_knows_its_history), TEST(only_the_present_disk_votes),
+          TEST(two_quorums_share_a_server))
