@@ -81,13 +81,18 @@ static inline struct message_head message_head_read(const struct frame_head *hea
     };
 }
 
-/* True if the frame is a message that consists of its only short item: all that follows its token
- * is as the sender of such a message writes it. One comparison; a frame that a peer wrote
- * differently is handled by the general way. */
+/* The head of a message that consists of its only short item. A constant in memory: compilers write
+ * a local one to the stack field by field and then read several fields at once, and such a read
+ * waits until all earlier writes have reached the cache (5 % of a round trip of 64 bytes). */
+static const struct frame_head message_head_plain = {.kind = FRAME_MESSAGE, .user_bytes = {1}};
+
+/* True if the frame is such a message: all that follows its token is as the sender of such a
+ * message writes it. One comparison; a frame that a peer wrote differently is handled by the
+ * general way. */
 static inline bool message_frame_is_plain(const struct frame_head *head)
 {
-    const struct frame_head plain = {.kind = FRAME_MESSAGE, .user_bytes = {1}};
-    return memcmp(&head->kind, &plain.kind, sizeof plain - offsetof(struct frame_head, kind)) == 0;
+    return memcmp(&head->kind, &message_head_plain.kind,
+                  sizeof *head - offsetof(struct frame_head, kind)) == 0;
 }
 
 /* The same for a head that was read. */

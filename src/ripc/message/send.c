@@ -413,8 +413,6 @@ int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *
 int ripc_send(struct ripc_service *service, ripc_id to, const void *data, size_t size,
               int64_t deadline)
 {
-    const struct frame_head plain =
-        message_head_write(&(struct message_head){.kind = FRAME_MESSAGE, .short_count = 1});
     struct ripc *ripc = service->ripc;
     struct iovec piece = {(void *)data, size};
     if (!context_is_ours(ripc))
@@ -422,7 +420,7 @@ int ripc_send(struct ripc_service *service, ripc_id to, const void *data, size_t
     lock_take(&ripc->lock);
     struct remote *remote = service->remote_last;
     if (remote && remote->id == to && remote->state == REMOTE_OPEN && size <= RIPC_SHORT_MAX &&
-        remote->outlet->ops->push(remote->outlet, &plain, &piece, 1) == 0) {
+        remote->outlet->ops->push(remote->outlet, &message_head_plain, &piece, 1) == 0) {
         ripc->stats.sent++;
         ripc->stats.sent_bytes += size;
         trace_event(ripc->trace, TRACE_SEND, service->id, to, (int64_t)size);
