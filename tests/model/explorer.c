@@ -35,6 +35,11 @@ struct explorer {
     struct chunk *first, *last;
     const char *wrong;
     uint64_t wrong_action;
+    /* A walk. */
+    struct rng *rng;
+    const void *here;
+    uint64_t choices; /* states that can follow; one of them is ... */
+    uint8_t *chosen;
 };
 
 static void *allocate(uint64_t count, uint64_t size)
@@ -101,8 +106,43 @@ static void enqueue(struct explorer *explorer, const void *state)
     memcpy(explorer->last->states + place * size, state, size);
 }
 
+/* Of all states that follow, each is chosen with the same chance. */
+static void consider(struct explorer *explorer, const void *state)
+{
+    uint32_t size = explorer->model->state_size;
+    if (memcmp(state, explorer->here, size) != 0 &&
+        rng_below(explorer->rng, ++explorer->choices) == 0)
+        memcpy(explorer->chosen, state, size);
+}
+
+#define IDLE_TRIES 100 /* expand() may leave things out at random */
+
+uint64_t explorer_walk(const struct model *model, void *state, struct rng *rng, uint64_t steps)
+{
+    struct explorer walk = {.model = model, .rng = rng, .here = state};
+    walk.chosen = allocate(1, model->state_size);
+    uint64_t taken = 0;
+    for (unsigned idle = 0; taken < steps && idle < IDLE_TRIES && walk.wrong == NULL; idle++) {
+        walk.choices = 0;
+        model->expand(&walk, state);
+        if (walk.choices == 0)
+            continue;
+        memcpy(state, walk.chosen, model->state_size);
+        taken++;
+        idle = 0;
+    }
+    free(walk.chosen);
+    if (walk.wrong)
+        printf("# wrong after %llu steps: %s\n", (unsigned long long)taken, walk.wrong);
+    return walk.wrong ? UINT64_MAX : taken;
+}
+
 void explorer_add(struct explorer *explorer, const void *state, uint64_t action)
 {
+    if (explorer->rng) {
+        consider(explorer, state);
+        return;
+    }
     if (2 * explorer->count + 2 > explorer->slot_count)
         grow(explorer);
     struct visit visit = digest_of(explorer, state);

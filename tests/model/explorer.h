@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/rng.h"
+
 struct explorer;
 
 struct model {
@@ -23,6 +25,11 @@ struct model {
  * the way to it was printed unless `quiet`. Aborts if there are more than `most`, because then the
  * model is not bounded as its author believes. */
 uint64_t explorer_run(const struct model *model, const void *start, uint64_t most, bool quiet);
+
+/* Takes random steps, each to a state other than the one before, until there is none, many times
+ * over, or `steps` were taken. `state` is where it starts and ends. Returns how many it took;
+ * UINT64_MAX: a step was wrong. */
+uint64_t explorer_walk(const struct model *model, void *state, struct rng *rng, uint64_t steps);
 
 /* In expand(): from the state that is being expanded this action leads to `state`. */
 void explorer_add(struct explorer *explorer, const void *state, uint64_t action);

@@ -22,10 +22,22 @@
     X(BALLOT_FORGOTTEN, "ballot", "a proposer asks before its own promise is durable")             \
     X(HALF_DECIDES, "half", "any half of the votes decides")                                       \
     X(DISK_UNCHECKED, "disk", "a server that has lost its disk still votes")
+/* Found by the model of replicas (model-replicas_planted). */
+#define STORE_REPLICA_PLANTED(X)                                                                   \
+    X(REPLAY_SKIPPED, "replay", "a leader activates servers that lack writes that it has")         \
+    X(GROWN_EARLY, "grown", "a server is in sync before the others know it as a keeper")           \
+    X(EPOCH_UNCHECKED, "epoch", "messages of other views are accepted")                            \
+    X(ABSENT_IGNORED, "absent", "a keeper that is away is taken to have nothing more")             \
+    X(STRAY_LEFT, "stray", "what only a learner has is taken for equal")                           \
+    X(TOMBSTONE_EARLY, "tombstone", "a learner forgets what was removed")                          \
+    X(CUSTODY_DROPPED, "dropped", "a server that retires forgets who keeps the group")             \
+    X(LEASE_UNWAITED, "lease", "a server does not wait until leases of others have ended")         \
+    X(CLOCK_FIRST, "clock", "a read checks the leases before it takes the value")                  \
+    X(MINORITY_SERVES, "minority", "a read does not check the leases")
 
 enum store_bug {
 #define STORE_BUG(bug, name, text) STORE_##bug,
-    STORE_LOG_PLANTED(STORE_BUG) STORE_VIEW_PLANTED(STORE_BUG)
+    STORE_LOG_PLANTED(STORE_BUG) STORE_VIEW_PLANTED(STORE_BUG) STORE_REPLICA_PLANTED(STORE_BUG)
 #undef STORE_BUG
         STORE_BUGS,
 };
