@@ -19,6 +19,7 @@
 #define MICRO   (PSEC_PER_SECOND / 1000000)
 #define MILLI   (PSEC_PER_SECOND / 1000)
 #define LOAD    (300 * MILLI)
+#define EVEN    7000
 #define FRESH   (25 * MILLI) /* before that a record or a mark has declared it durable */
 
 static const struct weft_service *const services[] = {&keeper_service, NULL};
@@ -38,10 +39,13 @@ struct scene {
     struct world *world;
     struct rng rng;
     bool rots;
+    /* All values have one size, so that records lie where other ones lay in the former life of a
+     * recycled segment. */
+    bool even;
     uint64_t version;
     struct known known[SERVERS][KEEPER_KEYS];
     unsigned acknowledged, refused, lost, damaged;
-    uint64_t copied, segments_most, hints_read;
+    uint64_t copied, recycled, segments_most, hints_read;
     bool answered;
     struct keeper_answer answer; /* the last */
 };
@@ -90,6 +94,7 @@ static void scene_open(struct scene *scene, uint64_t seed)
     memset(scene, 0, sizeof *scene);
     scene->rng = rng_make(seed, 77);
     scene->rots = rng_below(&scene->rng, 4) == 0;
+    scene->even = rng_below(&scene->rng, 4) == 0;
     bool full = rng_below(&scene->rng, 4) == 0;
     const struct disk_settings disk = {
         .size = full ? (3 + rng_below(&scene->rng, 8)) * KEEPER_SEGMENT : 64 << 20,
@@ -116,7 +121,9 @@ static void send(struct scene *scene, node_id id)
     struct keeper_order order = {.what = KEEPER_PUT, .key = key, .version = ++scene->version};
     struct known *known = &scene->known[id][key];
     uint64_t kind = rng_below(&scene->rng, 20);
-    if (kind == 0)
+    if (scene->even && kind < 17)
+        order.size = EVEN;
+    else if (kind == 0)
         order.size = (uint32_t)rng_below(&scene->rng, KEEPER_VALUE);
     else if (kind < 17)
         order.size = (uint32_t)rng_below(&scene->rng, 9000);
@@ -154,6 +161,7 @@ static void look(struct scene *scene)
         if (!keeper_counts(id, &counts))
             continue;
         scene->copied += counts.copied > 0;
+        scene->recycled += counts.recycled > 0;
         scene->hints_read =
             counts.hints_read > scene->hints_read ? counts.hints_read : scene->hints_read;
         scene->segments_most =
@@ -343,9 +351,48 @@ static void removals_make_room_on_a_full_disk(void **state)
     }
 }
 
+static struct log_counts counts_now(void)
+{
+    struct log_counts counts = {0};
+    assert_true(keeper_counts(0, &counts));
+    return counts;
+}
+
+/* Replaces values of a few keys until so many segments were recycled. */
+static void recycle(uint64_t count)
+{
+    for (uint32_t i = 0; counts_now().recycled < count; i++) {
+        assert_true(i < 4000);
+        assert_int_equal(result_of(KEEPER_PUT, i % 8, 60000), 0);
+    }
+}
+
+static void recycled_segments_wait_until_space_is_short(void **state)
+{
+    memset(&scene, 0, sizeof scene);
+    struct disk_settings disk = {.size = 64 << 20, .delay = 10 * MICRO};
+    scene_open_with(&scene, 1, &disk);
+    world_run(scene.world, 10 * MILLI);
+    recycle(20);
+    world_run(scene.world, world_now(scene.world) + PSEC_PER_SECOND);
+    uint64_t used = disk_used(world_disk(scene.world, 0));
+    uint64_t most = counts_now().segments;
+    /* One that is active, one with live records, and the spare ones. */
+    assert_true(most <= 7 && used <= most * KEEPER_SEGMENT + KEEPER_SEGMENT / 8);
+    disk.size = used;
+    disk_set(world_disk(scene.world, 0), &disk); /* another service has taken the rest */
+    for (uint32_t i = 0; disk_used(world_disk(scene.world, 0)) + KEEPER_SEGMENT > used; i++) {
+        assert_true(i < 100);
+        assert_int_equal(result_of(KEEPER_PUT, i % 8, 60000), 0);
+        world_run(scene.world, world_now(scene.world) + 50 * MILLI);
+    }
+    scene_close(&scene);
+}
+
 static void no_acknowledged_record_is_lost(void **state)
 {
-    unsigned acknowledged = 0, refused = 0, damaged = 0, copied = 0, hinted = 0, most = 0;
+    unsigned acknowledged = 0, refused = 0, damaged = 0, copied = 0, recycled = 0, hinted = 0;
+    unsigned most = 0;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         if (run(&scene, seed))
             fail_msg("seed %u lost %u acknowledged records", (unsigned)seed, scene.lost);
@@ -353,16 +400,20 @@ static void no_acknowledged_record_is_lost(void **state)
         refused += scene.refused;
         damaged += scene.damaged;
         copied += scene.copied > 0;
+        recycled += scene.recycled > 0;
         hinted += scene.hints_read > 0;
         most = scene.segments_most > most ? (unsigned)scene.segments_most : most;
     }
     print_message("# %u seeds: %u records acknowledged, %u refused, %u damaged and reported; "
-                  "segments were copied in %u runs, hints read in %u; %u segments at most\n",
-                  SEEDS, acknowledged, refused, damaged, copied, hinted, most);
+                  "segments were copied in %u runs, recycled in %u, hints read in %u; %u segments "
+                  "at most\n",
+                  SEEDS, acknowledged, refused, damaged, copied, recycled, hinted, most);
     assert_true(acknowledged > 100 * SEEDS);
     assert_true(refused > SEEDS && damaged > 0 && copied > SEEDS / 2 && hinted > SEEDS / 4);
+    assert_true(recycled > SEEDS / 2);
 }
 
-TEST_MAIN(TEST(no_acknowledged_record_is_lost), TEST(removals_make_room_on_a_full_disk))
+TEST_MAIN(TEST(no_acknowledged_record_is_lost), TEST(removals_make_room_on_a_full_disk),
+          TEST(recycled_segments_wait_until_space_is_short))
 
 #endif

@@ -14,7 +14,9 @@
     X(TORN_KEPT, "torn", "the value of a record is not checked when the log opens")                \
     X(DAMAGE_CUT, "cut", "damage in the middle of the last segment ends it")                       \
     X(TAIL_TRUSTED, "tail", "records that were perhaps never synced are not written again")        \
-    X(END_UNKNOWN, "end", "a segment is removed that alone knows where the one before it ends")
+    X(END_UNKNOWN, "end", "a segment is removed that alone knows where the one before it ends")    \
+    X(FORMER_HEAD, "head", "the head that a recycled file had before counts as its own")           \
+    X(FORMER_LIFE, "life", "the check of a record includes neither number nor salt of the segment")
 /* Found by the model of views (model-views_planted). */
 #define STORE_VIEW_PLANTED(X)                                                                      \
     X(PROMISE_BROKEN, "promise", "a server accepts a lower ballot than it has promised")           \

@@ -344,7 +344,7 @@ static bool roll_may_end(const struct log *log)
 
 static void roll_end(struct log *log)
 {
-    struct segment *last = log->active, *segment = log->spare;
+    struct segment *last = log->active, *segment = spare_first(log);
     struct segment_head *head = &segment->head;
     struct batch *batch = &log->batches[log->filling];
     assert(!batch->used && !batch->writing);
@@ -354,7 +354,6 @@ static void roll_end(struct log *log)
         segment_shorten(last);
     }
     log->active = segment;
-    log->spare = NULL;
     segment->state = SEGMENT_ACTIVE;
     *head = (struct segment_head){segment->id, weft_random(log->self), log->sealed};
     segment_head_write(head, batch_room(batch, 0));
@@ -384,9 +383,9 @@ void roll_continue(struct log *log)
         sync_begin(log);
     if (!roll_may_end(log))
         return;
-    if (!log->spare && !is_full(log))
+    if (!is_full(log))
         spare_make(log);
-    if (log->spare) {
+    if (spare_first(log)) {
         roll_end(log);
         waiting_place(log);
     } else if (!log->making) {

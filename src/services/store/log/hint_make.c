@@ -3,6 +3,7 @@
  * A walk through the segment collects what is live. A worker thread sorts it, since that takes
  * milliseconds. Then the blocks are written one after the other to a file of another name, which
  * gets its name when all is durable: so a hint is whole or not there. */
+#include <errno.h>
 #include <string.h>
 
 #include "services/store/log/hint.h"
@@ -57,6 +58,8 @@ static bool goes_on(struct log *log, struct weft_call *call,
                     void (*done)(struct weft_self *self, struct weft_call *call))
 {
     if (call->result < 0) {
+        if (call->result == -ENOSPC)
+            spares_give_back(log);
         give_up(log);
         return false;
     }
@@ -70,7 +73,10 @@ static void named(struct weft_self *self, struct weft_call *call)
 {
     struct log *log = log_of(call);
     char name[NAME_ROOM];
-    log->counts.hints_written += call->result >= 0;
+    if (call->result >= 0) {
+        log->counts.hints_written++;
+        log->spares_most = SPARES_MAX;
+    }
     hint_name(log->hinting.id, name);
     call->done = given_up;
     /* If the segment was removed meanwhile, so is its hint. */

@@ -25,6 +25,7 @@ struct log *log_init(struct weft_self *self, const struct log_settings *settings
     log->spare_ended = roll_continue;
     log->readable = reads_begin;
     log->reads_end = &log->reads;
+    log->spares_most = SPARES_MAX;
     for (unsigned i = 0; i < BATCHES; i++) {
         log->batches[i].log = log;
         log->batches[i].bytes = weft_allocate(self, BATCH_SIZE);

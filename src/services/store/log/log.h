@@ -4,8 +4,8 @@
  *
  * The log knows nothing of keys. Its owner has the index: the log tells it which records it finds
  * when it opens, and the owner tells the log which records are no longer needed (log_dead). The
- * log gives the space of such records back: it copies what is live out of the segment with the
- * least of it, tells the owner where each record is now, and removes the segment.
+ * log uses the space of such records again: it copies what is live out of the segment with the
+ * least of it, tells the owner where each record is now, and recycles the segment or removes it.
  *
  * An append is done when a sync has made it durable. One sync serves all appends that were placed
  * before it began. All memory is taken in log_init and log_open; the owner's structs for appends
@@ -121,7 +121,8 @@ struct log_counts {
     uint64_t segments, bytes; /* now, on the disk */
     uint64_t live;            /* bytes of records that are needed */
     uint64_t appends, syncs, reads;
-    uint64_t copied; /* bytes of records that were copied out of segments that were removed */
+    uint64_t copied;   /* bytes of records that were copied out of segments that were given back */
+    uint64_t recycled; /* segments whose files became spare ones */
     uint64_t damaged;
     uint64_t hints_written, hints_read; /* hints that were read as a whole at the start */
     bool full; /* no further segment can be made: only urgent appends are taken */

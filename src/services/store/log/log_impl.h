@@ -19,6 +19,7 @@
 #define HEAD_UNITS (RECORD_HEAD / RECORD_UNIT)
 #define HINT_CHUNK (64u << 10) /* bytes of a hint that are read at once: at least one block */
 #define NAME_ROOM  16
+#define SPARES_MAX 4 /* recycled segments that wait, with the next one */
 
 enum segment_state {
     SEGMENT_OPENING, /* its file is being opened, or made */
@@ -162,8 +163,8 @@ struct log {
     uint32_t id_last;
 
     struct segment *active;  /* NULL: nothing was written since the start */
-    struct segment *spare;   /* NULL: there is none */
-    bool making;             /* it is being made */
+    bool making;             /* a spare segment is being made */
+    uint32_t spares_most;    /* that recycling makes: SPARES_MAX, or 1 while space is short */
     int spare_error;         /* why the last one could not be made; until one was made */
     struct log_place sealed; /* the end of the segment before the active one */
     uint32_t synced;         /* of the active segment */
@@ -200,12 +201,16 @@ void segment_name(uint32_t id, char name[NAME_ROOM]);
 void hint_name(uint32_t id, char name[NAME_ROOM]);
 /* The number of the segment whose file, or whose hint, has that name; 0: it is no segment's. */
 uint32_t segment_of_name(const char *name, bool hint);
-uint32_t segment_room(const struct log *log); /* units of a new one */
-/* Begins to make the next segment, so that its space is there when it is needed. */
+uint32_t segment_room(const struct log *log);       /* units of a new one */
+struct segment *spare_first(const struct log *log); /* the next one; NULL: there is none */
+/* Begins to make the next segment, if there is none, so that its space is there when it is
+ * needed. */
 void spare_make(struct log *log);
+/* Space is short: removes all spare segments except the next one. */
+void spares_give_back(struct log *log);
 /* Gives back the space behind the records, once nothing reads them. */
 void segment_shorten(struct segment *segment);
-/* Removes the file once no calls are under way on it. */
+/* Recycles or removes the file once no calls are under way on it. */
 void segment_remove(struct segment *segment);
 
 /* ---- append.c ---- */

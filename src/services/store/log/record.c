@@ -4,12 +4,17 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/hash.h"
+#include "services/store/planted.h"
 
 #define MAGIC   UINT64_C(0x776566742d6c6f67) /* "weft-log" */
 #define VERSION 1
 
+/* A recycled file is full of records that were whole in a segment with another number and another
+ * salt: so both are part of the check. */
 static uint32_t top_check(const uint8_t *top, size_t size, struct log_place place, uint64_t salt)
 {
+    if (STORE_HAS(FORMER_LIFE))
+        place.segment = 0, salt = 0;
     uint64_t hash = salt ^ hash_bytes(top + sizeof(uint32_t), size - sizeof(uint32_t));
     return (uint32_t)hash_mix(hash ^ log_place_order(place));
 }
@@ -109,8 +114,10 @@ enum segment_origin segment_head_read(struct segment_head *head, const void *byt
     head->salt = read_u64(&in);
     uint64_t before = read_u64(&in);
     head->before = (struct log_place){(uint32_t)(before >> 32), (uint32_t)before};
-    if (size < RECORD_HEAD || magic != MAGIC || head->id != id ||
-        check != top_check(bytes, RECORD_HEAD, (struct log_place){id, 0}, 0))
+    if (size < RECORD_HEAD || magic != MAGIC || !head->id || head->id > id ||
+        check != top_check(bytes, RECORD_HEAD, (struct log_place){head->id, 0}, 0))
         return SEGMENT_NONE;
-    return version == VERSION ? SEGMENT_OURS : SEGMENT_NEWER;
+    if (version != VERSION)
+        return SEGMENT_NEWER;
+    return head->id == id || STORE_HAS(FORMER_HEAD) ? SEGMENT_OURS : SEGMENT_FORMER;
 }

@@ -84,11 +84,13 @@ struct segment_head {
 };
 
 enum segment_origin {
-    SEGMENT_OURS,
-    SEGMENT_NEWER, /* a later version of weft has written it */
-    SEGMENT_NONE,  /* not the head of this segment */
+    SEGMENT_OURS,   /* the head of this segment */
+    SEGMENT_NEWER,  /* a later version of weft has written it */
+    SEGMENT_FORMER, /* the head of a segment with a lower number: the file was recycled */
+    SEGMENT_NONE,   /* not the head of this segment */
 };
 
 void segment_head_write(const struct segment_head *head, uint8_t out[RECORD_HEAD]);
+/* Reads the head of the file of segment `id`. */
 enum segment_origin segment_head_read(struct segment_head *head, const void *bytes, size_t size,
                                       uint32_t id);

@@ -118,7 +118,7 @@ static void the_head_of_a_segment_is_read_as_written(void **state)
     assert_int_equal(segment_head_read(&read, bytes, sizeof bytes, 9), SEGMENT_OURS);
     assert_int_equal(read.id, head.id);
     assert_true(read.salt == SALT && read.before.segment == 8 && read.before.unit == 4711);
-    assert_int_equal(segment_head_read(&read, bytes, sizeof bytes, 10), SEGMENT_NONE);
+    assert_int_equal(segment_head_read(&read, bytes, sizeof bytes, 8), SEGMENT_NONE);
     assert_int_equal(segment_head_read(&read, bytes, sizeof bytes - 1, 9), SEGMENT_NONE);
     for (size_t bit = 0; bit < 8 * sizeof bytes; bit++) {
         bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -129,7 +129,29 @@ static void the_head_of_a_segment_is_read_as_written(void **state)
     assert_int_equal(segment_head_read(&read, bytes, sizeof bytes, 0), SEGMENT_NONE);
 }
 
+/* The number of the segment is the only difference between a file and itself after recycling. */
+static void a_recycled_file_has_neither_head_nor_records(void **state)
+{
+    uint8_t bytes[RECORD_TOP_MAX];
+    struct segment_head head = {.id = 9, .salt = SALT, .before = {8, 4711}}, read = {0};
+    segment_head_write(&head, bytes);
+    assert_int_equal(segment_head_read(&read, bytes, RECORD_HEAD, 10), SEGMENT_FORMER);
+    assert_int_equal(read.id, 9);
+    for (size_t bit = 0; bit < 8 * RECORD_HEAD; bit++) { /* damage is no recycled file */
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_int_equal(segment_head_read(&read, bytes, RECORD_HEAD, 10), SEGMENT_NONE);
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    struct record record = sample("k", "v"), found;
+    size_t size = record_write(&record, here, SALT, bytes);
+    for (uint32_t id = here.segment + 1; id < here.segment + 10000; id++) {
+        assert_false(record_read(&found, bytes, size, (struct log_place){id, here.unit}, SALT));
+        assert_false(record_read(&found, bytes, size, here, SALT + id));
+    }
+}
+
 TEST_MAIN(TEST(a_record_is_read_as_written), TEST(keys_and_values_may_be_empty_or_of_full_length),
           TEST(no_changed_bit_goes_unnoticed),
           TEST(a_record_cannot_declare_durable_what_follows_it), TEST(random_bytes_are_no_record),
-          TEST(the_head_of_a_segment_is_read_as_written))
+          TEST(the_head_of_a_segment_is_read_as_written),
+          TEST(a_recycled_file_has_neither_head_nor_records))

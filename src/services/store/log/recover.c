@@ -254,8 +254,9 @@ static bool is_beyond(const struct log *log, uint32_t id)
     return true;
 }
 
-/* Removes the spare segments that were never used: their heads are zero, and no later segment was
- * used. Other segments without a head were damaged, and with the head all that is in them. */
+/* Removes the spare segments that were never used: their heads are zero, or that of the segment
+ * whose file was recycled, and no later segment was used. Other segments without a head were
+ * damaged, and with the head all that is in them. */
 static void leftovers_remove(struct log *log)
 {
     struct recovery *recovery = &log->recovery;
@@ -307,6 +308,11 @@ static void head_read(struct weft_self *self, struct weft_call *call)
         segment->head = (struct segment_head){0};
         segment->damaged =
             call->result < 0 || segment->hint == HINT_WRITTEN || !is_zero(log->chunk, size);
+        break;
+    case SEGMENT_FORMER: /* the file had the former name before, so there is none of that name */
+        segment->damaged =
+            segment->hint == HINT_WRITTEN || segment_find(log, segment->head.id) != NULL;
+        segment->head = (struct segment_head){0};
         break;
     case SEGMENT_OURS:
         break;

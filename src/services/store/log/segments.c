@@ -1,9 +1,15 @@
 /* segments: the files of the log, one for each segment: made at full size, opened, shortened to
- * what they contain, and removed.
+ * what they contain, and recycled or removed.
  *
  * The next segment is made before the active one is full. So a full disk is noticed while there is
  * a whole segment left, in which tombstones and the copies of live records still fit: those are
- * what gives space back. */
+ * what gives space back.
+ *
+ * A segment of which nothing is needed any more is recycled: its file gets the name of a segment
+ * that is to come, and waits as a spare one. File systems write over old bytes much faster than
+ * into new space, and some take long to remove a large file. The old bytes are left as they are.
+ * The head at the beginning belongs to another number, so a start knows that the file is a spare;
+ * and no old record passes the check of a record, which includes number and salt of the segment. */
 #include <errno.h>
 #include <string.h>
 
@@ -119,6 +125,22 @@ static struct segment *segment_of(struct weft_call *call)
     return container_of(call, struct segment, call);
 }
 
+struct segment *spare_first(const struct log *log)
+{
+    for (uint32_t i = 0; i < log->segment_count; i++)
+        if (log->segments[i]->state == SEGMENT_SPARE)
+            return log->segments[i];
+    return NULL;
+}
+
+static uint32_t spare_count(const struct log *log)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < log->segment_count; i++)
+        count += log->segments[i]->state == SEGMENT_SPARE;
+    return count;
+}
+
 static void spare_gone(struct weft_self *self, struct weft_call *call)
 {
     struct segment *segment = segment_of(call);
@@ -140,12 +162,16 @@ static void spare_closed(struct weft_self *self, struct weft_call *call)
 
 static void spare_failed(struct segment *segment, int error)
 {
-    segment->log->spare_error = error;
+    struct log *log = segment->log;
+    if (!spare_first(log))
+        log->spare_error = error;
+    if (error == -ENOSPC)
+        log->spares_most = 1;
     segment->call.done = spare_closed;
     if (!segment->file)
-        spare_gone(segment->log->self, &segment->call);
-    else if (weft_disk_close(segment->log->self, segment->file, &segment->call))
-        spare_gone(segment->log->self, &segment->call);
+        spare_closed(log->self, &segment->call);
+    else if (weft_disk_close(log->self, segment->file, &segment->call))
+        spare_gone(log->self, &segment->call);
 }
 
 static void spare_sized(struct weft_self *self, struct weft_call *call)
@@ -168,7 +194,6 @@ static void spare_sized(struct weft_self *self, struct weft_call *call)
     }
     segment->state = SEGMENT_SPARE;
     log->making = false;
-    log->spare = segment;
     log->spare_error = segment->room < segment_room(log) ? -ENOSPC : 0;
     log->spare_ended(log);
 }
@@ -186,28 +211,42 @@ static void spare_opened(struct weft_self *self, struct weft_call *call)
         spare_failed(segment, result);
 }
 
-void spare_make(struct log *log)
+/* Opens the file of the next number, which becomes a spare segment. */
+static void spare_open(struct log *log, enum weft_open how)
 {
     char name[NAME_ROOM];
-    if (log->spare || log->making || log->broken)
-        return;
     struct segment *segment = segment_add(log, log->id_last + 1);
     if (!segment) {
+        log->making = false;
         log->spare_error = -ENOSPC;
         return;
     }
-    log->making = true;
     segment->state = SEGMENT_OPENING;
     segment->room = segment_room(log);
     segment->call.done = spare_opened;
     segment_name(segment->id, name);
-    int result = weft_disk_open(log->self, &segment->call, name, WEFT_OPEN_CREATE, &segment->file);
+    int result = weft_disk_open(log->self, &segment->call, name, how, &segment->file);
     if (result) {
         segment->file = NULL;
-        segment_forget(segment);
-        log->making = false;
-        log->spare_error = result;
+        spare_failed(segment, result);
     }
+}
+
+void spare_make(struct log *log)
+{
+    if (log->making || log->broken || spare_first(log))
+        return;
+    log->making = true;
+    spare_open(log, WEFT_OPEN_CREATE);
+}
+
+void spares_give_back(struct log *log)
+{
+    const struct segment *first = spare_first(log);
+    log->spares_most = 1;
+    for (uint32_t i = 0; i < log->segment_count; i++)
+        if (log->segments[i]->state == SEGMENT_SPARE && log->segments[i] != first)
+            segment_remove(log->segments[i]);
 }
 
 /* ---- shortening ---- */
@@ -233,8 +272,10 @@ void segment_shorten(struct segment *segment)
                                          (uint64_t)segment->units * RECORD_UNIT);
 }
 
-/* ---- removing ---- */
+/* ---- recycling and removing ---- */
 
+/* A file that cannot be closed, renamed or removed stays until the next start finds its records
+ * again. So its slot stays taken: no tombstone may be dropped that is newer than the segment. */
 static void segment_removed(struct weft_self *self, struct weft_call *call)
 {
     struct segment *segment = segment_of(call);
@@ -246,15 +287,43 @@ static void segment_removed(struct weft_self *self, struct weft_call *call)
         spare_make(log);
 }
 
-/* A file that cannot be closed or removed stays until the next start finds its records again. So
- * its slot stays taken: no tombstone may be dropped that is newer than the segment. */
+static void segment_renamed(struct weft_self *self, struct weft_call *call)
+{
+    struct segment *segment = segment_of(call);
+    struct log *log = segment->log;
+    if (call->result < 0) { /* a full file system may have no room for a name */
+        char name[NAME_ROOM];
+        log->id_last++; /* there may be a file of that name nevertheless */
+        log->making = false;
+        segment_name(segment->id, name);
+        call->done = segment_removed;
+        (void)!weft_disk_remove(self, call, name);
+        log->spare_ended(log);
+        return;
+    }
+    segment_forget(segment);
+    log->counts.recycled++;
+    spare_open(log, WEFT_OPEN_EXISTING);
+}
+
+static bool may_be_recycled(const struct log *log)
+{
+    return !log->making && !log->broken && spare_count(log) < log->spares_most;
+}
+
 static void hint_removed(struct weft_self *self, struct weft_call *call)
 {
     struct segment *segment = segment_of(call);
-    char name[NAME_ROOM];
+    struct log *log = segment->log;
+    char name[NAME_ROOM], next[NAME_ROOM];
     segment_name(segment->id, name);
-    call->done = segment_removed;
-    (void)!weft_disk_remove(self, call, name);
+    segment_name(log->id_last + 1, next);
+    bool recycles = may_be_recycled(log);
+    call->done = recycles ? segment_renamed : segment_removed;
+    if (recycles)
+        log->making = !weft_disk_rename(self, call, name, next);
+    else
+        (void)!weft_disk_remove(self, call, name);
 }
 
 /* The hint goes first: it is of no use alone. */
