@@ -26,8 +26,8 @@ struct disk_job {
     void (*call)(struct disk_job *job); /* JOB_CALL: runs in a thread and sets the result */
     void (*done)(struct disk_job *job);
     /* If not NULL: a job that is begun together with this one and runs after it, if this one has
-     * moved all its bytes; otherwise it ends with -ECANCELED. done() of both is called, in order:
-     * two steps without a return to the host between them. */
+     * moved all its bytes; otherwise it, and what follows it in turn, ends with -ECANCELED. done()
+     * of each is called: several steps without a return to the host between them. */
     struct disk_job *then;
     struct disk_job *before; /* private: the job that has this one as `then` */
 };

@@ -271,6 +271,39 @@ static void a_full_disk_fails_only_what_does_not_fit(enum files_way way)
     scene_close(&scene);
 }
 
+/* The same with appends that are several jobs, of which the third cannot write all. */
+static void a_full_disk_ends_a_chain(enum files_way way)
+{
+    struct scene scene;
+    struct disk_file file;
+    static char bytes[40000];
+    static struct pending appends[5], sync;
+    struct rlimit before, limit;
+    signal(SIGXFSZ, SIG_IGN);
+    scene_open(&scene, way);
+    assert_int_equal(open_one(&scene, "one", "log", true, &file), 0);
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = before;
+    limit.rlim_cur = 100000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (unsigned i = 0; i < 5; i++) {
+        appends[i].operation = (struct disk_operation){
+            .kind = DISK_APPEND, .file = &file, .bytes = bytes, .size = sizeof bytes};
+        begin(&scene, &appends[i]);
+    }
+    sync.operation = (struct disk_operation){.kind = DISK_SYNC, .file = &file};
+    begin(&scene, &sync);
+    await(&scene, &sync);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_true(appends[i].done);
+        assert_int_equal(appends[i].operation.result, i < 2 ? (int)(i * sizeof bytes) : -EFBIG);
+    }
+    assert_int_equal(sync.operation.result, 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(on_file(&scene, &file, DISK_APPEND, bytes, 3000, 0), 2 * sizeof bytes);
+    scene_close(&scene);
+}
+
 /* Space that was reserved is there when it is written to; without enough, nothing is reserved. */
 static void a_longer_file_has_its_space(enum files_way way)
 {
@@ -353,6 +386,11 @@ static void a_full_disk_fails_only_what_does_not_fit_in_both_ways(void **state)
     both(a_full_disk_fails_only_what_does_not_fit);
 }
 
+static void a_full_disk_ends_a_chain_in_both_ways(void **state)
+{
+    both(a_full_disk_ends_a_chain);
+}
+
 static void a_longer_file_has_its_space_in_both_ways(void **state)
 {
     both(a_longer_file_has_its_space);
@@ -392,6 +430,7 @@ static void threads_serve_where_io_uring_is_not_permitted(void **state)
 TEST_MAIN(TEST(data_is_read_back_in_both_ways), TEST(names_belong_to_their_service_in_both_ways),
           TEST(appends_keep_their_order_in_both_ways),
           TEST(a_full_disk_fails_only_what_does_not_fit_in_both_ways),
+          TEST(a_full_disk_ends_a_chain_in_both_ways),
           TEST(a_longer_file_has_its_space_in_both_ways),
           TEST(the_end_of_a_server_waits_for_its_operations_in_both_ways),
           TEST(threads_serve_where_io_uring_is_not_permitted))

@@ -15,8 +15,8 @@
 
 struct uring {
     struct io_uring ring;
-    bool skips;     /* a job that another follows reports only its failure */
-    unsigned added; /* to the ring; not yet submitted */
+    bool skips;                              /* a chain of jobs reports once */
+    unsigned added;                          /* to the ring; not yet submitted */
     struct disk_job *waiting, **waiting_end; /* jobs for which the ring has no entry, in order */
 };
 
@@ -85,15 +85,19 @@ static void entry_fill(struct uring *uring, struct disk_job *job)
     uring->added++;
 }
 
-/* Puts a job, and the one that follows it, into the ring. False: there is no room. */
+/* Puts a job, and those that follow it, into the ring. False: there is no room. */
 static bool job_put(struct uring *uring, struct disk_job *job)
 {
-    if (io_uring_sq_space_left(&uring->ring) < 1u + (job->then != NULL))
+    unsigned count = 0;
+    for (const struct disk_job *each = job; each; each = each->then)
+        count++;
+    assert(count <= ENTRIES);
+    if (io_uring_sq_space_left(&uring->ring) < count)
         return false;
-    entry_fill(uring, job);
-    if (job->then) {
-        job->then->before = job;
-        entry_fill(uring, job->then);
+    for (; job; job = job->then) {
+        if (job->then)
+            job->then->before = job;
+        entry_fill(uring, job);
     }
     return true;
 }
@@ -134,6 +138,28 @@ bool uring_has_ended(const struct uring *uring)
     return io_uring_cq_ready(&uring->ring) > 0;
 }
 
+static struct disk_job **ended_put(struct disk_job *job, int64_t result, struct disk_job **end)
+{
+    job->result = result;
+    *end = job;
+    return &job->next;
+}
+
+/* A chain reports once: its last job, or the first that failed. Those before that one have
+ * succeeded, and those behind it did not run. */
+static struct disk_job **chain_put(struct disk_job *job, int64_t result, struct disk_job **end)
+{
+    struct disk_job *first = job;
+    while (first->before)
+        first = first->before;
+    for (; first != job; first = first->then)
+        end = ended_put(first, (int64_t)disk_job_bytes(first), end);
+    end = ended_put(job, result, end);
+    while ((job = job->then))
+        end = ended_put(job, -ECANCELED, end);
+    return end;
+}
+
 /* done() may add jobs, so the results are taken off the ring before the first call. */
 unsigned uring_reap(struct uring *uring)
 {
@@ -144,15 +170,8 @@ unsigned uring_reap(struct uring *uring)
         return 0;
     io_uring_for_each_cqe(&uring->ring, head, entry)
     {
-        struct disk_job *job = io_uring_cqe_get_data(entry), *before = job->before;
-        if (uring->skips && before && entry->res != -ECANCELED) {
-            before->result = (int64_t)disk_job_bytes(before); /* it did not report a failure */
-            *end = before;
-            end = &before->next;
-        }
-        job->result = entry->res;
-        *end = job;
-        end = &job->next;
+        struct disk_job *job = io_uring_cqe_get_data(entry);
+        end = uring->skips ? chain_put(job, entry->res, end) : ended_put(job, entry->res, end);
         count++;
     }
     *end = NULL;

@@ -108,15 +108,16 @@ static void *worker_run(void *argument)
         if (!workers->first)
             workers->end = &workers->first;
         pthread_mutex_unlock(&workers->lock);
-        struct disk_job *then = job->then;
-        job_run(job);
-        if (then && job->result == (int64_t)disk_job_bytes(job))
-            job_run(then);
-        else if (then)
-            then->result = -ECANCELED;
-        job_end(workers, job); /* from here on it may be used for something else */
-        if (then)
-            job_end(workers, then);
+        for (bool runs = true; job;) {
+            struct disk_job *then = job->then;
+            if (runs)
+                job_run(job);
+            else
+                job->result = -ECANCELED;
+            runs = runs && job->result == (int64_t)disk_job_bytes(job);
+            job_end(workers, job); /* from here on it may be used for something else */
+            job = then;
+        }
         pthread_mutex_lock(&workers->lock);
     }
     pthread_mutex_unlock(&workers->lock);
@@ -131,12 +132,11 @@ void workers_add(struct workers *workers, struct disk_job *job)
            !thread_start(&workers->threads[workers->started], workers->name, worker_run, workers))
         workers->started++;
     if (!workers->started) {
-        struct disk_job *then = job->then;
-        job->result = -EAGAIN;
-        job_end(workers, job);
-        if (then) {
-            then->result = -ECANCELED;
-            job_end(workers, then);
+        int result = -EAGAIN;
+        for (struct disk_job *then; job; job = then, result = -ECANCELED) {
+            then = job->then;
+            job->result = result;
+            job_end(workers, job);
         }
         return;
     }
