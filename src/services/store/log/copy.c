@@ -18,7 +18,7 @@ static void copying_end(struct log *log)
         return;
     copying->active = false;
     if (copying->result)
-        return; /* it is tried again later */
+        return;                            /* it is tried again later */
     segment->damaged |= segment->live > 0; /* what is left cannot be read */
     if (!segment->damaged)
         segment_remove(segment);
