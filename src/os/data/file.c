@@ -1,15 +1,15 @@
 /* file: the order of the operations on one file.
  *
- * Reads and writes begin at once; each is a job. Appends wait in a list; one job writes as many of
- * them as fit, then the next begins. A sync waits until the writes and appends that were called
- * before it have ended: it counts them when it is called, and each of them subtracts one when it
- * ends. All syncs that are ready share one job.
+ * Reads and writes begin at once; each is a job. Appends wait in a list; a chain of jobs writes as
+ * many of them as fit, then the next begins. A sync waits until the writes and appends that were
+ * called before it have ended: it counts them when it is called, and each of them subtracts one
+ * when it ends. All syncs that are ready share one job.
  *
- * If a sync waits only for the batch that begins now, its job is linked to the job of the batch: it
- * runs as soon as the batch is written, without a return to the host.
+ * If a sync waits only for the batch that begins now, its job is linked to the jobs of the batch:
+ * it runs as soon as the batch is written, without a return to the host.
  *
  * Appends and syncs begin in file_flush, at the end of a pass of the host. So all appends of a pass
- * are in one job, also those that the service calls when earlier ones are done. */
+ * are in one batch, also those that the service calls when earlier ones are done. */
 #include "os/data/file.h"
 
 #include <errno.h>
@@ -17,8 +17,13 @@
 
 #include "base/check.h"
 
-#define BATCH_MOST  64 /* appends in one job */
+#define BATCH_MOST  64 /* appends in one batch */
 #define BATCH_BYTES (4u << 20)
+/* Bytes of the appends in one job. Linux caches what one call writes in pieces of memory that are
+ * as large as it can get, up to the size of the call. A virtual machine may give free memory back
+ * to its host, large pieces first, and then the first write to them takes several times as long as
+ * the copying itself. With 64 KiB in a call, pieces that were used just now are used again. */
+#define JOB_BYTES (64u << 10)
 
 /* Kept in disk_operation.world while the operation is under way. */
 struct state {
@@ -33,6 +38,11 @@ static_assert(sizeof(struct state) <= sizeof((struct disk_operation *)0)->world,
 
 struct queue_of {
     struct disk_operation *first, *last;
+};
+
+struct append_job {
+    struct disk_job job;
+    struct file *file;
 };
 
 struct file {
@@ -50,7 +60,10 @@ struct file {
     struct queue_of batch;   /* appends that are being written */
     struct queue_of syncs;   /* syncs that wait */
     struct queue_of synced;  /* syncs that the running job serves */
-    struct disk_job append_job, sync_job;
+    struct append_job append_jobs[BATCH_MOST]; /* of the batch; each may be of several appends */
+    unsigned append_count;
+    unsigned append_left; /* of them have not ended */
+    struct disk_job sync_job;
     bool appending, syncing;
     uint64_t batch_moved; /* bytes of the batch that were written */
     unsigned piece_first; /* of the batch: the first piece that was not written as a whole */
@@ -287,6 +300,46 @@ static void move_begin(struct file *file, struct disk_operation *operation)
 
 static void append_done(struct disk_job *job);
 
+/* Returns how many pieces of the batch, from that one on, are for one job. */
+static unsigned pieces_for_job(const struct file *file, unsigned first)
+{
+    unsigned count = 1;
+    uint64_t bytes = file->pieces[first].iov_len;
+    for (; first + count < file->piece_count; count++) {
+        bytes += file->pieces[first + count].iov_len;
+        if (bytes > JOB_BYTES)
+            break;
+    }
+    return count;
+}
+
+/* Writes what is left of the batch; `then` follows it. */
+static void batch_begin(struct file *file, struct disk_job *then)
+{
+    uint64_t offset = file->end + file->batch_moved;
+    file->append_count = 0;
+    for (unsigned first = file->piece_first; first < file->piece_count;) {
+        struct append_job *append = &file->append_jobs[file->append_count++];
+        append->file = file;
+        append->job = (struct disk_job){
+            .kind = JOB_WRITE,
+            .fd = file->fd,
+            .offset = offset,
+            .vector = file->pieces + first,
+            .count = pieces_for_job(file, first),
+            .then = then,
+            .done = append_done,
+        };
+        if (append != file->append_jobs)
+            append[-1].job.then = &append->job;
+        first += append->job.count;
+        offset += disk_job_bytes(&append->job);
+    }
+    file->append_left = file->append_count;
+    file->jobs += file->append_count - 1 + (then != NULL);
+    job_begin(file, &file->append_jobs[0].job);
+}
+
 static void appends_begin(struct file *file)
 {
     uint64_t bytes = 0;
@@ -303,19 +356,7 @@ static void appends_begin(struct file *file)
     file->appending = true;
     file->batch_moved = 0;
     file->piece_first = 0;
-    file->append_job = (struct disk_job){
-        .kind = JOB_WRITE,
-        .fd = file->fd,
-        .offset = file->end,
-        .vector = file->pieces,
-        .count = file->piece_count,
-        .done = append_done,
-    };
-    if (syncs_select(file, true)) {
-        file->append_job.then = &file->sync_job;
-        file->jobs++;
-    }
-    job_begin(file, &file->append_job);
+    batch_begin(file, syncs_select(file, true) ? &file->sync_job : NULL);
 }
 
 /* Removes the bytes that were written from the pieces. Returns true if nothing is left. */
@@ -355,20 +396,24 @@ static void batch_finish(struct file *file, int64_t error)
 
 static void append_done(struct disk_job *job)
 {
-    struct file *file = container_of(job, struct file, append_job);
+    struct file *file = container_of(job, struct append_job, job)->file;
+    int64_t moved = 0, result = 0;
     file->jobs--;
-    if (file->dropped)
+    file->append_left--;
+    if (file->dropped || file->append_left)
         return;
-    bool all = batch_advance(file, job->result > 0 ? (uint64_t)job->result : 0);
-    if (all || job->result <= 0) {
-        batch_finish(file, all ? 0 : job->result ? job->result : -EIO);
-        return;
+    for (unsigned i = 0; i < file->append_count; i++) { /* up to the first that wrote less */
+        const struct disk_job *each = &file->append_jobs[i].job;
+        result = each->result;
+        moved += result > 0 ? result : 0;
+        if (result < (int64_t)disk_job_bytes(each))
+            break;
     }
-    job->then = NULL;
-    job->vector = file->pieces + file->piece_first;
-    job->count = file->piece_count - file->piece_first;
-    job->offset = file->end + file->batch_moved;
-    job_begin(file, job);
+    bool all = batch_advance(file, (uint64_t)moved);
+    if (all || result <= 0)
+        batch_finish(file, all ? 0 : result ? result : -EIO);
+    else
+        batch_begin(file, NULL);
 }
 
 /* ---- beginning ---- */

@@ -68,10 +68,10 @@ static void scene_close(struct scene *scene)
 {
     file_drop(scene->file);
     for (unsigned i = 0; i < scene->job_count; i++) { /* they end; nothing is reported */
-        struct disk_job *then = scene->jobs[i]->then;
-        scene->jobs[i]->done(scene->jobs[i]);
-        if (then)
-            then->done(then);
+        for (struct disk_job *job = scene->jobs[i], *then; job; job = then) {
+            then = job->then;
+            job->done(job);
+        }
     }
     file_free(scene->file);
 }
@@ -109,7 +109,8 @@ static void end(struct scene *scene, unsigned index, int64_t result)
         return;
     }
     job->done(job);
-    if (then) {
+    for (; then; then = job) {
+        job = then->then;
         then->result = -ECANCELED;
         then->done(then);
     }
@@ -161,6 +162,64 @@ static void a_batch_is_limited(void **state)
         end(&scene, 0, scene.jobs[0]->count);
     assert_int_equal(jobs, 3);
     assert_int_equal(file_size(scene.file), 150);
+    scene_close(&scene);
+}
+
+/* Three appends, of which each is a job, and a sync. */
+static void chain_begin(struct scene *scene, struct disk_operation appends[3],
+                        struct disk_operation *sync)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        appends[i] = make(scene, DISK_APPEND, 40000, 0);
+        begin(scene, &appends[i]);
+    }
+    *sync = make(scene, DISK_SYNC, 0, 0);
+    begin(scene, sync);
+    file_flush(&scene->touched);
+    assert_int_equal(scene->job_count, 1);
+}
+
+static void large_appends_are_a_chain_of_jobs(void **state)
+{
+    struct scene scene;
+    struct disk_operation appends[3], sync;
+    scene_open(&scene, 100);
+    chain_begin(&scene, appends, &sync);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_string_equal(scene.log, "");
+        assert_int_equal(scene.jobs[0]->count, 1);
+        assert_true(scene.jobs[0]->offset == 100 + 40000 * i);
+        end(&scene, 0, 40000);
+        assert_int_equal(scene.job_count, 1);
+    }
+    assert_string_equal(scene.log, "a100 a40100 a80100 ");
+    assert_int_equal(scene.jobs[0]->kind, JOB_SYNC);
+    end(&scene, 0, 0);
+    assert_string_equal(scene.log, "a100 a40100 a80100 s0 ");
+    scene_close(&scene);
+}
+
+static void a_chain_ends_with_the_job_that_fails(void **state)
+{
+    struct scene scene;
+    struct disk_operation appends[3], sync;
+    scene_open(&scene, 0);
+    chain_begin(&scene, appends, &sync);
+    end(&scene, 0, 40000);
+    end(&scene, 0, 1000); /* the rest is written anew, without the sync */
+    assert_string_equal(scene.log, "");
+    assert_int_equal(scene.job_count, 1);
+    assert_true(scene.jobs[0]->offset == 41000 && scene.jobs[0]->then &&
+                !scene.jobs[0]->then->then);
+    end(&scene, 0, 39000);
+    end(&scene, 0, -ENOSPC);
+    assert_int_equal(appends[0].result, 0);
+    assert_int_equal(appends[1].result, 40000);
+    assert_int_equal(appends[2].result, -ENOSPC);
+    assert_int_equal(file_size(scene.file), 80000);
+    assert_int_equal(scene.jobs[0]->kind, JOB_SYNC);
+    end(&scene, 0, 0);
+    assert_int_equal(sync.result, 0);
     scene_close(&scene);
 }
 
@@ -368,12 +427,12 @@ static void random_orders_keep_the_promises(void **state)
         scene_open(&scene, 0);
         while (called < 200 || scene.job_count) {
             if (called < 200 && rng_below(&rng, 2)) {
-                uint64_t kind = rng_below(&rng, 3);
+                uint64_t kind = rng_below(&rng, 3), most = rng_below(&rng, 4) ? 50 : 50000;
                 operations[called] = make(&scene,
                                           kind == 0   ? DISK_APPEND
                                           : kind == 1 ? DISK_SYNC
                                                       : DISK_WRITE,
-                                          1 + (uint32_t)rng_below(&rng, 50), 0);
+                                          1 + (uint32_t)rng_below(&rng, most), 0);
                 operations[called].done = ordered;
                 operations[called].result = INT64_MIN;
                 begin(&scene, &operations[called++]);
@@ -401,6 +460,7 @@ static void random_orders_keep_the_promises(void **state)
 }
 
 TEST_MAIN(TEST(appends_of_one_pass_are_one_job), TEST(a_batch_is_limited),
+          TEST(large_appends_are_a_chain_of_jobs), TEST(a_chain_ends_with_the_job_that_fails),
           TEST(a_short_write_continues_where_it_ended), TEST(a_failed_append_leaves_no_gap),
           TEST(a_sync_waits_for_what_was_called_before_it_and_nothing_else),
           TEST(a_sync_begins_together_with_the_appends_that_it_waits_for),
