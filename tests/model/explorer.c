@@ -83,10 +83,11 @@ static void grow(struct explorer *explorer)
     explorer->slot_count = explorer->slot_count ? explorer->slot_count * 2 : 1 << 16;
     free(explorer->slots);
     explorer->slots = allocate(explorer->slot_count, sizeof *explorer->slots);
-    explorer->visits =
-        realloc(explorer->visits, explorer->slot_count / 2 * sizeof *explorer->visits);
-    if (explorer->visits == NULL)
-        abort();
+    struct visit *visits = allocate(explorer->slot_count / 2, sizeof *visits);
+    if (explorer->count)
+        memcpy(visits, explorer->visits, explorer->count * sizeof *visits);
+    free(explorer->visits);
+    explorer->visits = visits;
     for (uint64_t i = 0; i < explorer->count; i++)
         *find_slot(explorer, &explorer->visits[i]) = (uint32_t)(i + 1);
 }

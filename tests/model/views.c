@@ -377,9 +377,9 @@ static void print(const void *bytes, uint64_t action)
     union small_message message = {.word = action & 0xffffffffffff};
     printf("# server %u %s", server, happenings[action >> 60]);
     if (action >> 60 == DELIVERY)
-        printf(" %s epoch %u ballot %u.%u roster %u", kinds[message.kind], message.epoch,
+        printf(" %s epoch %u ballot %d.%d roster %u", kinds[message.kind], message.epoch,
                message.ballot >> 3, message.ballot & 7, message.roster);
-    printf(" -> view %u promised %u.%u accepted %u.%u\n", state->servers[server].view,
+    printf(" -> view %u promised %d.%d accepted %d.%d\n", state->servers[server].view,
            state->servers[server].promised >> 3, state->servers[server].promised & 7,
            state->servers[server].accepted >> 3, state->servers[server].accepted & 7);
 }

@@ -20,7 +20,7 @@ struct owner {
 
 static const struct replica_calls calls;
 
-static void send(void *context, uint32_t to, const struct replica_message *message)
+static void post(void *context, uint32_t to, const struct replica_message *message)
 {
     struct owner *owner = context;
     struct wire wire;
@@ -72,12 +72,12 @@ static void replay(void *context, uint32_t to, store_version from)
         };
         owner->key = next;
         if (!STORE_HAS(REPLAY_SKIPPED))
-            send(owner, to, &message);
+            post(owner, to, &message);
         from = message.version;
     }
 }
 
-static const struct replica_calls calls = {send, keep, replay};
+static const struct replica_calls calls = {post, keep, replay};
 
 /* A step of one server: the next state, and the replica in it. */
 struct step {
@@ -202,7 +202,7 @@ static void settle(struct state *state, unsigned server)
     struct owner owner = {.state = state, .server = it};
     struct replica_message message;
     replica_report(&it->replica, &message);
-    send(&owner, roster_first(state_view(state, epoch)), &message);
+    post(&owner, roster_first(state_view(state, epoch)), &message);
 }
 
 void steps_settle(struct state *state)
@@ -294,7 +294,7 @@ static void decide(struct explorer *explorer, const struct state *state, unsigne
             continue;
         struct step one = step;
         step_of(&one, server);
-        send(&one.owner, judge.reports[i].server, &lead);
+        post(&one.owner, judge.reports[i].server, &lead);
         finish(explorer, &one, action_of(DECIDES, server, heard));
     }
 }
@@ -325,7 +325,7 @@ static void store(struct step *step, unsigned key, struct entry entry)
 }
 
 /* The leader writes: the client's, or its own state again. */
-static void write(struct step *step, unsigned key, bool present)
+static void write_key(struct step *step, unsigned key, bool present)
 {
     struct entry *entry = &step->owner.server->entries[key];
     entry->present = present;
@@ -350,7 +350,7 @@ static void compare(struct step *step, const struct wire *shown)
             break;
         case REPAIR_REWRITE:
             seen.rewritten++;
-            write(step, key, is_present(it, key));
+            write_key(step, key, is_present(it, key));
             break;
         }
     }
@@ -445,7 +445,7 @@ static void use(struct explorer *explorer, const struct state *state, unsigned s
             step_of(&step, server);
             step.next.writes--;
             step.next.stages[key] = put ? PUT_BEGUN : REMOVE_BEGUN;
-            write(&step, key, put);
+            write_key(&step, key, put);
             finish(explorer, &step, action_of(WRITES, server, key));
         }
         bool committed =
