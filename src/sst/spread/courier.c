@@ -55,7 +55,7 @@ struct courier {
     uint32_t whole_next;            /* how many of them are used by the row that is being sent */
     uint64_t sent;                  /* number of puts sent */
     uint64_t confirmed;             /* how many of those have certainly arrived */
-    uint64_t confirming;            /* how many will have arrived once no transfer is under way */
+    uint64_t confirming;            /* how many will have arrived when FLIGHT_CONFIRM ends */
     enum fetch_phase phase;
     bool fetched; /* at least one row was fetched */
     /* How many transfers are under way. Incremented before each starts; decremented at its end with
@@ -165,13 +165,13 @@ static bool courier_owes(struct courier *courier, unsigned words, unsigned piece
 /* Sends a write that arrives after everything that was sent before. */
 static void courier_confirm(struct courier *courier)
 {
-    if (atomic_load_explicit(&courier->owed, memory_order_relaxed) ||
-        atomic_load_explicit(&courier->under_way, memory_order_acquire))
-        return;
-    courier->confirmed = courier->confirming;
-    if (courier->confirmed == courier->sent)
-        return;
     struct courier_flight *flight = &courier->flights[FLIGHT_CONFIRM];
+    if (!atomic_load_explicit(&flight->busy, memory_order_acquire))
+        courier->confirmed = courier->confirming; /* it has arrived, later writes or not */
+    if (atomic_load_explicit(&courier->owed, memory_order_relaxed) ||
+        atomic_load_explicit(&courier->under_way, memory_order_acquire) ||
+        courier->confirmed == courier->sent)
+        return;
     uint64_t sequence = row_load(courier->share->own.row, ROW_SEQUENCE);
     memcpy(flight->bytes, &sequence, sizeof sequence);
     courier->confirming = courier->sent;
@@ -428,6 +428,15 @@ bool courier_is_due(struct courier *courier)
         return true;
     return courier->unseen && atomic_load_explicit(&courier->placed, memory_order_acquire) &&
            row_load(courier->seat->row, ROW_ASLEEP);
+}
+
+bool courier_has_begun(struct courier *courier)
+{
+    if (courier->share->design == SST_READS ||
+        atomic_load_explicit(&courier->failed, memory_order_relaxed))
+        return courier_is_done(courier);
+    courier_confirm(courier);
+    return courier->confirmed > 0;
 }
 
 bool courier_is_done(struct courier *courier)

@@ -301,6 +301,23 @@ static void only_writes_to_a_polling_member_are_light(void **state)
     }
 }
 
+/* As it happens while two members meet: each write of the one makes the other put something. */
+static void a_row_has_arrived_although_puts_go_on(void **state)
+{
+    struct courier *courier = stage_open(SST_WRITES, true);
+    courier_send_all(courier);
+    unsigned tries = 0;
+    while (!courier_has_begun(courier)) {
+        assert_true(tries++ < 10);
+        line_end_all();
+        assert_false(courier_is_done(courier));
+        put(courier, tries);
+    }
+    assert_false(courier_is_done(courier));
+    line_end_all();
+    stage_close(courier);
+}
+
 static void a_member_that_is_gone_receives_nothing_more(void **state)
 {
     struct courier *courier = stage_open(SST_WRITES, true);
@@ -568,6 +585,7 @@ int main(void)
         TEST(a_change_begins_with_odd_sequences_and_ends_with_the_guard),
         TEST(without_room_the_whole_row_is_sent_later),
         TEST(only_writes_to_a_polling_member_are_light),
+        TEST(a_row_has_arrived_although_puts_go_on),
         TEST(a_member_that_is_gone_receives_nothing_more),
         TEST(transfers_may_complete_immediately),
         TEST(a_row_that_changes_during_a_fetch_is_not_taken),

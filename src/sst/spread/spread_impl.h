@@ -38,6 +38,11 @@ int courier_move(struct courier *courier);
 /* SST_WRITES: can it send an owed row, or must it wake the member? With the put lock. */
 bool courier_is_due(struct courier *courier);
 
+/* Has the whole row arrived once, or (SST_READS) has a row been fetched? With the put lock. This
+ * comes true also while puts go on: two members that meet wake each other, and note each time that
+ * they fall asleep. */
+bool courier_has_begun(struct courier *courier);
+
 /* Has everything that was put arrived, or (SST_READS) has a row been fetched? With the put lock. */
 bool courier_is_done(struct courier *courier);
 

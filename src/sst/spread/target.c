@@ -63,7 +63,7 @@ static bool way_is_ready(struct share *share, struct row_target *target, nsec pa
 {
     if (target->courier) {
         courier_move(target->courier);
-        return courier_is_done(target->courier);
+        return courier_has_begun(target->courier);
     }
     return share->design == SST_WRITES || share_fetch(share, target) ||
            target->fetched != NOT_FETCHED || clock_is_past(patience);
