@@ -51,13 +51,11 @@ bool custody_same(const struct custody *a, const struct custody *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-bool custody_open(struct custody *custody, uint32_t epoch, const uint32_t *keepers, uint32_t count)
+void custody_open(struct custody *custody, uint32_t epoch, const uint32_t *keepers, uint32_t count)
 {
-    struct custody old = *custody;
     if (!custody_is_open(custody))
         *custody = (struct custody){.since = epoch};
     set_keepers(custody, keepers, count);
-    return !custody_same(custody, &old);
 }
 
 void custody_retire(struct custody *custody, uint32_t epoch, const uint32_t *keepers,

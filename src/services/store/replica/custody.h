@@ -34,8 +34,8 @@ void custody_pass(struct custody *custody, const struct roster *roster, uint32_t
                   uint32_t before);
 bool custody_is_open(const struct custody *custody);
 bool custody_keeps(const struct custody *custody, uint32_t server);
-/* Opens it, if it is not open, or replaces its keepers. True: it has changed. */
-bool custody_open(struct custody *custody, uint32_t epoch, const uint32_t *keepers, uint32_t count);
+/* Opens it, if it is not open, or replaces its keepers. */
+void custody_open(struct custody *custody, uint32_t epoch, const uint32_t *keepers, uint32_t count);
 /* Ends it in a view in which the server is a member, at the end of the view before that one; its
  * data is not needed any more. */
 void custody_retire(struct custody *custody, uint32_t epoch, const uint32_t *keepers,

@@ -14,18 +14,6 @@
 
 #include "services/store/planted.h"
 
-bool judge_hears(struct judge *judge, const struct report *report)
-{
-    for (uint32_t i = 0; i < judge->count; i++) {
-        if (judge->reports[i].server == report->server)
-            return false;
-    }
-    if (judge->count == REPORTS_MAX)
-        return false;
-    judge->reports[judge->count++] = *report;
-    return true;
-}
-
 static bool has_reported(const struct judge *judge, uint32_t server)
 {
     for (uint32_t i = 0; i < judge->count; i++) {
@@ -33,6 +21,14 @@ static bool has_reported(const struct judge *judge, uint32_t server)
             return true;
     }
     return false;
+}
+
+bool judge_hears(struct judge *judge, const struct report *report)
+{
+    if (has_reported(judge, report->server) || judge->count == REPORTS_MAX)
+        return false;
+    judge->reports[judge->count++] = *report;
+    return true;
 }
 
 /* A member that some custody names and that has not reported; `count` if there is none. */

@@ -14,7 +14,6 @@ void replica_lead_forget(struct replica *replica)
 {
     replica->active = 0;
     replica->peer_count = 0;
-    replica->start = 0;
     memset(replica->peers, 0, sizeof replica->peers);
 }
 
@@ -91,7 +90,6 @@ static void lead(struct replica *replica, const struct replica_world *world,
         return;
     replica->role = REPLICA_LEADS;
     replica->leader = replica->server;
-    replica->start = replica->position;
     for (uint32_t i = 0; i < message->peer_count; i++) {
         replica->peers[i] = (struct replica_peer){
             .server = message->peers[i],
@@ -102,11 +100,11 @@ static void lead(struct replica *replica, const struct replica_world *world,
     replica->peer_count = message->peer_count;
     for (uint32_t i = 0; i < replica->peer_count; i++) {
         const struct replica_peer *peer = &replica->peers[i];
-        if (peer->stored < replica->start)
+        if (peer->stored < replica->position)
             world->calls->replay(world->owner, peer->server, peer->stored);
     }
     struct replica_message activate = with_keepers(replica, REPLICA_ACTIVATE);
-    activate.version = replica->start;
+    activate.version = replica->position;
     tell_required(replica, world, &activate);
 }
 

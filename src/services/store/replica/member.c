@@ -75,6 +75,14 @@ void replica_kept(struct replica *replica, const struct replica_world *world)
 
 /* ---- what the leader asks for ---- */
 
+static void take_keepers(struct replica *replica, const struct replica_world *world,
+                         const struct replica_message *message)
+{
+    replica->next = replica->custody;
+    custody_open(&replica->next, replica->epoch, message->peers, message->peer_count);
+    keep(replica, world, message->kind);
+}
+
 static void activate(struct replica *replica, const struct replica_world *world,
                      const struct replica_message *message)
 {
@@ -89,9 +97,7 @@ static void activate(struct replica *replica, const struct replica_world *world,
     if (replica->position != message->version)
         return;
     replica->leader = message->from;
-    replica->next = replica->custody;
-    custody_open(&replica->next, replica->epoch, message->peers, message->peer_count);
-    keep(replica, world, REPLICA_ACTIVATE);
+    take_keepers(replica, world, message);
 }
 
 static void learn(struct replica *replica, const struct replica_world *world,
@@ -111,9 +117,7 @@ static void grow(struct replica *replica, const struct replica_world *world,
 {
     if (replica->role != REPLICA_FOLLOWS && replica->role != REPLICA_LEADS)
         return;
-    replica->next = replica->custody;
-    custody_open(&replica->next, replica->epoch, message->peers, message->peer_count);
-    keep(replica, world, REPLICA_GROW);
+    take_keepers(replica, world, message);
 }
 
 static void admit(struct replica *replica, const struct replica_world *world,
@@ -125,9 +129,7 @@ static void admit(struct replica *replica, const struct replica_world *world,
     }
     if (replica->role != REPLICA_LEARNS || replica->position < message->version)
         return;
-    replica->next = replica->custody;
-    custody_open(&replica->next, replica->epoch, message->peers, message->peer_count);
-    keep(replica, world, REPLICA_ADMIT);
+    take_keepers(replica, world, message);
 }
 
 static void retire(struct replica *replica, const struct replica_world *world,

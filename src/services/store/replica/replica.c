@@ -59,20 +59,15 @@ enum replica_repair replica_compare(store_version own, store_version shown)
     return STORE_HAS(STRAY_LEFT) && own == 0 ? REPAIR_NONE : REPAIR_REWRITE;
 }
 
-static bool is_clean(const struct replica *replica, store_version version)
+bool replica_reads(const struct replica *replica, store_version version)
 {
     bool in_sync =
         replica->role == REPLICA_FOLLOWS || (replica->role == REPLICA_LEADS && replica->active);
     return in_sync && replica->committed && version <= replica->committed;
 }
 
-bool replica_reads(const struct replica *replica, store_version version)
-{
-    return is_clean(replica, version);
-}
-
 bool replica_purges(const struct replica *replica, store_version version)
 {
-    return is_clean(replica, version) ||
+    return replica_reads(replica, version) ||
            (STORE_HAS(TOMBSTONE_EARLY) && replica->role == REPLICA_LEARNS);
 }

@@ -67,7 +67,7 @@ struct replica_peer {
     uint32_t server;
     uint32_t stage;
     uint32_t agrees; /* it has answered ACTIVATE, or the present GROW */
-    uint32_t zero;
+    uint32_t zero;   /* no gap: tests compare states by their bytes */
     store_version stored;
 };
 
@@ -85,11 +85,9 @@ struct replica {
     store_version position;  /* the last one that is durable */
     store_version committed; /* all until here are committed, as far as it knows in this view */
     /* REPLICA_LEADS. */
-    uint32_t active;
-    uint32_t zero;
+    uint32_t active; /* all in-sync servers have answered ACTIVATE */
     uint32_t peer_count;
     struct replica_peer peers[KEEPERS_MAX]; /* itself is one */
-    store_version start;                    /* what all had when it was activated */
 };
 
 /* What the owner does for it. */
@@ -112,9 +110,9 @@ struct replica_world {
 /* The view of that epoch is installed, and durable. The owner has passed it to the custody
  * (custody_pass), and to `next` if it is being made durable. */
 void replica_enter(struct replica *replica, uint32_t epoch);
-/* All of these are true: nothing of an earlier view is under way here; `leases`: no server that
- * left, or was restarted, can still hold a lease of this server. Returns true if the replica may
- * report now; the owner sends it to the coordinator, again until something follows from it. */
+/* May the replica report now? It may when nothing of an earlier view is under way here, and
+ * `leases` says that no server that left, or was restarted, can still hold a lease of this one. The
+ * owner sends the report to the coordinator, again until something follows from it. */
 bool replica_settle(struct replica *replica, bool leases);
 void replica_report(const struct replica *replica, struct replica_message *message);
 
