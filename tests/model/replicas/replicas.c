@@ -24,8 +24,7 @@ static uint64_t explore(struct bounds given, bool quiet)
 {
     state_begin(given);
     seen = (struct seen){0};
-    struct state state = state_start();
-    steps_settle(&state);
+    struct state state = steps_start();
     uint64_t states = explorer_run(&model, &state, 40000000, quiet);
     state_end();
     return states;
@@ -165,8 +164,7 @@ static void groups_recover_when_all_is_calm(void **unused)
                                     .restarts = (unsigned)rng_below(&rng, 6),
                                     .purges = 1,
                                     .any = (unsigned)rng_below(&rng, 2)});
-        struct state state = state_start();
-        steps_settle(&state);
+        struct state state = steps_start();
         uint64_t steps = explorer_walk(&healthy, &state, &rng, rng_below(&rng, 300));
         most = state.epoch > most ? state.epoch : most;
         bounds.any = 0;
@@ -207,8 +205,7 @@ static void random_ways_with_all_faults(void **unused)
                                     .repeats = (unsigned)rng_below(&rng, 2),
                                     .loses = 1,
                                     .any = (unsigned)rng_below(&rng, 2)});
-        struct state state = state_start();
-        steps_settle(&state);
+        struct state state = steps_start();
         uint64_t taken = explorer_walk(&healthy, &state, &rng, 400);
         if (taken == UINT64_MAX)
             fail_msg("seed %llu", (unsigned long long)seed);

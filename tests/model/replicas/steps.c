@@ -205,15 +205,22 @@ static void settle(struct state *state, unsigned server)
     post(&owner, roster_first(state_view(state, epoch)), &message);
 }
 
-void steps_settle(struct state *state)
+static void settle_all(struct state *state)
 {
     for (unsigned server = 0; server < SERVERS_MAX; server++)
         settle(state, server);
 }
 
+struct state steps_start(void)
+{
+    struct state state = state_start();
+    settle_all(&state);
+    return state;
+}
+
 static void finish(struct explorer *explorer, struct step *step, uint64_t action)
 {
-    steps_settle(&step->next);
+    settle_all(&step->next);
     state_forget(&step->next);
     const struct replica *leader = steps_leader(&step->next);
     if (leader)
@@ -308,10 +315,13 @@ static void coordinate(struct explorer *explorer, const struct state *state, uns
     const struct wire *reports[SERVERS_MAX * 2];
     for (unsigned i = 0; i < state->message_count; i++) {
         const struct wire *wire = state_wire(state->messages[i]);
-        if (wire->message.kind == REPLICA_REPORT && wire->message.epoch == epoch) {
-            assert_true(count < SERVERS_MAX * 2);
-            reports[count++] = wire;
-        }
+        if (wire->message.kind != REPLICA_REPORT || wire->message.epoch != epoch)
+            continue;
+        assert_true(count < SERVERS_MAX * 2);
+        unsigned at = count++; /* by server, so that the order of the numbers does not matter */
+        for (; at && reports[at - 1]->message.from > wire->message.from; at--)
+            reports[at] = reports[at - 1];
+        reports[at] = wire;
     }
     for (unsigned heard = 1; heard < 1u << count; heard++)
         decide(explorer, state, server, reports, count, heard);
@@ -615,19 +625,31 @@ static void break_down(struct explorer *explorer, const struct state *state)
     }
 }
 
-void steps_expand(struct explorer *explorer, const void *bytes)
+/* What servers do by themselves, and what messages make them do. */
+static void proceed(struct explorer *explorer, const struct state *state)
 {
-    const struct state *state = bytes;
-    seen.active += steps_leader(state) != NULL;
-    break_down(explorer, state);
     for (unsigned server = 0; server < SERVERS_MAX; server++) {
         install(explorer, state, server);
         if (state->servers[server].replica.epoch == 0)
             continue;
         coordinate(explorer, state, server);
         kept(explorer, state, server);
-        use(explorer, state, server);
         tend(explorer, state, server);
+    }
+    for (unsigned i = 0; i < state->message_count; i++)
+        deliver(explorer, state, state->messages[i]);
+}
+
+void steps_expand(struct explorer *explorer, const void *bytes)
+{
+    const struct state *state = bytes;
+    seen.active += steps_leader(state) != NULL;
+    break_down(explorer, state);
+    proceed(explorer, state);
+    for (unsigned server = 0; server < SERVERS_MAX; server++) {
+        if (state->servers[server].replica.epoch == 0)
+            continue;
+        use(explorer, state, server);
         if (bounds.reads)
             lease(explorer, state, server);
         if (state->reads && state->read.server == NONE)
@@ -635,8 +657,6 @@ void steps_expand(struct explorer *explorer, const void *bytes)
     }
     if (state->read.server != NONE)
         end_read(explorer, state);
-    for (unsigned i = 0; i < state->message_count; i++)
-        deliver(explorer, state, state->messages[i]);
 }
 
 void steps_expand_healthy(struct explorer *explorer, const void *bytes)
@@ -659,16 +679,7 @@ void steps_expand_calm(struct explorer *explorer, const void *bytes)
             return;
         }
     }
-    for (unsigned server = 0; server < SERVERS_MAX; server++) {
-        install(explorer, state, server);
-        if (state->servers[server].replica.epoch == 0)
-            continue;
-        coordinate(explorer, state, server);
-        kept(explorer, state, server);
-        tend(explorer, state, server);
-    }
-    for (unsigned i = 0; i < state->message_count; i++)
-        deliver(explorer, state, state->messages[i]);
+    proceed(explorer, state);
 }
 
 void steps_print(const void *bytes, uint64_t action)

@@ -23,5 +23,5 @@ void steps_expand_calm(struct explorer *explorer, const void *state);
 
 /* The leader of the newest view in which the group was active; NULL: it is none now. */
 const struct replica *steps_leader(const struct state *state);
-/* Members report as soon as they may: at the beginning, and after each step. */
-void steps_settle(struct state *state);
+/* The first state: members have reported, as they do after each step as soon as they may. */
+struct state steps_start(void);
