@@ -172,6 +172,9 @@ static void port_down(struct node *node, unsigned port, enum port_state state)
     flood_unlink(&node->flood, port);
     frames_recall(node, port);
     queue_recall(node, port, 0); /* messages of a session that is over */
+    /* Also if it goes down before the others have heard that it was near, so that no route changes:
+     * what waits for this port must not leave by it. */
+    node->again |= node->state.own_near >> port & 1;
     link_state_near(&node->state, port, false);
     if (node->state.announced)
         node->put_at = node->env->now;
