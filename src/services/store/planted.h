@@ -24,6 +24,10 @@
     X(BALLOT_FORGOTTEN, "ballot", "a proposer asks before its own promise is durable")             \
     X(HALF_DECIDES, "half", "any half of the votes decides")                                       \
     X(DISK_UNCHECKED, "disk", "a server that has lost its disk still votes")
+/* Found by simulated servers that decide on views (sim-views_planted). */
+#define STORE_SPREAD_PLANTED(X)                                                                    \
+    X(VOTE_EARLY, "early", "a vote counts before it is durable")                                   \
+    X(FOUNDED_ALONE, "founded", "view 1 does not wait for all that can be reached")
 /* Found by the model of replicas (model-replicas_planted). */
 #define STORE_REPLICA_PLANTED(X)                                                                   \
     X(REPLAY_SKIPPED, "replay", "a leader activates servers that lack writes that it has")         \
@@ -39,9 +43,10 @@
 
 enum store_bug {
 #define STORE_BUG(bug, name, text) STORE_##bug,
-    STORE_LOG_PLANTED(STORE_BUG) STORE_VIEW_PLANTED(STORE_BUG) STORE_REPLICA_PLANTED(STORE_BUG)
+    STORE_LOG_PLANTED(STORE_BUG) STORE_VIEW_PLANTED(STORE_BUG) STORE_SPREAD_PLANTED(STORE_BUG)
+        STORE_REPLICA_PLANTED(STORE_BUG)
 #undef STORE_BUG
-        STORE_BUGS,
+            STORE_BUGS,
 };
 
 #ifdef WEFT_PLANTED_BUGS

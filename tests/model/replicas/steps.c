@@ -202,7 +202,7 @@ static void settle(struct state *state, unsigned server)
     struct owner owner = {.state = state, .server = it};
     struct replica_message message;
     replica_report(&it->replica, &message);
-    post(&owner, roster_first(state_view(state, epoch)), &message);
+    post(&owner, roster_first_member(state_view(state, epoch)), &message);
 }
 
 static void settle_all(struct state *state)
@@ -310,7 +310,8 @@ static void coordinate(struct explorer *explorer, const struct state *state, uns
 {
     unsigned epoch = state->servers[server].replica.epoch, count = 0;
     if (!state_has_member(state, server, epoch) ||
-        roster_first(state_view(state, epoch)) != server || state->servers[server].judged == epoch)
+        roster_first_member(state_view(state, epoch)) != server ||
+        state->servers[server].judged == epoch)
         return;
     const struct wire *reports[SERVERS_MAX * 2];
     for (unsigned i = 0; i < state->message_count; i++) {

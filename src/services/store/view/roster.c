@@ -37,14 +37,14 @@ bool roster_votes(const struct roster *roster, uint32_t server, uint64_t disk)
 {
     if (roster->epoch == 0)
         return server < roster->count;
-    return roster_has(roster, server) &&
+    return server < roster->count && roster->entries[server].votes &&
            (roster->entries[server].disk == disk || STORE_HAS(DISK_UNCHECKED));
 }
 
 /* May some process on the server vote? */
 static bool has_vote(const struct roster *roster, uint32_t server)
 {
-    return roster->epoch == 0 || roster_has(roster, server);
+    return roster->epoch == 0 || roster->entries[server].votes;
 }
 
 bool roster_quorum(const struct roster *roster, const uint64_t *servers)
@@ -70,15 +70,40 @@ uint32_t roster_first(const struct roster *roster)
     return roster->count;
 }
 
+uint32_t roster_first_member(const struct roster *roster)
+{
+    for (uint32_t i = 0; i < roster->count; i++) {
+        if (roster_has(roster, i))
+            return i;
+    }
+    return roster->count;
+}
+
+/* Members vote, and of others that could vote so far as many as are needed. */
+static void give_votes(struct roster *next)
+{
+    uint32_t voters = 0;
+    for (uint32_t i = 0; i < next->count; i++)
+        voters += roster_has(next, i);
+    for (uint32_t i = 0; i < next->count; i++) {
+        bool keeps = next->entries[i].votes && voters < VOTERS_LEAST;
+        if (roster_has(next, i)) {
+            next->entries[i].votes = 1;
+        } else {
+            next->entries[i].votes = keeps;
+            voters += keeps;
+        }
+    }
+}
+
 void roster_next(struct roster *next, const struct roster *roster)
 {
     roster_copy(next, roster);
     next->epoch++;
 }
 
-void roster_leave(struct roster *next, uint32_t server)
+static void end_membership(struct roster *next, struct roster_entry *entry)
 {
-    struct roster_entry *entry = &next->entries[server];
     if (entry->since == 0)
         return;
     if (entry->since < next->epoch) { /* otherwise it was never a member of a decided view */
@@ -88,19 +113,26 @@ void roster_leave(struct roster *next, uint32_t server)
     entry->since = 0;
 }
 
+void roster_leave(struct roster *next, uint32_t server)
+{
+    end_membership(next, &next->entries[server]);
+    give_votes(next);
+}
+
 void roster_join(struct roster *next, uint32_t server, uint64_t disk, uint64_t run)
 {
     assert(disk && next->epoch);
     struct roster_entry *entry = &next->entries[server];
     if (entry->since && entry->disk == disk && entry->run == run)
         return;
-    roster_leave(next, server);
+    end_membership(next, entry);
     if (entry->disk != disk)
         entry->lost = entry->until;
     entry->disk = disk;
     entry->run = run;
     entry->since = next->epoch;
     entry->founder |= next->epoch == 1;
+    give_votes(next);
 }
 
 bool roster_stayed(const struct roster *roster, uint32_t server, uint32_t from)

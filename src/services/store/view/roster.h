@@ -7,6 +7,10 @@
  * members leave, and servers join. The servers agree on it by votes of the view before it
  * (decision.h), so there is one roster for each epoch.
  *
+ * Members vote. If they are fewer than VOTERS_LEAST, some that have left keep their votes: else the
+ * end of one of two members would stop the store for good, although the third server, which was
+ * only restarted, and the other one hold everything.
+ *
  * A member is a process and what it keeps durably. A process that has started again knows less than
  * the one before it, so it leaves and joins (another `run`). A server whose disk was replaced has
  * lost its votes and its data, too (another `disk`). */
@@ -15,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define VOTERS_LEAST 3
+
 struct roster_entry {
     uint64_t disk;        /* names what the server keeps durably; random, drawn when that is empty;
                            * 0: the server was never a member */
@@ -22,7 +28,9 @@ struct roster_entry {
     uint32_t since;       /* the first view of this membership; 0: not a member */
     uint32_t from, until; /* the first and the last view of the membership before; 0: none */
     uint32_t lost;        /* the last view in which it was a member with another disk; 0: none */
-    uint32_t founder;     /* 1: it was a member of view 1 */
+    uint8_t founder;      /* 1: it was a member of view 1 */
+    uint8_t votes;        /* 1: it may vote on the next view */
+    uint8_t zero[2];      /* no gap: rosters are compared by their bytes */
 };
 
 struct roster {
@@ -50,6 +58,8 @@ bool roster_votes(const struct roster *roster, uint32_t server, uint64_t disk);
 bool roster_quorum(const struct roster *roster, const uint64_t *servers);
 /* The lowest number that may vote; it proposes as long as it can be reached. */
 uint32_t roster_first(const struct roster *roster);
+/* The lowest number of a member; `count` if there is none. */
+uint32_t roster_first_member(const struct roster *roster);
 
 /* ---- the next view ---- */
 

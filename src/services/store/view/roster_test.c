@@ -111,6 +111,36 @@ static void only_the_present_disk_votes(void **state)
     free(roster);
 }
 
+static void some_that_left_keep_their_votes(void **state)
+{
+    (void)state;
+    struct roster *view = roster_make(5), *next = roster_make(5);
+    roster_next(next, view);
+    for (uint32_t i = 0; i < 5; i++)
+        roster_join(next, i, 10 + i, 1);
+    for (uint32_t i = 0; i < 4; i++) { /* one after the other leaves, from the last */
+        uint64_t three = 7, two = 6, one = 4;
+        roster_copy(view, next);
+        roster_next(next, view);
+        roster_leave(next, 4 - i);
+        assert_int_equal(roster_votes(next, 4 - i, 14 - i), i >= 2);
+        assert_true(roster_quorum(next, &three));
+        assert_int_equal(roster_quorum(next, &two), i >= 1);
+        assert_false(roster_quorum(next, &one));
+    }
+    assert_int_equal(roster_first_member(next), 0);
+    /* Three members again: no server that left votes. */
+    roster_copy(view, next);
+    roster_next(next, view);
+    roster_join(next, 3, 13, 2);
+    assert_true(roster_votes(next, 1, 11) && !roster_votes(next, 2, 12));
+    roster_join(next, 4, 15, 2);
+    assert_false(roster_votes(next, 1, 11));
+    assert_true(roster_votes(next, 4, 15) && !roster_votes(next, 4, 14));
+    free(view);
+    free(next);
+}
+
 /* Of each number of servers, with each set of members. */
 static void two_quorums_share_a_server(void **state)
 {
@@ -142,4 +172,4 @@ static void two_quorums_share_a_server(void **state)
 }
 
 TEST_MAIN(TEST(a_roster_knows_its_history), TEST(only_the_present_disk_votes),
-          TEST(two_quorums_share_a_server))
+          TEST(some_that_left_keep_their_votes), TEST(two_quorums_share_a_server))
