@@ -1,0 +1,39 @@
+#include "services/store/view/changes.h"
+
+bool changes_between(struct view_changes *changes, const struct roster *view,
+                     const struct roster *next)
+{
+    changes->count = 0;
+    for (uint32_t i = 0; i < view->count; i++) {
+        const struct roster_entry *entry = &next->entries[i];
+        bool joins = entry->since == next->epoch, leaves = !entry->since && roster_has(view, i);
+        if (!joins && !leaves)
+            continue;
+        if (changes->count == CHANGES_MAX)
+            return false;
+        struct view_change *change = &changes->list[changes->count++];
+        *change = (struct view_change){.server = i};
+        if (joins) {
+            change->disk = entry->disk;
+            change->run = entry->run;
+        }
+    }
+    return true;
+}
+
+bool changes_apply(const struct view_changes *changes, const struct roster *view,
+                   struct roster *next)
+{
+    roster_next(next, view);
+    for (uint32_t i = 0; i < changes->count; i++) {
+        const struct view_change *change = &changes->list[i];
+        bool in_order = i == 0 || change->server > change[-1].server;
+        if (change->server >= view->count || !in_order || !change->disk != !change->run)
+            return false;
+        if (change->disk)
+            roster_join(next, change->server, change->disk, change->run);
+        else
+            roster_leave(next, change->server);
+    }
+    return true;
+}

@@ -1,0 +1,72 @@
+#pragma once
+/* views: a server's part in agreeing on views: it proposes them, votes on them, spreads them, and
+ * keeps its votes on the disk.
+ *
+ * Messages go only between neighbours, so that a view costs each link about the same in a cluster
+ * of any size. What a proposer asks or proposes spreads as a *wave*: each server passes it on to
+ * its neighbours, and the one from which it came first is its *parent*. Votes return along these
+ * trees: a server tells its parent who has voted below it, once when all of these have, or earlier
+ * when this takes long. What was decided spreads like the wave. A wave that loses votes, because a
+ * server fails in the middle of it, ends with a new one by the same proposer.
+ *
+ * A server that wants to be a member says so to a server that may propose. It leaves when no path
+ * has led to it for a while. The lowest number that may vote proposes; the others only when nothing
+ * happens for long. Two proposers at the same time do no harm (decision.h).
+ *
+ * View 1 needs the promises of all servers that can be reached, because one of them may know that
+ * the store exists already. */
+
+#include <weft/service.h>
+
+#include "services/store/view/roster.h"
+
+struct views;
+struct view_news;
+
+struct views_settings {
+    int64_t suspect; /* nanoseconds: a server leaves if it cannot be reached for so long */
+    uint64_t timer;  /* the cookie of the timer that belongs to views_timer */
+};
+
+struct views_events {
+    /* 0; 1: nothing was kept, the server is new; -EBADMSG: what was kept is damaged, so the server
+     * is new, too. -EPROTO: a later version of weft has written it; -EXDEV: another cluster or
+     * another server has: then nothing was changed, and nothing more happens. */
+    void (*opened)(void *owner, int result);
+    /* The server is in a later view, durably. `before` is the epoch of the one that it was in. */
+    void (*entered)(void *owner, const struct roster *roster, uint32_t before);
+};
+
+/* What a service with views needs besides: open files. */
+#define VIEWS_FILES 2
+
+/* Takes memory; only in start(). NULL: there is too little, or too many servers. */
+struct views *views_init(struct weft_self *self, const struct views_settings *settings,
+                         const struct views_events *events, void *owner);
+/* Begins; ends with opened(). */
+void views_open(struct views *views);
+
+/* The service passes these on. A packet of views begins with one of these bytes, an enum news_kind;
+ * views_deliver takes it. */
+#define VIEWS_KIND_FIRST 1
+#define VIEWS_KIND_LAST  4
+void views_deliver(struct views *views, struct weft_packet *packet);
+void views_timer(struct views *views);
+void views_peer(struct views *views, weft_server server, bool up);
+
+/* The server wants to leave, or if `leaves` is false, to be a member again. At the beginning it
+ * wants to be one. */
+void views_wish(struct views *views, bool leaves);
+
+/* The view that the server is in; NULL: not open yet. */
+const struct roster *views_roster(const struct views *views);
+/* Is this process a member of it? */
+bool views_is_member(const struct views *views);
+/* False: the servers that can be reached are not enough to decide on the next view. */
+bool views_has_quorum(const struct views *views);
+
+struct views_counts {
+    uint64_t packets, bytes; /* sent */
+    uint64_t proposals, entered, saves, garbage;
+};
+void views_count(const struct views *views, struct views_counts *counts);
