@@ -164,6 +164,7 @@ enum happening {
     ACKNOWLEDGED,
     GROWS,
     RETIRES,
+    REPEATS,
     PURGES,
     GRANTS,
     EXPIRES,
@@ -491,6 +492,12 @@ static void tend(struct explorer *explorer, const struct state *state, unsigned 
             replica_retire(step.replica, &step.world, other))
             finish(explorer, &step, action_of(RETIRES, server, other));
     }
+    if (bounds.repeats && it->replica.role == REPLICA_LEADS) {
+        struct step step = step_begin(state);
+        step_of(&step, server);
+        replica_repeat(step.replica, &step.world);
+        finish(explorer, &step, action_of(REPEATS, server, 0));
+    }
     for (unsigned key = 0; bounds.purges && key < KEYS; key++) {
         const struct entry *entry = &it->entries[key];
         if (entry->version == 0 || entry->present || !replica_purges(&it->replica, entry->version))
@@ -686,9 +693,9 @@ void steps_expand_calm(struct explorer *explorer, const void *bytes)
 void steps_print(const void *bytes, uint64_t action)
 {
     static const char *const happenings[] = {
-        "VIEW",         "installs", "decides",  "gets",          "keeps",      "writes",
-        "acknowledges", "grows",    "retires",  "purges",        "granted by", "expires",
-        "reads",        "returns",  "restarts", "loses its disk"};
+        "VIEW",         "installs", "decides", "gets",       "keeps",         "writes",
+        "acknowledges", "grows",    "retires", "says again", "purges",        "granted by",
+        "expires",      "reads",    "returns", "restarts",   "loses its disk"};
     static const char *const kinds[] = {"REPORT",   "LEAD",      "WRITE", "STORED", "COMMITTED",
                                         "ACTIVATE", "ACTIVATED", "LEARN", "SHOW",   "COPY",
                                         "COPIED",   "GROW",      "GROWN", "ADMIT",  "ADMITTED",

@@ -256,6 +256,61 @@ static void retired(struct replica *replica, const struct replica_world *world,
     commit(replica, world);
 }
 
+/* ---- what was lost is said again ---- */
+
+static void repeat_to(struct replica *replica, const struct replica_world *world, uint32_t at,
+                      enum replica_kind kind)
+{
+    uint32_t server = replica->peers[at].server;
+    struct replica_message message = with_keepers(replica, kind);
+    message.version = replica->received;
+    if (kind == REPLICA_LEARN)
+        message.peer_count = 0;
+    world->calls->send(world->owner, server, &message);
+}
+
+static void repeat_activate(struct replica *replica, const struct replica_world *world)
+{
+    for (uint32_t i = 0; i < replica->peer_count && !replica->active; i++) {
+        const struct replica_peer *peer = &replica->peers[i];
+        if (peer->agrees)
+            continue;
+        if (peer->stored < replica->position)
+            world->calls->replay(world->owner, peer->server, peer->stored);
+        repeat_to(replica, world, i, REPLICA_ACTIVATE);
+    }
+}
+
+static bool is_growing(const struct replica *replica)
+{
+    for (uint32_t i = 0; i < replica->peer_count; i++) {
+        if (replica->peers[i].stage == PEER_GROWS)
+            return true;
+    }
+    return false;
+}
+
+void replica_repeat(struct replica *replica, const struct replica_world *world)
+{
+    if (replica->role != REPLICA_LEADS)
+        return;
+    if (!replica->active) {
+        repeat_activate(replica, world);
+        return;
+    }
+    for (uint32_t i = 0; i < replica->peer_count; i++) {
+        const struct replica_peer *peer = &replica->peers[i];
+        if (peer->stage == PEER_LEARNS)
+            repeat_to(replica, world, i, REPLICA_LEARN);
+        else if (peer->stage == PEER_REQUIRED)
+            repeat_to(replica, world, i, REPLICA_ADMIT);
+        else if (peer->stage == PEER_RETIRES)
+            repeat_to(replica, world, i, REPLICA_RETIRE);
+        else if (is_growing(replica) && is_required(peer) && !peer->agrees)
+            repeat_to(replica, world, i, REPLICA_GROW);
+    }
+}
+
 bool replica_lead_receive(struct replica *replica, const struct replica_world *world,
                           const struct replica_message *message)
 {

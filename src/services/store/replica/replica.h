@@ -137,6 +137,8 @@ store_version replica_write(struct replica *replica, const struct replica_world 
 /* Makes a server in sync, or retires one. One at a time; false: this is not possible now. */
 bool replica_grow(struct replica *replica, const struct replica_world *world, uint32_t server);
 bool replica_retire(struct replica *replica, const struct replica_world *world, uint32_t server);
+/* Says again what was not answered, since messages can be lost. The owner sends writes again. */
+void replica_repeat(struct replica *replica, const struct replica_world *world);
 /* SHOW has come from a server. True: the owner compares, see below, writes what is to be written,
  * and sends COPY. */
 bool replica_compares(struct replica *replica, const struct replica_message *message);

@@ -2,6 +2,7 @@
 #include "services/store/view/views.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/bitset.h"
 #include "base/bytes.h"
@@ -12,9 +13,9 @@
 #define TICK_NSEC (100 * MSEC) /* between two looks at links, wishes and proposals */
 #define BUSY_NSEC (10 * MSEC)  /* the same while something is under way */
 
-/* The state on the disk: cluster and server 8, disk 8, promised 8, accepted 8, epoch 4, entries,
- * changes of the accepted roster. */
-#define STATE_ROOM (64 + NEWS_SERVERS_MAX * 40 + CHANGES_MAX * 24)
+/* The state on the disk: cluster and server 8, disk 8, promised 8, accepted 8, stays, epoch 4,
+ * entries, changes of the accepted roster. */
+#define STATE_ROOM (64 + STAYS_MAX * 8 + NEWS_SERVERS_MAX * 40 + CHANGES_MAX * 24)
 
 static void saved(void *owner, uint64_t change);
 static uint32_t state_write(void *owner, void *bytes, uint32_t room);
@@ -91,6 +92,11 @@ static uint32_t state_write(void *owner, void *bytes, uint32_t room)
     write_u64(&out, decision->disk);
     write_u64(&out, decision->promised);
     write_u64(&out, decision->accepted);
+    write_u32(&out, views->stay_count);
+    for (uint32_t i = 0; i < views->stay_count; i++) {
+        write_u32(&out, views->stays[i].from);
+        write_u32(&out, views->stays[i].until);
+    }
     write_u32(&out, decision->view->epoch);
     for (uint32_t i = 0; i < views->count; i++)
         news_entry_write(&out, &decision->view->entries[i]);
@@ -115,8 +121,13 @@ static int state_read(struct views *views, const void *bytes, size_t size)
     decision->disk = read_u64(&in);
     decision->promised = read_u64(&in);
     decision->accepted = read_u64(&in);
+    views->stay_count = read_u32(&in);
+    bool sense = decision->disk && views->stay_count <= STAYS_MAX;
+    for (uint32_t i = 0; sense && i < views->stay_count; i++) {
+        views->stays[i].from = read_u32(&in);
+        views->stays[i].until = read_u32(&in);
+    }
     decision->view->epoch = read_u32(&in);
-    bool sense = decision->disk != 0;
     for (uint32_t i = 0; i < count; i++)
         sense &= news_entry_read(&in, &decision->view->entries[i]);
     if (sense && decision->accepted)
@@ -132,6 +143,7 @@ static void state_begin(struct views *views)
     roster_plan(decision->view, views->count);
     decision->promised = 0;
     decision->accepted = 0;
+    views->stay_count = 0;
     decision->disk = draw_name(views);
     views->entering = twin_change(&views->twin);
 }
@@ -168,11 +180,38 @@ bool views_may_vote(const struct views *views)
     return roster_votes(decision->view, decision->server, decision->disk);
 }
 
+/* The later view may have ended this server's membership: notes when. */
+static void note_stay(struct views *views, const struct roster *later)
+{
+    uint32_t server = views->decision.server;
+    const struct roster *view = views->decision.view;
+    const struct roster_entry *now = &view->entries[server], *then = &later->entries[server];
+    if (!now->since || now->disk != views->decision.disk || then->since == now->since)
+        return;
+    if (views->stay_count == STAYS_MAX)
+        memmove(&views->stays[0], &views->stays[1], --views->stay_count * sizeof *views->stays);
+    /* If it was a member again in between, it has not acted as one. */
+    views->stays[views->stay_count++] = (struct stay){
+        .from = now->since,
+        .until = then->from == now->since ? then->until : view->epoch,
+    };
+}
+
+uint32_t views_stayed_until(const struct views *views, uint32_t since)
+{
+    for (uint32_t i = 0; i < views->stay_count; i++) {
+        if (views->stays[i].from <= since && since <= views->stays[i].until)
+            return views->stays[i].until;
+    }
+    return since;
+}
+
 void views_install(struct views *views, const struct roster *roster, view_ballot ballot)
 {
     struct decision *decision = &views->decision;
     if (roster->epoch <= decision->view->epoch)
         return;
+    note_stay(views, roster);
     roster_copy(views->former, decision->view);
     bool installed = decision_install(decision, roster);
     assert(installed);

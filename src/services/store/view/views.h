@@ -60,6 +60,9 @@ void views_wish(struct views *views, bool leaves);
 
 /* The view that the server is in; NULL: not open yet. */
 const struct roster *views_roster(const struct views *views);
+/* The last view of the membership to which view `since` belongs, if that membership of this server
+ * has ended. If it was so long ago that it is forgotten: `since`. */
+uint32_t views_stayed_until(const struct views *views, uint32_t since);
 /* Is this process a member of it? */
 bool views_is_member(const struct views *views);
 /* False: the servers that can be reached are not enough to decide on the next view. */

@@ -46,6 +46,12 @@ struct wave {
     int64_t tell_at;           /* when to tell them although some are missing */
 };
 
+/* A membership of this server that has ended. */
+struct stay {
+    uint32_t from, until; /* views */
+};
+#define STAYS_MAX 16 /* that are remembered */
+
 struct views {
     struct weft_self *self;
     struct views_settings settings;
@@ -60,6 +66,8 @@ struct views {
     struct roster
         *entered;      /* the view that the server acts in: decision.view when that is durable */
     uint64_t entering; /* the change that makes it durable; 0: it is */
+    struct stay stays[STAYS_MAX]; /* oldest first; durable with decision.view */
+    uint32_t stay_count;
     struct roster *former;   /* the view before decision.view, if its epoch is one less */
     view_ballot last_ballot; /* in which decision.view was decided; 0: unknown */
     struct wave wave;

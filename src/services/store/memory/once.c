@@ -1,0 +1,136 @@
+/* once: see the header. Outcomes have numbers from 1; 0 means none. The two tables have as many
+ * chains as there is room for outcomes. */
+#include "services/store/memory/once.h"
+
+#include <stddef.h>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+#define BELOW 16 /* numbers below a new floor that are looked for */
+
+uint64_t once_size(uint32_t room)
+{
+    return (uint64_t)room * (sizeof(struct outcome) + 2 * sizeof(uint32_t));
+}
+
+void once_init(struct once *once, void *memory, uint32_t room)
+{
+    assert(room);
+    once->outcomes = memory;
+    once->by_request = (uint32_t *)(once->outcomes + room);
+    once->by_version = once->by_request + room;
+    once->room = room;
+    once->count = once->oldest = once->newest = once->free = 0;
+}
+
+static struct outcome *at(const struct once *once, uint32_t number)
+{
+    return &once->outcomes[number - 1];
+}
+
+static uint32_t *request_chain(const struct once *once, uint64_t client, uint32_t number)
+{
+    return &once->by_request[hash_mix(client ^ hash_mix(number)) % once->room];
+}
+
+static uint32_t *version_chain(const struct once *once, uint32_t group, uint64_t version)
+{
+    return &once->by_version[hash_mix(version ^ hash_mix(group)) % once->room];
+}
+
+struct outcome *once_find(const struct once *once, uint64_t client, uint32_t number)
+{
+    uint32_t i = *request_chain(once, client, number);
+    while (i && (at(once, i)->client != client || at(once, i)->number != number))
+        i = at(once, i)->by_request;
+    return i ? at(once, i) : NULL;
+}
+
+struct outcome *once_find_version(const struct once *once, uint32_t group, uint64_t version)
+{
+    uint32_t i = *version_chain(once, group, version);
+    while (i && (at(once, i)->group != group || at(once, i)->version != version))
+        i = at(once, i)->by_version;
+    return i ? at(once, i) : NULL;
+}
+
+static void unlink_age(struct once *once, const struct outcome *outcome)
+{
+    if (outcome->older)
+        at(once, outcome->older)->newer = outcome->newer;
+    else
+        once->oldest = outcome->newer;
+    if (outcome->newer)
+        at(once, outcome->newer)->older = outcome->older;
+    else
+        once->newest = outcome->older;
+}
+
+static void forget(struct once *once, uint32_t number)
+{
+    struct outcome *outcome = at(once, number);
+    uint32_t *link = request_chain(once, outcome->client, outcome->number);
+    while (*link != number)
+        link = &at(once, *link)->by_request;
+    *link = outcome->by_request;
+    link = version_chain(once, outcome->group, outcome->version);
+    while (*link != number)
+        link = &at(once, *link)->by_version;
+    *link = outcome->by_version;
+    unlink_age(once, outcome);
+    once->count--;
+    struct outcome gone = *outcome;
+    *outcome = (struct outcome){.by_request = once->free};
+    once->free = number;
+    once->forgets(once->owner, &gone);
+}
+
+static uint32_t new_number(struct once *once)
+{
+    if (once->count == once->room)
+        forget(once, once->oldest);
+    uint32_t number = once->free;
+    if (number)
+        once->free = at(once, number)->by_request;
+    else
+        number = once->count + 1; /* none was ever forgotten */
+    once->count++;
+    return number;
+}
+
+void once_note(struct once *once, const struct outcome *outcome)
+{
+    if (once_find(once, outcome->client, outcome->number))
+        return;
+    uint32_t number = new_number(once);
+    struct outcome *new = at(once, number);
+    *new = *outcome;
+    uint32_t *request = request_chain(once, new->client, new->number);
+    uint32_t *version = version_chain(once, new->group, new->version);
+    new->by_request = *request;
+    new->by_version = *version;
+    *request = *version = number;
+    new->older = once->newest;
+    new->newer = 0;
+    if (once->newest)
+        at(once, once->newest)->newer = number;
+    else
+        once->oldest = number;
+    once->newest = number;
+}
+
+void once_raise(struct once *once, uint64_t client, uint32_t floor)
+{
+    for (uint32_t i = 1; i <= BELOW && i < floor; i++) {
+        const struct outcome *outcome = once_find(once, client, floor - i);
+        if (outcome)
+            forget(once, (uint32_t)(outcome - once->outcomes) + 1);
+    }
+}
+
+void once_expire(struct once *once, int64_t before)
+{
+    while (once->oldest && at(once, once->oldest)->at < before)
+        forget(once, once->oldest);
+}
