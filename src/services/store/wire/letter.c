@@ -1,0 +1,394 @@
+/* letter: see the header. */
+#include "services/store/wire/letter.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/digest.h"
+#include "services/store/wire/request.h"
+
+#define HEAD_SIZE    9  /* of every letter */
+#define WRITE_SIZE   16 /* of a WRITE, before the record */
+#define RECORD_SIZE  34 /* besides key and value */
+#define VERSION_SIZE 8
+static_assert(INDEX_KEY_SIZE_MAX == RECORD_KEY_MAX && STORE_KEY_MAX == RECORD_KEY_MAX, "one limit");
+
+/* ---- messages of replicas ---- */
+
+enum { PEERS = 1, POSITIONS = 2, CUSTODY = 4 };
+
+/* What a message of that kind has besides a version. */
+static unsigned parts_of(enum replica_kind kind)
+{
+    switch (kind) {
+    case REPLICA_LEAD:
+        return PEERS | POSITIONS;
+    case REPLICA_ACTIVATE:
+    case REPLICA_GROW:
+    case REPLICA_ADMIT:
+    case REPLICA_RETIRE:
+        return PEERS;
+    case REPLICA_REPORT:
+    case REPLICA_ACTIVATED:
+    case REPLICA_SHOW:
+    case REPLICA_COPIED:
+    case REPLICA_GROWN:
+    case REPLICA_ADMITTED:
+    case REPLICA_RETIRED:
+        return CUSTODY;
+    case REPLICA_STORED: /* there is one for each write: its custody is left out */
+    case REPLICA_COMMITTED:
+    case REPLICA_LEARN:
+    case REPLICA_COPY:
+    case REPLICA_WRITE:
+        break;
+    }
+    return 0;
+}
+
+static size_t message_size(const struct replica_message *message)
+{
+    unsigned parts = parts_of(message->kind);
+    size_t size = 1 + VERSION_SIZE;
+    if (parts & PEERS)
+        size += 1 + (parts & POSITIONS ? 12 : 4) * (size_t)message->peer_count;
+    if (parts & CUSTODY)
+        size += 10 + 4 * (size_t)message->custody.keeper_count;
+    return size;
+}
+
+static void put_message(struct writer *out, const struct replica_message *message)
+{
+    unsigned parts = parts_of(message->kind);
+    assert(message->kind <= REPLICA_RETIRED && message->kind != REPLICA_WRITE);
+    write_u8(out, (uint8_t)message->kind);
+    write_u64(out, message->version);
+    if (parts & PEERS) {
+        assert(message->peer_count <= KEEPERS_MAX);
+        write_u8(out, (uint8_t)message->peer_count);
+        for (uint32_t i = 0; i < message->peer_count; i++) {
+            write_u32(out, message->peers[i]);
+            if (parts & POSITIONS)
+                write_u64(out, message->positions[i]);
+        }
+    }
+    if (parts & CUSTODY) {
+        const struct custody *custody = &message->custody;
+        assert(custody->keeper_count <= KEEPERS_MAX);
+        write_u32(out, custody->since);
+        write_u32(out, custody->ended);
+        write_u8(out, (uint8_t)custody->hollow);
+        write_u8(out, (uint8_t)custody->keeper_count);
+        for (uint32_t i = 0; i < custody->keeper_count; i++)
+            write_u32(out, custody->keepers[i]);
+    }
+}
+
+static bool get_peers(struct reader *in, struct replica_message *message, bool positions)
+{
+    message->peer_count = read_u8(in);
+    if (message->peer_count > KEEPERS_MAX)
+        return false;
+    for (uint32_t i = 0; i < message->peer_count; i++) {
+        message->peers[i] = read_u32(in);
+        if (positions)
+            message->positions[i] = read_u64(in);
+    }
+    return true;
+}
+
+static bool get_custody(struct reader *in, struct custody *custody)
+{
+    custody->since = read_u32(in);
+    custody->ended = read_u32(in);
+    custody->hollow = read_u8(in);
+    custody->keeper_count = read_u8(in);
+    if (custody->hollow > 1 || custody->keeper_count > KEEPERS_MAX)
+        return false;
+    for (uint32_t i = 0; i < custody->keeper_count; i++)
+        custody->keepers[i] = read_u32(in);
+    return true;
+}
+
+static bool get_message(struct reader *in, struct replica_message *message)
+{
+    message->kind = read_u8(in);
+    if (message->kind > REPLICA_RETIRED || message->kind == REPLICA_WRITE)
+        return false;
+    unsigned parts = parts_of(message->kind);
+    message->version = read_u64(in);
+    if (parts & PEERS && !get_peers(in, message, parts & POSITIONS))
+        return false;
+    return !(parts & CUSTODY) || get_custody(in, &message->custody);
+}
+
+/* ---- records ---- */
+
+static size_t record_size(const struct record *record)
+{
+    return record->kind ? RECORD_SIZE + record->key_size + (size_t)record->value_size : 1;
+}
+
+static void put_record(struct writer *out, const struct letter *letter)
+{
+    const struct record *record = &letter->record;
+    assert(record->kind <= RECORD_TOMBSTONE && record->key_size <= RECORD_KEY_MAX);
+    assert(record->value_size <= RECORD_VALUE_MAX);
+    write_u8(out, (uint8_t)record->kind);
+    if (!record->kind)
+        return;
+    write_u32(out, record->flags);
+    write_u32(out, record->request);
+    write_u64(out, record->client);
+    write_u32(out, letter->floor);
+    write_u64(out, record->digest);
+    write_u8(out, record->key_size);
+    write_u32(out, record->value_size);
+    write_bytes(out, record->key, record->key_size);
+    write_bytes(out, record->value, record->value_size);
+}
+
+static bool get_record(struct reader *in, struct letter *letter, store_version version)
+{
+    struct record *record = &letter->record;
+    uint8_t kind = read_u8(in);
+    if (!kind || kind > RECORD_TOMBSTONE)
+        return !kind;
+    *record = (struct record){.kind = kind, .group = letter->group, .version = version};
+    record->flags = read_u32(in);
+    record->request = read_u32(in);
+    record->client = read_u64(in);
+    letter->floor = read_u32(in);
+    record->digest = read_u64(in);
+    record->key_size = read_u8(in);
+    record->value_size = read_u32(in);
+    if (record->key_size > RECORD_KEY_MAX || record->value_size > RECORD_VALUE_MAX ||
+        (kind == RECORD_TOMBSTONE && record->value_size))
+        return false;
+    record->key = read_bytes(in, record->key_size);
+    record->value = read_bytes(in, record->value_size);
+    return !in->failed && record_fits(record, record->value);
+}
+
+static void put_write(struct writer *out, const struct letter *letter)
+{
+    const struct replica_message *message = &letter->message;
+    assert(message->kind == REPLICA_WRITE);
+    assert(!letter->record.kind || letter->record.version == message->version);
+    write_u64(out, message->version);
+    write_u64(out, message->previous);
+    put_record(out, letter);
+}
+
+static bool get_write(struct reader *in, struct letter *letter)
+{
+    struct replica_message *message = &letter->message;
+    message->kind = REPLICA_WRITE;
+    message->version = read_u64(in);
+    message->previous = read_u64(in);
+    return message->version > message->previous && get_record(in, letter, message->version);
+}
+
+static bool get_copy(struct reader *in, struct letter *letter)
+{
+    store_version version = read_u64(in);
+    return version && get_record(in, letter, version) && letter->record.kind;
+}
+
+/* ---- pages ---- */
+
+static void put_key(struct writer *out, const struct letter_key *key)
+{
+    assert(key->size <= INDEX_KEY_SIZE_MAX);
+    write_u8(out, key->size);
+    write_bytes(out, key->bytes, key->size);
+}
+
+static bool get_key(struct reader *in, struct letter_key *key)
+{
+    key->size = read_u8(in);
+    if (key->size > INDEX_KEY_SIZE_MAX)
+        return false;
+    read_copy(in, key->bytes, key->size);
+    return true;
+}
+
+static bool is_before(const struct letter_key *a, const struct letter_key *b)
+{
+    int order = memcmp(a->bytes, b->bytes, a->size < b->size ? a->size : b->size);
+    return order < 0 || (order == 0 && a->size < b->size);
+}
+
+static bool get_ask_page(struct reader *in, struct letter *letter)
+{
+    uint8_t first = read_u8(in);
+    letter->first = first;
+    return first <= 1 && (first || get_key(in, &letter->after));
+}
+
+static size_t page_size(const struct letter *letter)
+{
+    size_t size = 2;
+    for (uint32_t i = 0; i < letter->key_count; i++)
+        size += 1 + letter->keys[i].size + (size_t)VERSION_SIZE;
+    return size;
+}
+
+static void put_page(struct writer *out, const struct letter *letter)
+{
+    assert(letter->key_count <= LETTER_PAGE_KEYS);
+    write_u8(out, letter->last);
+    write_u8(out, (uint8_t)letter->key_count);
+    for (uint32_t i = 0; i < letter->key_count; i++) {
+        put_key(out, &letter->keys[i]);
+        write_u64(out, letter->keys[i].version);
+    }
+}
+
+static bool get_page(struct reader *in, struct letter *letter)
+{
+    struct letter_key *keys = letter->keys;
+    uint8_t last = read_u8(in), count = read_u8(in);
+    letter->last = last;
+    /* A page without keys after which more are to come would lead nowhere. */
+    if (last > 1 || count > LETTER_PAGE_KEYS || (count == 0 && !last))
+        return false;
+    letter->key_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!get_key(in, &keys[i]))
+            return false;
+        keys[i].version = read_u64(in);
+        if (!keys[i].version || (i && !is_before(&keys[i - 1], &keys[i])))
+            return false;
+    }
+    return true;
+}
+
+/* ---- letters ---- */
+
+size_t letter_size(const struct letter *letter)
+{
+    switch (letter->kind) {
+    case LETTER_REPLICA:
+        return HEAD_SIZE + message_size(&letter->message);
+    case LETTER_WRITE:
+        return HEAD_SIZE + WRITE_SIZE + record_size(&letter->record);
+    case LETTER_ASK_PAGE:
+        return HEAD_SIZE + 1 + (letter->first ? 0 : 1 + (size_t)letter->after.size);
+    case LETTER_PAGE:
+        return HEAD_SIZE + page_size(letter);
+    case LETTER_COPY:
+        return HEAD_SIZE + VERSION_SIZE + record_size(&letter->record);
+    case LETTER_ASK_LEASE:
+    case LETTER_LEASE:
+        return HEAD_SIZE + 8;
+    case LETTER_REQUEST:
+    case LETTER_ANSWER:
+        return HEAD_SIZE + 8 + (size_t)letter->size;
+    case LETTER_RETRY:
+        return HEAD_SIZE + 8 + 4;
+    }
+    assert_unreachable();
+}
+
+static void put_content(struct writer *out, const struct letter *letter)
+{
+    switch (letter->kind) {
+    case LETTER_REPLICA:
+        put_message(out, &letter->message);
+        break;
+    case LETTER_WRITE:
+        put_write(out, letter);
+        break;
+    case LETTER_ASK_PAGE:
+        write_u8(out, letter->first);
+        if (!letter->first)
+            put_key(out, &letter->after);
+        break;
+    case LETTER_PAGE:
+        put_page(out, letter);
+        break;
+    case LETTER_COPY:
+        assert(letter->record.kind);
+        write_u64(out, letter->record.version);
+        put_record(out, letter);
+        break;
+    case LETTER_ASK_LEASE:
+    case LETTER_LEASE:
+        write_u64(out, (uint64_t)letter->time);
+        break;
+    case LETTER_REQUEST:
+    case LETTER_ANSWER:
+        write_u64(out, letter->ticket);
+        write_bytes(out, letter->bytes, letter->size);
+        break;
+    case LETTER_RETRY:
+        write_u64(out, letter->ticket);
+        write_u32(out, letter->server);
+        break;
+    }
+}
+
+void letter_write(const struct letter *letter, void *out)
+{
+    bool is_message = letter->kind == LETTER_REPLICA || letter->kind == LETTER_WRITE;
+    struct writer to = writer_make(out, letter_size(letter));
+    assert(!is_message || letter->message.epoch == letter->epoch);
+    write_u8(&to, (uint8_t)letter->kind);
+    write_u32(&to, letter->epoch);
+    write_u32(&to, letter->group);
+    put_content(&to, letter);
+    assert(!to.failed && to.left == 0);
+}
+
+static bool get_ticket(struct reader *in, struct letter *letter)
+{
+    letter->ticket = read_u64(in);
+    if (letter->kind == LETTER_RETRY) {
+        letter->server = read_u32(in);
+        return true;
+    }
+    if (in->left > UINT32_MAX)
+        return false;
+    letter->size = (uint32_t)in->left;
+    letter->bytes = read_bytes(in, in->left);
+    return true;
+}
+
+static bool get_content(struct reader *in, struct letter *letter)
+{
+    switch (letter->kind) {
+    case LETTER_REPLICA:
+        return get_message(in, &letter->message);
+    case LETTER_WRITE:
+        return get_write(in, letter);
+    case LETTER_ASK_PAGE:
+        return get_ask_page(in, letter);
+    case LETTER_PAGE:
+        return get_page(in, letter);
+    case LETTER_COPY:
+        return get_copy(in, letter);
+    case LETTER_ASK_LEASE:
+    case LETTER_LEASE:
+        letter->time = (int64_t)read_u64(in);
+        return letter->group == 0;
+    case LETTER_REQUEST:
+    case LETTER_ANSWER:
+    case LETTER_RETRY:
+        return get_ticket(in, letter);
+    }
+    return false; /* what a peer sent can be any number */
+}
+
+bool letter_read(struct letter *letter, uint32_t from, const void *bytes, size_t size)
+{
+    struct reader in = reader_make(bytes, size);
+    memset(letter, 0, offsetof(struct letter, keys));
+    letter->kind = (enum letter_kind)read_u8(&in);
+    letter->epoch = read_u32(&in);
+    letter->group = read_u32(&in);
+    letter->message.epoch = letter->epoch;
+    letter->message.from = from;
+    return get_content(&in, letter) && !in.failed && in.left == 0;
+}

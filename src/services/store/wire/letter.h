@@ -1,0 +1,64 @@
+#pragma once
+/* letter: what the stores of two servers tell each other, as messages of a stream, which are whole
+ * and in order. Pure. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "services/store/index/index.h"
+#include "services/store/log/record.h"
+#include "services/store/replica/replica.h"
+
+#define LETTER_PAGE_KEYS 64 /* of a page; at most */
+
+enum letter_kind {
+    LETTER_REPLICA = 1, /* `message`, any but WRITE */
+    LETTER_WRITE,       /* `message`, a WRITE, and `record`; or no record: its key was changed
+                         * again by a later write */
+    LETTER_ASK_PAGE,    /* which versions of keys after `after` has the learner? `first`: of all
+                         * keys */
+    LETTER_PAGE,        /* these, in the order of the index; `last`: there are no more */
+    LETTER_COPY,        /* a record that the learner lacks */
+    LETTER_ASK_LEASE,   /* at `time` of the asking server's clock */
+    LETTER_LEASE,       /* granted to who asked at `time` */
+    LETTER_REQUEST,     /* bytes of a request (request.h), of the client at the sender whose
+                         * `ticket` this is */
+    LETTER_ANSWER,      /* bytes of an answer to that ticket */
+    LETTER_RETRY,       /* to that ticket: ask `server`; WEFT_NOBODY: again later */
+};
+
+struct letter_key {
+    uint8_t size;
+    uint8_t bytes[INDEX_KEY_SIZE_MAX];
+    uint64_t version;
+};
+
+struct letter {
+    enum letter_kind kind;
+    uint32_t epoch; /* the view of the sender. Of `message`, too */
+    uint32_t group; /* 0 in letters about leases */
+    struct replica_message message;
+    struct record record; /* kind, flags, request, client, version, sizes, key, value and digest;
+                           * kind 0: none. What it points to is borrowed. The group is the letter's,
+                           * the version of a WRITE is that of `message` */
+    uint32_t floor;       /* of the client of `record` (request.h) */
+    bool first;
+    struct letter_key after; /* without a version. Empty if `first`: there can be an empty key */
+    bool last;
+    uint32_t key_count;
+    int64_t time;
+    uint64_t ticket;
+    uint32_t server;
+    const void *bytes; /* borrowed */
+    uint32_t size;
+    /* At the end, because letter_read clears all but these. */
+    struct letter_key keys[LETTER_PAGE_KEYS];
+};
+
+/* How many bytes the letter has; `out` has room for them. Of a message they contain what its kind
+ * needs: the custody of a REPORT and of all answers but STORED, the peers that replica.h names. */
+size_t letter_size(const struct letter *letter);
+void letter_write(const struct letter *letter, void *out);
+/* Reads a letter from that server. False: nonsense. The digest of a record's value is compared. */
+bool letter_read(struct letter *letter, uint32_t from, const void *bytes, size_t size);

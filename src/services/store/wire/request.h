@@ -1,0 +1,78 @@
+#pragma once
+/* request: what a program asks of the store, and what it is answered. Pure.
+ *
+ * A client numbers its requests. One that is not answered in time is sent again, perhaps to another
+ * server, with the same number: then it takes effect once, and the answer is that of the first
+ * time. `floor` says which requests need not be remembered any more. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STORE_KEY_MAX 250
+
+enum store_op {
+    STORE_GET = 1,
+    STORE_PUT,
+    STORE_DELETE,
+    STORE_INCR, /* the value is a decimal number below 2^64; absent counts as 0 */
+    STORE_DECR, /* not below 0 */
+    STORE_APPEND,
+    STORE_PREPEND,
+};
+
+/* A request that changes something does so only if the key ... */
+enum store_condition {
+    STORE_ALWAYS,
+    STORE_IF_ABSENT,
+    STORE_IF_PRESENT,
+    STORE_IF_VERSION, /* has that version */
+};
+
+struct store_request {
+    enum store_op op;
+    enum store_condition condition;
+    bool again;       /* it was sent before */
+    uint32_t flags;   /* STORE_PUT: kept with the value, for the client */
+    uint64_t client;  /* a random number of the program; not 0 */
+    uint32_t number;  /* of the request, from 1 */
+    uint32_t floor;   /* all of its requests with lower numbers are over */
+    uint64_t version; /* STORE_IF_VERSION */
+    uint64_t delta;   /* STORE_INCR, STORE_DECR */
+    int64_t patience; /* nanoseconds that the client waits, above 0 */
+    uint32_t key_size, value_size;
+    const void *key, *value; /* borrowed */
+};
+
+enum store_status {
+    STORE_DONE,
+    STORE_ABSENT,      /* there is no such key */
+    STORE_CONFLICT,    /* the condition does not hold; `version` is what the key has, 0: absent */
+    STORE_UNKNOWN,     /* no answer in time: it may have happened, or may still happen */
+    STORE_UNAVAILABLE, /* too few servers; it did not happen */
+    STORE_BUSY,        /* too many requests; it did not happen */
+    STORE_FULL,        /* no space; it did not happen */
+    STORE_TOO_LARGE,
+    STORE_NOT_NUMBER, /* the value is none, or the sum is too large */
+    STORE_MALFORMED,
+};
+
+struct store_answer {
+    enum store_status status;
+    uint32_t flags;
+    uint64_t version; /* STORE_DONE: of the value that was read, or of the change */
+    uint32_t value_size;
+    const void *value; /* borrowed. STORE_GET, and the new number of STORE_INCR and STORE_DECR */
+};
+
+/* Bytes that the functions below write. */
+size_t request_size(const struct store_request *request);
+size_t answer_size(const struct store_answer *answer);
+/* Return how many bytes they wrote; 0: there is no room for all. */
+size_t request_write(const struct store_request *request, void *out, size_t room);
+size_t answer_write(const struct store_answer *answer, void *out, size_t room);
+/* False: nonsense. Keys and values point into the bytes. */
+bool request_read(struct store_request *request, const void *bytes, size_t size);
+bool answer_read(struct store_answer *answer, const void *bytes, size_t size);
+
+const char *store_status_text(enum store_status status); /* a few words */
