@@ -78,7 +78,7 @@ static int flood_move(struct row_spread *spread)
     return 0;
 }
 
-static bool flood_is_flushed(struct row_spread *spread)
+static bool flood_is_flushed(struct row_spread *spread, uint64_t sequence)
 {
     const struct flood *flood = (const struct flood *)spread;
     for (unsigned port = 0; port < flood->state->plan->port_count; port++)

@@ -340,7 +340,7 @@ static void rows_arrive_in_causal_order(void **state)
     }
     assert_true(batches > 20);
     assert_true(one.flood.ports[0].synced_out && other.flood.ports[1].synced_in);
-    assert_true(one.flood.spread.ops->is_flushed(&one.flood.spread));
+    assert_true(one.flood.spread.ops->is_flushed(&one.flood.spread, 0));
     stage_close(&one);
     stage_close(&other);
 }
@@ -367,7 +367,7 @@ static void rows_newer_than_those_of_a_neighbour_are_sent_to_it(void **state)
     assert_true(link_state_take(&stage.state, &(struct link_report){5, 1, 2, 1, 1}));
     assert_true(link_state_take(&stage.state, &(struct link_report){6, 1, 1, 1, 1}));
     flood_link(&stage.flood, 0);
-    assert_false(stage.flood.spread.ops->is_flushed(&stage.flood.spread));
+    assert_false(stage.flood.spread.ops->is_flushed(&stage.flood.spread, 0));
     batch_take(&stage, 1, false, &(struct link_report){5, 1, 1, 1, 1});
     assert_true(is_to_be_told(&stage, 0, 5));
     batch_take(&stage, 2, false, &(struct link_report){5, 1, 2, 1, 1}); /* the same version */

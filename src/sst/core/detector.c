@@ -81,10 +81,11 @@ static bool asleep_say(struct sst *sst, bool asleep)
     nsec deadline = clock_after(ASLEEP_NSEC);
     lock_take(&sst->share.put_lock);
     own_set_head(&sst->share.own, ROW_ASLEEP, asleep);
+    uint64_t said = sst->share.own.sequence;
     lock_drop(&sst->share.put_lock);
     if (!asleep)
         return true; /* no wait: a member that does not know yet only wakes us needlessly */
-    while (!share_flush(&sst->share)) {
+    while (!share_flush(&sst->share, said)) {
         if (clock_is_past(deadline))
             return false;
         reach_progress(sst->ripc);

@@ -199,8 +199,9 @@ int sst_flush(struct sst *sst, int64_t deadline)
     if (!owner_is_here(&sst->owner))
         return -ECHILD;
     struct wait wait;
+    uint64_t last = share_last_put(&sst->share);
     wait_start(&wait, sst->config.spin_nsec, sst->config.yield_nsec);
-    while (!share_flush(&sst->share)) {
+    while (!share_flush(&sst->share, last)) {
         reach_progress(sst->ripc);
         enum wait_advice advice = wait_turn(&wait, deadline);
         if (advice == WAIT_TIMEOUT)

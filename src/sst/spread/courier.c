@@ -8,7 +8,8 @@
  * transfers under way have ended, the whole row is sent in its current state. So a slow member sees
  * fewer states of a row, but no state that never existed, and no guard before its data. A light
  * write ends when its bytes have left. To know that everything has arrived (confirm), one more
- * write is sent, which ends when it was placed.
+ * write is sent, which ends when it was placed. It writes the last sequence again that was sent: a
+ * later one would belong to a state of the row that the member does not have yet.
  *
  * SST_READS. A fetch reads the row's sequence, the row, and the sequence again, one after the
  * other, and takes the row if it did not change meanwhile. A lone number needs one read.
@@ -53,9 +54,9 @@ struct courier {
     struct courier_flight *flights; /* WORD_FLIGHTS, PIECE_FLIGHTS, then whole_count */
     uint32_t whole_count;           /* flights for a whole row */
     uint32_t whole_next;            /* how many of them are used by the row that is being sent */
-    uint64_t sent;                  /* number of puts sent */
-    uint64_t confirmed;             /* how many of those have certainly arrived */
-    uint64_t confirming;            /* how many will have arrived when FLIGHT_CONFIRM ends */
+    /* States of the row, as its sequence + 1; 0: none. The last state that was put for this member,
+     * that was sent, that has certainly arrived, and that will have when FLIGHT_CONFIRM ends. */
+    uint64_t put, sent, confirmed, confirming;
     enum fetch_phase phase;
     bool fetched; /* at least one row was fetched */
     /* How many transfers are under way. Incremented before each starts; decremented at its end with
@@ -166,13 +167,12 @@ static bool courier_owes(struct courier *courier, unsigned words, unsigned piece
 static void courier_confirm(struct courier *courier)
 {
     struct courier_flight *flight = &courier->flights[FLIGHT_CONFIRM];
-    if (!atomic_load_explicit(&flight->busy, memory_order_acquire))
-        courier->confirmed = courier->confirming; /* it has arrived, later writes or not */
-    if (atomic_load_explicit(&courier->owed, memory_order_relaxed) ||
-        atomic_load_explicit(&courier->under_way, memory_order_acquire) ||
-        courier->confirmed == courier->sent)
+    if (atomic_load_explicit(&flight->busy, memory_order_acquire))
         return;
-    uint64_t sequence = row_load(courier->share->own.row, ROW_SEQUENCE);
+    courier->confirmed = courier->confirming;
+    if (courier->confirmed == courier->sent)
+        return;
+    uint64_t sequence = courier->sent - 1;
     memcpy(flight->bytes, &sequence, sizeof sequence);
     courier->confirming = courier->sent;
     flight->quiet = true;
@@ -182,10 +182,11 @@ static void courier_confirm(struct courier *courier)
 void courier_set(struct courier *courier, uint32_t cell, uint64_t word, uint64_t sequence)
 {
     bool lone = courier->share->table->schema.lone;
+    courier->put = sequence + 1;
     if (atomic_load_explicit(&courier->failed, memory_order_relaxed) ||
         courier_owes(courier, lone ? 1 : 2, 0))
         return;
-    courier->sent++;
+    courier->sent = courier->put;
     /* Falling asleep and waking up are no reason to wake a member: two members would wake each
      * other for ever. */
     bool quiet = cell == ROW_ASLEEP;
@@ -219,10 +220,11 @@ void courier_change(struct courier *courier, const struct change *change)
 {
     unsigned words, pieces;
     change_count(change, &words, &pieces);
+    courier->put = change->sequence + 1;
     if (atomic_load_explicit(&courier->failed, memory_order_relaxed) ||
         courier_owes(courier, words, pieces))
         return;
-    courier->sent++;
+    courier->sent = courier->put;
     word_send(courier, ROW_SEQUENCE, change->sequence - 1, false);
     sequences_send(courier, change, true);
     for (unsigned i = 0; i < change->span_count; i++)
@@ -292,7 +294,7 @@ static void whole_send(struct courier *courier)
     const struct schema *schema = &courier->share->table->schema;
     const uint8_t *row = courier->share->own.row;
     whole_copy(courier);
-    courier->sent++;
+    courier->sent = courier->put = row_load(row, ROW_SEQUENCE) + 1;
     whole_word(courier, ROW_SEQUENCE, row_load(row, ROW_SEQUENCE) | 1);
     whole_sequences(courier, true);
     whole_pieces(courier, sizeof(struct row_head), data_end(schema));
@@ -307,6 +309,7 @@ static void whole_send(struct courier *courier)
 
 void courier_send_all(struct courier *courier)
 {
+    courier->put = row_load(courier->share->own.row, ROW_SEQUENCE) + 1;
     atomic_store_explicit(&courier->owed, true, memory_order_relaxed);
     courier_move(courier);
 }
@@ -434,20 +437,19 @@ bool courier_has_begun(struct courier *courier)
 {
     if (courier->share->design == SST_READS ||
         atomic_load_explicit(&courier->failed, memory_order_relaxed))
-        return courier_is_done(courier);
+        return courier_is_done(courier, 0);
     courier_confirm(courier);
     return courier->confirmed > 0;
 }
 
-bool courier_is_done(struct courier *courier)
+bool courier_is_done(struct courier *courier, uint64_t sequence)
 {
     if (atomic_load_explicit(&courier->failed, memory_order_relaxed))
         return true;
     if (courier->share->design == SST_READS)
         return courier->fetched;
     courier_confirm(courier);
-    return !atomic_load_explicit(&courier->owed, memory_order_relaxed) &&
-           courier->confirmed == courier->sent;
+    return courier->confirmed == courier->put || courier->confirmed > sequence;
 }
 
 /* An upper bound of the writes for a whole row. */

@@ -144,6 +144,13 @@ static void *line_run(void *argument)
     return NULL;
 }
 
+/* Ends transfers until only so many are under way. */
+static void line_end_until(uint32_t left)
+{
+    while (atomic_load(&line.done_count) + left < atomic_load(&line.sent_count))
+        parcel_end();
+}
+
 /* Asserts that the transfers from number `from` on had exactly these offsets. */
 static void line_assert_offsets(uint32_t from, const uint64_t *offsets, uint32_t count)
 {
@@ -257,11 +264,12 @@ static void without_room_the_whole_row_is_sent_later(void **state)
 {
     struct courier *courier = stage_open(SST_WRITES, true);
     uint64_t sent = put_until_owed(courier);
-    uint32_t count = atomic_load(&line.sent_count);
-    assert_int_equal(count, 2 * sent);
+    assert_int_equal(atomic_load(&line.sent_count), 2 * sent);
     assert_false(courier_is_due(courier)); /* transfers are under way */
     assert_int_equal(courier_move(courier), 0);
-    assert_false(courier_is_done(courier));
+    assert_false(courier_is_done(courier, UINT64_MAX)); /* sends the confirming write */
+    uint32_t count = atomic_load(&line.sent_count);
+    assert_int_equal(count, 2 * sent + 1);
     parcel_end();
     parcel_end();
     put(courier, 900); /* there is room again, but the owed row goes first */
@@ -289,14 +297,14 @@ static void only_writes_to_a_polling_member_are_light(void **state)
         struct courier *courier = stage_open(SST_WRITES, polled);
         put(courier, 1);
         line_end_all();
-        assert_false(courier_is_done(courier)); /* sends the confirming write */
+        assert_false(courier_is_done(courier, UINT64_MAX)); /* sends the confirming write */
         assert_int_equal(atomic_load(&line.sent_count), 3);
         assert_int_equal(line.sent[0].light, polled);
         assert_int_equal(line.sent[1].light, polled);
         assert_false(line.sent[2].light);
-        assert_false(courier_is_done(courier));
+        assert_false(courier_is_done(courier, UINT64_MAX));
         line_end_all();
-        assert_true(courier_is_done(courier));
+        assert_true(courier_is_done(courier, UINT64_MAX));
         stage_close(courier);
     }
 }
@@ -310,11 +318,58 @@ static void a_row_has_arrived_although_puts_go_on(void **state)
     while (!courier_has_begun(courier)) {
         assert_true(tries++ < 10);
         line_end_all();
-        assert_false(courier_is_done(courier));
         put(courier, tries);
+        assert_false(courier_is_done(courier, UINT64_MAX));
     }
-    assert_false(courier_is_done(courier));
     line_end_all();
+    stage_close(courier);
+}
+
+/* A put of another thread is always under way. */
+static void what_was_put_has_arrived_although_puts_go_on(void **state)
+{
+    struct courier *courier = stage_open(SST_WRITES, true);
+    put(courier, 1);
+    for (unsigned number = 2; !courier_is_done(courier, 2); number++) {
+        assert_true(number < 10);
+        put(courier, number);
+        line_end_until(2);
+        assert_false(courier_is_done(courier, UINT64_MAX));
+    }
+    assert_true(far_word(cell_of(STEP)) >= 1);
+    line_end_all();
+    stage_close(courier);
+}
+
+/* Here the row is always owed again when a whole row has arrived. */
+static void an_owed_row_has_arrived_although_puts_go_on(void **state)
+{
+    struct courier *courier = stage_open(SST_WRITES, true);
+    uint64_t last = put_until_owed(courier) + 1, number = last;
+    while (!courier_is_done(courier, 2 * last)) {
+        assert_true(number < last + 10);
+        assert_true(far_word(cell_of(STEP)) <= last);
+        line_end_all();
+        courier_move(courier);
+        put(courier, ++number);
+        assert_false(courier_is_done(courier, UINT64_MAX));
+    }
+    assert_true(far_word(cell_of(STEP)) >= last);
+    line_end_all();
+    stage_close(courier);
+}
+
+/* Otherwise the member would take the row for one that it does not have yet. */
+static void the_confirming_write_is_not_ahead_of_the_row(void **state)
+{
+    struct courier *courier = stage_open(SST_WRITES, true);
+    uint64_t sent = put_until_owed(courier);
+    assert_false(courier_is_done(courier, 2 * sent));
+    line_end_all();
+    assert_int_equal(far_word(ROW_SEQUENCE), 2 * sent);
+    assert_int_equal(far_word(cell_of(STEP)), sent);
+    assert_true(courier_is_done(courier, 2 * sent));
+    assert_false(courier_is_done(courier, 2 * sent + 2));
     stage_close(courier);
 }
 
@@ -322,13 +377,13 @@ static void a_member_that_is_gone_receives_nothing_more(void **state)
 {
     struct courier *courier = stage_open(SST_WRITES, true);
     put(courier, 1);
-    assert_false(courier_is_done(courier));
+    assert_false(courier_is_done(courier, UINT64_MAX));
     line.status = -EPIPE;
     line_end_all();
-    assert_true(courier_is_done(courier)); /* there is nothing to wait for */
+    assert_true(courier_is_done(courier, UINT64_MAX)); /* there is nothing to wait for */
     put(courier, 2);
     courier_change(courier, &(struct change){.sequence = 4});
-    assert_int_equal(atomic_load(&line.sent_count), 2);
+    assert_int_equal(atomic_load(&line.sent_count), 3); /* with the confirming write */
     stage_close(courier);
 }
 
@@ -340,14 +395,14 @@ static void transfers_may_complete_immediately(void **state)
     for (unsigned i = 1; i < 1000; i++)
         put(courier, i);
     assert_false(courier_is_due(courier)); /* nothing was ever owed */
-    courier_is_done(courier);              /* the confirming write completes immediately */
-    assert_true(courier_is_done(courier));
+    courier_is_done(courier, UINT64_MAX);  /* the confirming write completes immediately */
+    assert_true(courier_is_done(courier, UINT64_MAX));
     line.result = -EPIPE;
     put(courier, 1000);
     line.result = 0;
     put(courier, 1001);
     assert_int_equal(atomic_load(&line.sent_count), 0);
-    assert_true(courier_is_done(courier));
+    assert_true(courier_is_done(courier, UINT64_MAX));
     stage_close(courier);
 }
 
@@ -366,12 +421,12 @@ static void a_row_that_changes_during_a_fetch_is_not_taken(void **state)
             if (turn == 0 && phase == 1)
                 row_set(line.far, cell_of(STEP), 9, 2);
         }
-        assert_false(courier_is_done(courier));
+        assert_false(courier_is_done(courier, UINT64_MAX));
         assert_int_equal(courier_move(courier), turn);
     }
     assert_int_equal(line.taken, 1);
     assert_int_equal(atomic_load(&table.retries), 1);
-    assert_true(courier_is_done(courier));
+    assert_true(courier_is_done(courier, UINT64_MAX));
     assert_int_equal(row_load(seat_row, cell_of(STEP)), 9);
     stage_close(courier);
 }
@@ -391,8 +446,7 @@ static void the_end_of_the_last_transfer_wakes_the_detector_if_a_row_is_owed(voi
     struct courier *courier = stage_open(SST_WRITES, true);
     put_until_owed(courier);
     sleeper_start(&sleeper, sleep_on_bell, NULL);
-    while (atomic_load(&line.done_count) + 1 < atomic_load(&line.sent_count))
-        parcel_end();
+    line_end_until(1);
     assert_true(doorbell_is_slept_on(&share.bell.door)); /* nothing to do yet */
     parcel_end();
     sleeper_assert_woken(&sleeper);
@@ -449,9 +503,9 @@ static void falling_asleep_wakes_no_member(void **state)
     courier_set(courier, ROW_ASLEEP, 1, 2);
     line_end_all();
     assert_false(courier_is_due(courier));
-    assert_false(courier_is_done(courier));
+    assert_false(courier_is_done(courier, UINT64_MAX));
     line_end_all();
-    assert_true(courier_is_done(courier));
+    assert_true(courier_is_done(courier, UINT64_MAX));
     assert_true(doorbell_is_slept_on(&share.bell.door));
     courier_move(courier);
     assert_int_equal(line.notified, 0);
@@ -522,9 +576,9 @@ static void the_confirming_write_is_reused(void **state)
     for (unsigned i = 1; i < 10; i++) {
         put(courier, i);
         await_ends();
-        assert_false(courier_is_done(courier));
+        assert_false(courier_is_done(courier, UINT64_MAX));
         await_ends();
-        assert_true(courier_is_done(courier));
+        assert_true(courier_is_done(courier, UINT64_MAX));
     }
     threads_close(courier);
 }
@@ -568,7 +622,7 @@ static void the_last_put_arrives(void **state)
         put(courier, i);
         courier_move(courier);
     }
-    while (!courier_is_done(courier)) {
+    while (!courier_is_done(courier, UINT64_MAX)) {
         courier_move(courier);
         sched_yield();
     }
@@ -586,6 +640,9 @@ int main(void)
         TEST(without_room_the_whole_row_is_sent_later),
         TEST(only_writes_to_a_polling_member_are_light),
         TEST(a_row_has_arrived_although_puts_go_on),
+        TEST(what_was_put_has_arrived_although_puts_go_on),
+        TEST(an_owed_row_has_arrived_although_puts_go_on),
+        TEST(the_confirming_write_is_not_ahead_of_the_row),
         TEST(a_member_that_is_gone_receives_nothing_more),
         TEST(transfers_may_complete_immediately),
         TEST(a_row_that_changes_during_a_fetch_is_not_taken),

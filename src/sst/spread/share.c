@@ -70,11 +70,11 @@ static void share_ring(struct share *share, const struct sst_rows *to)
         bell_ring(&share->bell);
 }
 
-static bool write_is_flushed(struct row_spread *spread)
+static bool write_is_flushed(struct row_spread *spread, uint64_t sequence)
 {
     struct share *share = (struct share *)spread;
     for (uint32_t i = 0; i < share->carried_count; i++)
-        if (!courier_is_done(share->carried[i]->courier))
+        if (!courier_is_done(share->carried[i]->courier, sequence))
             return false;
     return true;
 }
@@ -177,7 +177,7 @@ static int read_move(struct row_spread *spread)
 }
 
 /* What was put is in the own row, from which the others fetch it. */
-static bool read_is_flushed(struct row_spread *spread)
+static bool read_is_flushed(struct row_spread *spread, uint64_t sequence)
 {
     return true;
 }
@@ -212,14 +212,22 @@ bool share_is_due(struct share *share)
     return due;
 }
 
-bool share_flush(struct share *share)
+uint64_t share_last_put(struct share *share)
+{
+    lock_take(&share->put_lock);
+    uint64_t sequence = share->own.sequence;
+    lock_drop(&share->put_lock);
+    return sequence;
+}
+
+bool share_flush(struct share *share, uint64_t sequence)
 {
     struct row_spread *spread = &share->spread;
     lock_take(&share->put_lock);
-    bool flushed = spread->ops->is_flushed(spread);
+    bool flushed = spread->ops->is_flushed(spread, sequence);
     if (!flushed) {
         spread->ops->move(spread);
-        flushed = spread->ops->is_flushed(spread);
+        flushed = spread->ops->is_flushed(spread, sequence);
     }
     lock_drop(&share->put_lock);
     return flushed;

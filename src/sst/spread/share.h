@@ -99,8 +99,13 @@ MUST_CHECK int share_open(struct share *share, struct ripc *ripc, struct table *
 /* To be called after targets_close. */
 void share_close(struct share *share);
 
-/* Has everything that was put arrived? If not, sends what can be sent first. Takes the put lock. */
-bool share_flush(struct share *share);
+/* Returns the sequence of the last put, for share_flush. Takes the put lock. */
+uint64_t share_last_put(struct share *share);
+
+/* Has everything arrived that was put up to that sequence? If not, sends what can be sent first.
+ * It comes true also while puts go on, of other threads or of our detector, which notes that it
+ * falls asleep. Takes the put lock. */
+bool share_flush(struct share *share, uint64_t sequence);
 
 /* Would the spread's `move` find something to do? Takes the put lock. */
 bool share_is_due(struct share *share);

@@ -43,8 +43,9 @@ bool courier_is_due(struct courier *courier);
  * they fall asleep. */
 bool courier_has_begun(struct courier *courier);
 
-/* Has everything that was put arrived, or (SST_READS) has a row been fetched? With the put lock. */
-bool courier_is_done(struct courier *courier);
+/* Has everything that was put up to that sequence arrived, or (SST_READS) has a row been fetched?
+ * With the put lock. UINT64_MAX: everything. */
+bool courier_is_done(struct courier *courier, uint64_t sequence);
 
 /* ---- share.c ---- */
 

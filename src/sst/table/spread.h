@@ -21,8 +21,9 @@ struct row_spread_ops {
     /* Fetches the rows of other members, and sends what could not be sent at once. The detector
      * calls it once a pass. Returns the number of actions. */
     int (*move)(struct row_spread *spread);
-    /* Has everything that was put arrived? */
-    bool (*is_flushed)(struct row_spread *spread);
+    /* Has everything arrived that was put up to that sequence? False may mean that only a later put
+     * has not arrived. */
+    bool (*is_flushed)(struct row_spread *spread, uint64_t sequence);
     bool to_some; /* true: a put can go to a subset of the members */
 };
 
