@@ -339,6 +339,55 @@ static void a_packet_for_a_link_that_goes_down_takes_another_path(void **state)
     world_close(world);
 }
 
+/* ---- a packet for a port that goes down ---- */
+
+static void caller_request(struct weft_self *self, uint64_t client, uint64_t ticket,
+                           const void *bytes, uint32_t size)
+{
+    uint8_t port;
+    assert_int_equal(size, sizeof port);
+    memcpy(&port, bytes, sizeof port);
+    assert_int_equal(weft_send_port(self, weft_packet(self, 0), port), 0);
+}
+
+static uint32_t no_room(struct env *env, unsigned port)
+{
+    return 0;
+}
+
+/* The port goes down before the other servers hear that its neighbour was near, so no route
+ * changes. */
+static void what_waits_for_a_coming_link_is_dropped_with_it(void **state)
+{
+    static const struct weft_service_ops ops = {.deliver = relay_deliver,
+                                                .request = caller_request};
+    static const struct weft_service caller = {
+        .version = WEFT_SERVICE_VERSION, .name = "caller", .id = 300, .ops = &ops};
+    static const struct weft_service *const list[] = {&caller, NULL};
+    const struct node_config config = {.seed = 1, .watcher = &watcher, .services = list};
+    struct world *world = world_open(SPEC, &config);
+    struct node *node = world->nodes[0].node;
+    const uint8_t port = (uint8_t)port_of(world);
+    struct env_ops blocked = world_ops;
+    blocked.room = no_room;
+    while (node->ports[port].state != PORT_COMING)
+        world_run(world, COMING_HOLD_NSEC / 10);
+    struct link_report own;
+    assert_true(link_state_report(&node->state, 0, &own) && !(own.near >> port & 1));
+
+    memset(&seen, 0, sizeof seen);
+    world->nodes[0].env.ops = &blocked;
+    world_ask(world, 0, caller.id, 1, &port, sizeof port);
+    world_run(world, 1);
+    assert_int_equal(seen.dropped[DROP_PORT_DOWN], 0);
+    node_carrier(node, port, false);
+    world->nodes[0].next = world->now;
+    world_run(world, 1);
+    assert_int_equal(seen.dropped[DROP_PORT_DOWN], 1);
+    world->nodes[0].env.ops = &world_ops;
+    world_close(world);
+}
+
 static void a_seen_message_to_a_neighbour_is_refused(void **state)
 {
     struct world *world = stage_open(WORLD_SETTLED);
@@ -575,6 +624,7 @@ static void an_unseen_link_is_announced_again(void **state)
 
 TEST_MAIN(TEST(without_a_free_packet_no_seen_message_is_sent),
           TEST(a_packet_for_a_link_that_goes_down_takes_another_path),
+          TEST(what_waits_for_a_coming_link_is_dropped_with_it),
           TEST(a_link_that_was_not_up_keeps_its_session),
           TEST(a_hello_that_the_neighbour_waits_for_wakes_it),
           TEST(links_come_up_though_packets_are_scarce),
