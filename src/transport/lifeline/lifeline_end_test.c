@@ -329,29 +329,88 @@ static void a_refusal_in_words_is_not_a_refused_connection(void **state)
     hub_close(one);
 }
 
-/* For the connecting context the line is up once it has sent its proof. If the proof is late, the
- * other context gives the line up; but it has not ended. */
-static void a_late_proof_does_not_look_like_the_end_of_the_listening_context(void **state)
+/* Connects through the wire until the first context has sent its proof, which stays in the wire:
+ * for the first context the line is up, for the other one it is not. */
+static void connect_without_proof(struct hub *one, struct hub *other, struct wire *wire)
 {
-    struct hub *one = hub_open(), *other = hub_open_with(20 * 1000 * 1000);
-    struct wire wire;
     struct lifeline *line;
-    char byte;
-    wire_open(&wire, other, 0);
-    assert_int_equal(lifeline_connect(one->lines, &wire.address, &line), 0);
-    step_until(one, other, &wire, &one->ups, 1);
-    struct pollfd end = {.fd = wire.ends[1], .events = POLLIN};
+    wire_open(wire, other, 0);
+    assert_int_equal(lifeline_connect(one->lines, &wire->address, &line), 0);
+    step_until(one, other, wire, &one->ups, 1);
+    assert_int_equal(other->ups, 0);
+}
+
+/* Waits until the other context has ended the line, and returns what the wire reads: 0 for an
+ * orderly end, or a negative errno. */
+static int end_at_wire(struct hub *other, const struct wire *wire)
+{
+    char bytes[4096];
+    struct pollfd end = {.fd = wire->ends[1], .events = POLLIN};
     nsec deadline = clock_after(PATIENCE);
     while (poll(&end, 1, 0) == 0) {
         assert_true(clock_now() < deadline);
         poller_step(other->poller, clock_after(1000 * 1000));
     }
     assert_int_equal(other->ups, 0);
-    assert_int_equal(recv(wire.ends[1], &byte, 1, MSG_DONTWAIT), -1);
-    assert_int_equal(errno, ECONNRESET);
+    return recv(wire->ends[1], bytes, sizeof bytes, MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+/* If the proof is late, the listening context gives the line up; but it has not ended. */
+static void a_late_proof_does_not_look_like_the_end_of_the_listening_context(void **state)
+{
+    struct hub *one = hub_open(), *other = hub_open_with(20 * 1000 * 1000);
+    struct wire wire;
+    connect_without_proof(one, other, &wire);
+    assert_int_equal(end_at_wire(other, &wire), -ECONNRESET);
     wire_reset(&wire);
     step_until(one, other, NULL, &one->downs, 1);
     assert_false(one->ended);
+    wire_close(&wire);
+    hub_close(one);
+    hub_close(other);
+}
+
+/* -EPIPE: our address has changed. After the other reasons the peer is to read our refusal, which a
+ * reset would destroy. */
+static void a_line_that_is_cut_before_its_proof_ends_with_a_reset_or_a_refusal(void **state)
+{
+    static const int reasons[] = {-EPIPE, -EPROTO, -EKEYREJECTED, -ENOMEM};
+    for (unsigned i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+        struct hub *one = hub_open(), *other = hub_open();
+        struct wire wire;
+        connect_without_proof(one, other, &wire);
+        assert_int_equal(other->lines->live->state, LIFELINE_PROVING);
+        lifeline_cut(other->lines->live, reasons[i]);
+        assert_int_equal(end_at_wire(other, &wire), reasons[i] == -EPIPE ? -ECONNRESET : 0);
+        wire_reset(&wire);
+        wire_close(&wire);
+        hub_close(one);
+        hub_close(other);
+    }
+}
+
+/* Nor does a line that refuses a greeting end with a reset. */
+static void a_line_that_is_cut_before_its_greeting_ends_in_an_orderly_way(void **state)
+{
+    struct hub *one = hub_open(), *other = hub_open();
+    struct wire wire;
+    struct lifeline *line;
+    wire_open(&wire, other, 0);
+    assert_int_equal(lifeline_connect(one->lines, &wire.address, &line), 0);
+    nsec deadline = clock_after(PATIENCE);
+    while (wire.ends[0] < 0) {
+        assert_true(clock_now() < deadline);
+        poller_step(one->poller, clock_after(100 * 1000));
+        wire_accept(&wire);
+    }
+    while (!other->lines->live) {
+        assert_true(clock_now() < deadline);
+        poller_step(other->poller, clock_after(100 * 1000));
+    }
+    assert_int_equal(other->lines->live->state, LIFELINE_GREETING);
+    lifeline_cut(other->lines->live, -EPIPE);
+    assert_int_equal(end_at_wire(other, &wire), 0);
+    wire_reset(&wire);
     wire_close(&wire);
     hub_close(one);
     hub_close(other);
@@ -390,6 +449,20 @@ static void a_live_context_that_cuts_a_line_has_not_ended(void **state)
     hub_close(other);
 }
 
+static void a_line_ends_once(void **state)
+{
+    struct hub *one = hub_open(), *other = hub_open();
+    connect_both(one, other, NULL);
+    struct lifeline *line = one->line;
+    lifeline_cut(line, -EPROTO);
+    lifeline_cut(line, -EPIPE);
+    step_until(one, other, NULL, &other->downs, 1);
+    step_until(one, NULL, NULL, &one->downs, 1);
+    assert_int_equal(one->reason, -EPROTO);
+    hub_close(one);
+    hub_close(other);
+}
+
 #define LINE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 TEST_MAIN(LINE(an_end_before_the_hello_says_nothing_about_a_later_one),
@@ -399,4 +472,6 @@ TEST_MAIN(LINE(an_end_before_the_hello_says_nothing_about_a_later_one),
           LINE(a_reset_after_an_orderly_end_leaves_it_an_end),
           LINE(a_refusal_in_words_is_not_a_refused_connection),
           LINE(a_late_proof_does_not_look_like_the_end_of_the_listening_context),
-          LINE(a_live_context_that_cuts_a_line_has_not_ended))
+          LINE(a_line_that_is_cut_before_its_proof_ends_with_a_reset_or_a_refusal),
+          LINE(a_line_that_is_cut_before_its_greeting_ends_in_an_orderly_way),
+          LINE(a_live_context_that_cuts_a_line_has_not_ended), LINE(a_line_ends_once))

@@ -130,9 +130,7 @@ void channel_close(struct channel *channel)
 {
     if (!channel)
         return;
-    channel->ringer.event_fd = -1; /* borrowed */
-    ringer_close(&channel->ringer);
-    doorbell_close(&channel->bell);
+    /* Bell and ringer own nothing: their pages are in the file. */
     ring_sender_fini(&channel->out);
     ring_receiver_fini(&channel->in);
     memfile_close(&channel->file);

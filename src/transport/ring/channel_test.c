@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "base/test.h"
 #include "transport/memfile.h"
+#include "transport/scratch.h"
 
 struct pair {
     int sockets[2];
@@ -170,6 +171,7 @@ static int refusal(int file, uint32_t slots, uint32_t size)
 static void bad_memory_is_refused(void **state)
 {
     struct memfile file;
+    unsigned open_before = scratch_descriptors();
     assert_int_equal(refusal(-1, 512, 1 << 19), -EPROTO);
     assert_int_equal(memfile_open(&file, "weft-test", 4096), 0);
     assert_int_equal(refusal(memfile_share(&file, 1), 512, 1 << 19), -EPROTO); /* too small */
@@ -177,8 +179,10 @@ static void bad_memory_is_refused(void **state)
     assert_int_equal(refusal(memfile_share(&file, 1), 65536, 1 << 19), -EINVAL);
     assert_int_equal(refusal(memfile_share(&file, 1), 512, 1 << 26), -EINVAL);
     assert_int_equal(refusal(memfile_share(&file, 1), 0, 0), -EINVAL);
+    assert_int_equal(refusal(memfile_share(&file, 1), 1024, 1 << 20), -EPROTO); /* the largest */
     memfile_close(&file);
     assert_int_equal(refusal(open("/dev/null", O_RDWR | O_CLOEXEC), 512, 1 << 19), -EPROTO);
+    assert_int_equal(scratch_descriptors(), open_before);
 }
 
 /* Whatever is in the memory, the node's end stays within it, and reports invalid data. */
