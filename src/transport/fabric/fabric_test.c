@@ -6,106 +6,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "base/test.h"
+#include "transport/fabric/fabric_scene.h"
 #include "transport/wake/thread.h"
-
-/* libfabric leaks the memory of a few connections that were never established. */
-__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libfabric.so\n";
-}
-
-/* A context linked to itself: both ends of one pipe, and no messages but those that a test
- * forges. */
-struct bench {
-    struct lock lock;
-    struct poller *poller;
-    struct doorbell bell;
-    struct context_address address;
-    struct transport *transport;
-    struct fabric *fabric;
-    struct transport_link *link;
-    struct outlet *outlet;
-    struct fabric_outlet *out;
-    struct inlet *inlet;
-    struct fabric_inlet *in;
-    struct parcel offer, answer;
-};
-
-static void bench_open(struct bench *bench)
-{
-    memset(bench, 0, sizeof *bench);
-    assert_int_equal(poller_open(&bench->poller, &bench->lock), 0);
-    assert_int_equal(doorbell_open(&bench->bell), 0);
-    struct transport_config config = {.poller = bench->poller, .provider = "tcp"};
-    struct why why = {""};
-    assert_int_equal(transport_fabric.open(&bench->transport, &config, &why), 0);
-    bench->fabric = container_of(bench->transport, struct fabric, transport);
-    uint8_t card[160];
-    int size = transport_fabric.describe(bench->transport, card, sizeof card);
-    assert_true(size > 0);
-    context_address_host(bench->address.host);
-    assert_int_equal(transport_fabric.link_open(bench->transport, NULL, &bench->address, card,
-                                                (size_t)size, &bench->link),
-                     0);
-    assert_int_equal(transport_fabric.pipes->outlet_open(bench->link, &bench->bell, &bench->offer,
-                                                         &bench->outlet),
-                     0);
-    assert_int_equal(transport_fabric.pipes->inlet_open(bench->link, &bench->bell, &bench->offer,
-                                                        &bench->answer, &bench->inlet),
-                     0);
-    bench->out = container_of(bench->outlet, struct fabric_outlet, outlet);
-    bench->in = container_of(bench->inlet, struct fabric_inlet, inlet);
-}
-
-static void bench_close(struct bench *bench)
-{
-    transport_fabric.pipes->outlet_close(bench->outlet);
-    transport_fabric.pipes->inlet_close(bench->inlet);
-    transport_fabric.link_close(bench->link);
-    transport_fabric.close(bench->transport);
-    doorbell_close(&bench->bell);
-    poller_close(bench->poller);
-}
-
-static bool is_broken(const struct bench *bench)
-{
-    return container_of(bench->link, struct fabric_link, link)->broken;
-}
-
-/* Acts as if the provider had received these bytes. */
-static void receive(struct bench *bench, const void *bytes, size_t size)
-{
-    struct fabric_buffer *buffer = fabric_buffer_take(bench->fabric);
-    assert_non_null(buffer);
-    assert_true(size <= FABRIC_BUFFER_SIZE);
-    bench->fabric->receive_count++;
-    buffer->state = BUFFER_POSTED;
-    memcpy(buffer->bytes, bytes, size);
-    fabric_received(bench->fabric, buffer, size);
-}
-
-static void receive_message(struct bench *bench, const struct fabric_message *message)
-{
-    uint8_t bytes[FABRIC_BUFFER_SIZE] = {0};
-    fabric_message_write(message, bytes);
-    size_t rest = message->kind == FABRIC_FRAME ? sizeof(struct frame_head) + message->size
-                                                : (size_t)message->count * FABRIC_ACK_SIZE;
-    receive(bench, bytes, FABRIC_HEADER_SIZE + rest);
-}
-
-static struct fabric_message frame_message(const struct bench *bench, uint32_t sequence)
-{
-    return (struct fabric_message){
-        .pipe = bench->in->pipe.id, .sequence = sequence, .kind = FABRIC_FRAME, .size = 5};
-}
-
-static struct fabric_message return_wire(const struct bench *bench, uint32_t credit, uint16_t count)
-{
-    return (struct fabric_message){
-        .pipe = bench->out->pipe.id, .kind = FABRIC_RETURN, .credit = credit, .count = count};
-}
 
 static void only_exact_messages_are_read(void **state)
 {
@@ -136,7 +38,7 @@ static void only_exact_messages_are_read(void **state)
 
 static void invalid_messages_are_counted_and_change_nothing(void **state)
 {
-    struct bench bench;
+    struct fabric_bench bench;
     bench_open(&bench);
     uint64_t seed = entropy_u64();
     printf("# seed %llu\n", (unsigned long long)seed);
@@ -166,7 +68,7 @@ static void invalid_messages_are_counted_and_change_nothing(void **state)
 
 static void a_gap_in_the_sequence_breaks_the_link(void **state)
 {
-    struct bench bench;
+    struct fabric_bench bench;
     bench_open(&bench);
     struct fabric_message message = frame_message(&bench, 0);
     receive_message(&bench, &message);
@@ -187,7 +89,7 @@ static void a_gap_in_the_sequence_breaks_the_link(void **state)
 
 static void more_frames_than_the_window_break_the_link(void **state)
 {
-    struct bench bench;
+    struct fabric_bench bench;
     bench_open(&bench);
     for (uint32_t i = 0; i < FABRIC_WINDOW_MAX; i++) {
         struct fabric_message message = frame_message(&bench, i);
@@ -204,7 +106,7 @@ static void a_return_of_more_than_was_sent_breaks_the_link(void **state)
 {
     struct frame_head head = {0};
     for (unsigned i = 0; i < 4; i++) {
-        struct bench bench;
+        struct fabric_bench bench;
         bench_open(&bench);
         assert_int_equal(transport_fabric.pipes->push(bench.outlet, &head, NULL, 0), 0);
         if (i > 0) /* else: before the answer */
@@ -221,7 +123,7 @@ static void a_return_of_more_than_was_sent_breaks_the_link(void **state)
 /* The bell rings only for a sender that was refused: any other would look and find nothing new. */
 static void credit_rings_only_for_a_refused_sender(void **state)
 {
-    struct bench bench;
+    struct fabric_bench bench;
     struct frame_head head = {0};
     bench_open(&bench);
     const struct list *ringing = &bench.fabric->ringing;
@@ -251,7 +153,7 @@ static void credit_rings_only_for_a_refused_sender(void **state)
     bench_close(&bench);
 }
 
-static void await_owing(struct bench *bench, size_t owed)
+static void await_owing(struct fabric_bench *bench, size_t owed)
 {
     nsec deadline = clock_after(20 * NSEC_PER_SEC);
     while (transport_fabric.pipes->outlet_owes(bench->outlet) != owed) {
@@ -263,7 +165,7 @@ static void await_owing(struct bench *bench, size_t owed)
 /* The provider reports when a message has left; until then the provider holds the buffer. */
 static void a_frame_counts_as_owed_until_it_has_left(void **state)
 {
-    struct bench bench;
+    struct fabric_bench bench;
     struct frame_head head = {.token = 5};
     struct frame frame;
     bench_open(&bench);
@@ -285,7 +187,7 @@ static void a_frame_counts_as_owed_until_it_has_left(void **state)
 /* The other context ends while messages are in flight: the provider reports an error. */
 static void a_lost_peer_breaks_the_link(void **state)
 {
-    struct bench bench, other;
+    struct fabric_bench bench, other;
     struct transport_link *link;
     struct outlet *outlet;
     struct parcel offer = {0};
@@ -327,7 +229,7 @@ static bool is_listed(const struct list *list, const struct list *wanted)
 /* A callback that runs inside a poll may close a link that the poll still uses. */
 static void a_link_closed_during_a_poll_is_freed_after_it(void **state)
 {
-    struct bench bench, other;
+    struct fabric_bench bench, other;
     struct transport_link *base;
     uint8_t card[160];
     bench_open(&bench);
@@ -351,7 +253,7 @@ static void a_link_closed_during_a_poll_is_freed_after_it(void **state)
 /* A poll retries what the provider refused, but not while a link is being drained. */
 static void a_poll_that_drains_retries_nothing(void **state)
 {
-    struct bench bench;
+    struct fabric_bench bench;
     bench_open(&bench);
     bench.fabric->stalled = bench.fabric->draining = true;
     fabric_poll(bench.fabric);
@@ -376,7 +278,8 @@ static void note_outcome(struct transfer *transfer, int status)
 }
 
 /* A transfer in progress, with this many pieces in flight. The context frees it. */
-static struct fabric_job *job_forge(struct bench *bench, struct outcome *outcome, unsigned pieces)
+static struct fabric_job *job_forge(struct fabric_bench *bench, struct outcome *outcome,
+                                    unsigned pieces)
 {
     struct fabric_link *link = container_of(bench->link, struct fabric_link, link);
     struct fabric_job *job = calloc(1, sizeof *job);
@@ -395,7 +298,7 @@ static struct fabric_job *job_forge(struct bench *bench, struct outcome *outcome
 /* Two pieces come back; when both are back, the caller gets the first failure. */
 static int outcome_of(int first, int second, bool *broken)
 {
-    struct bench bench;
+    struct fabric_bench bench;
     struct outcome outcome;
     bench_open(&bench);
     struct fabric_job *job = job_forge(&bench, &outcome, 2);
@@ -425,7 +328,7 @@ static void a_transfer_reports_the_failure_of_its_first_failed_piece(void **stat
 /* A lost link waits only a moment for pieces that never come back; then done() is called. */
 static void a_lost_link_does_not_wait_for_ever(void **state)
 {
-    struct bench bench;
+    struct fabric_bench bench;
     struct outcome outcome;
     bench_open(&bench);
     struct fabric_job *job = job_forge(&bench, &outcome, 1);
@@ -441,7 +344,7 @@ static void a_lost_link_does_not_wait_for_ever(void **state)
 /* A thread that waits for a frame is woken at the end of the poll that received it. */
 static void a_frame_rings_the_bell_of_its_service(void **state)
 {
-    struct bench bench;
+    struct fabric_bench bench;
     bench_open(&bench);
     doorbell_arm(&bench.bell);
     struct fabric_message message = frame_message(&bench, 0);
@@ -454,7 +357,7 @@ static void a_frame_rings_the_bell_of_its_service(void **state)
 
 static void invalid_parcels_are_refused(void **state)
 {
-    struct bench bench;
+    struct fabric_bench bench;
     bench_open(&bench);
     struct parcel parcel = bench.answer;
     for (parcel.size = 0; parcel.size < 64; parcel.size++)
@@ -481,7 +384,7 @@ static void invalid_parcels_are_refused(void **state)
 
 static void only_peers_with_the_same_provider_are_linked(void **state)
 {
-    struct bench bench, other; /* the provider refuses to link an already linked context */
+    struct fabric_bench bench, other; /* the provider refuses to link an already linked context */
     bench_open(&bench);
     bench_open(&other);
     uint8_t card[200] = {0};
@@ -512,7 +415,7 @@ static void only_peers_with_the_same_provider_are_linked(void **state)
 
 static void regions_share_only_their_own_memory(void **state)
 {
-    struct bench bench;
+    struct fabric_bench bench;
     bench_open(&bench);
     static uint8_t memory[100];
     struct region *region;
@@ -589,7 +492,7 @@ static void note_done(struct transfer *transfer, int status)
         write_next(writer);
 }
 
-static void writer_open(struct writer_of_words *writer, struct bench *bench, void *target,
+static void writer_open(struct writer_of_words *writer, struct fabric_bench *bench, void *target,
                         struct region **to)
 {
     *writer = (struct writer_of_words){.link = bench->link};
@@ -610,7 +513,7 @@ static void write_in_order(unsigned light)
 {
     static struct writer_of_words writer;
     static _Atomic uint64_t target;
-    struct bench bench;
+    struct fabric_bench bench;
     struct region *to;
     bench_open(&bench);
     struct fabric_link *link = container_of(bench.link, struct fabric_link, link);
@@ -652,7 +555,7 @@ static void waiting_writes_end_with_the_link(void **state)
 {
     static struct writer_of_words writer;
     static uint64_t target;
-    struct bench bench;
+    struct fabric_bench bench;
     struct region *to;
     bench_open(&bench);
     struct fabric_link *link = container_of(bench.link, struct fabric_link, link);
@@ -684,7 +587,7 @@ static void *say_that_we_sleep(void *bell)
 /* A poll of any thread may have placed what a sleeping thread waits for. */
 static void polls_of_other_threads_wake_those_that_wait_for_writes(void **state)
 {
-    struct bench bench;
+    struct fabric_bench bench;
     struct doorbell bell;
     struct list bells;
     struct thread sleeper = {0};
@@ -719,7 +622,7 @@ static int never_sleeps(struct fid_fabric *fabric, struct fid **fids, int count)
  * poll. */
 static void a_busy_provider_is_polled_after_arm(void **state)
 {
-    struct bench bench;
+    struct fabric_bench bench;
     bench_open(&bench);
     while (poller_step(bench.poller, clock_after(5 * 1000 * 1000)) > 0) /* its first polls */
         ;
