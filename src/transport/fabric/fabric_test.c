@@ -87,6 +87,38 @@ static void a_gap_in_the_sequence_breaks_the_link(void **state)
     bench_close(&bench);
 }
 
+/* Frames that were pulled, and frames that were not; but not those of another inlet. */
+static void a_closed_inlet_gives_its_buffers_back(void **state)
+{
+    struct fabric_bench bench;
+    struct inlet *other;
+    struct parcel answer;
+    struct frame frames[2], kept;
+    bench_open(&bench);
+    unsigned goal = bench.fabric->receive_goal;
+    assert_int_equal(
+        transport_fabric.pipes->inlet_open(bench.link, &bench.bell, &bench.offer, &answer, &other),
+        0);
+    unsigned count = bench.fabric->receive_count;
+    struct fabric_message message = frame_message(&bench, 0);
+    message.pipe = container_of(other, struct fabric_inlet, inlet)->pipe.id;
+    receive_message(&bench, &message);
+    assert_int_equal(transport_fabric.pipes->pull(other, &kept, 1), 1);
+    for (uint32_t i = 0; i < 5; i++) {
+        message = frame_message(&bench, i);
+        receive_message(&bench, &message);
+    }
+    assert_int_equal(transport_fabric.pipes->pull(bench.inlet, frames, 2), 2);
+    assert_int_equal(bench.fabric->receive_count, count + 6);
+    transport_fabric.pipes->inlet_close(bench.inlet);
+    assert_int_equal(bench.fabric->receive_goal, goal);
+    assert_int_equal(bench.fabric->receive_count, count + 1);
+    transport_fabric.pipes->release(other, &kept);
+    assert_int_equal(bench.fabric->receive_count, count);
+    bench.inlet = other;
+    bench_close(&bench);
+}
+
 static void more_frames_than_the_window_break_the_link(void **state)
 {
     struct fabric_bench bench;
@@ -663,7 +695,7 @@ static void a_missing_provider_is_named(void **state)
 }
 
 TEST_MAIN(TEST(only_exact_messages_are_read), TEST(invalid_messages_are_counted_and_change_nothing),
-          TEST(a_gap_in_the_sequence_breaks_the_link),
+          TEST(a_gap_in_the_sequence_breaks_the_link), TEST(a_closed_inlet_gives_its_buffers_back),
           TEST(more_frames_than_the_window_break_the_link),
           TEST(a_return_of_more_than_was_sent_breaks_the_link),
           TEST(credit_rings_only_for_a_refused_sender),
