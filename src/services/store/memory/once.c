@@ -1,5 +1,5 @@
-/* once: see the header. Outcomes have numbers from 1; 0 means none. The two tables have as many
- * chains as there is room for outcomes. */
+/* once: see the header. Outcomes have numbers from 1; 0 means none. Each of the three tables has as
+ * many chains as there is room for outcomes. */
 #include "services/store/memory/once.h"
 
 #include <stddef.h>
@@ -7,11 +7,9 @@
 #include "base/check.h"
 #include "base/hash.h"
 
-#define BELOW 16 /* numbers below a new floor that are looked for */
-
 uint64_t once_size(uint32_t room)
 {
-    return (uint64_t)room * (sizeof(struct outcome) + 2 * sizeof(uint32_t));
+    return (uint64_t)room * (sizeof(struct outcome) + 3 * sizeof(uint32_t));
 }
 
 void once_init(struct once *once, void *memory, uint32_t room)
@@ -20,8 +18,9 @@ void once_init(struct once *once, void *memory, uint32_t room)
     once->outcomes = memory;
     once->by_request = (uint32_t *)(once->outcomes + room);
     once->by_version = once->by_request + room;
+    once->by_client = once->by_version + room;
     once->room = room;
-    once->count = once->oldest = once->newest = once->free = 0;
+    once->count = once->fresh = once->oldest = once->newest = once->free = 0;
 }
 
 static struct outcome *at(const struct once *once, uint32_t number)
@@ -37,6 +36,11 @@ static uint32_t *request_chain(const struct once *once, uint64_t client, uint32_
 static uint32_t *version_chain(const struct once *once, uint32_t group, uint64_t version)
 {
     return &once->by_version[hash_mix(version ^ hash_mix(group)) % once->room];
+}
+
+static uint32_t *client_chain(const struct once *once, uint64_t client, uint32_t group)
+{
+    return &once->by_client[hash_mix(client ^ hash_mix(~(uint64_t)group)) % once->room];
 }
 
 struct outcome *once_find(const struct once *once, uint64_t client, uint32_t number)
@@ -74,10 +78,16 @@ static void forget(struct once *once, uint32_t number)
     while (*link != number)
         link = &at(once, *link)->by_request;
     *link = outcome->by_request;
-    link = version_chain(once, outcome->group, outcome->version);
+    link = client_chain(once, outcome->client, outcome->group);
     while (*link != number)
-        link = &at(once, *link)->by_version;
-    *link = outcome->by_version;
+        link = &at(once, *link)->by_client;
+    *link = outcome->by_client;
+    if (outcome->version) {
+        link = version_chain(once, outcome->group, outcome->version);
+        while (*link != number)
+            link = &at(once, *link)->by_version;
+        *link = outcome->by_version;
+    }
     unlink_age(once, outcome);
     once->count--;
     struct outcome gone = *outcome;
@@ -94,23 +104,61 @@ static uint32_t new_number(struct once *once)
     if (number)
         once->free = at(once, number)->by_request;
     else
-        number = once->count + 1; /* none was ever forgotten */
+        number = ++once->fresh;
     once->count++;
     return number;
 }
 
+static bool is_beyond(uint32_t number, uint32_t later)
+{
+    return later > number && later - number > STORE_WINDOW;
+}
+
+static bool is_of(const struct outcome *outcome, uint64_t client, uint32_t group)
+{
+    return outcome->client == client && outcome->group == group;
+}
+
+bool once_is_over(const struct once *once, uint64_t client, uint32_t group, uint32_t number)
+{
+    for (uint32_t i = *client_chain(once, client, group); i; i = at(once, i)->by_client) {
+        if (is_of(at(once, i), client, group) && is_beyond(number, at(once, i)->number))
+            return true;
+    }
+    return false;
+}
+
+/* The client has sent this request: forgets those that are over. */
+static void pass(struct once *once, uint64_t client, uint32_t group, uint32_t number)
+{
+    uint32_t next;
+    for (uint32_t i = *client_chain(once, client, group); i; i = next) {
+        next = at(once, i)->by_client;
+        if (is_of(at(once, i), client, group) && is_beyond(at(once, i)->number, number))
+            forget(once, i);
+    }
+}
+
 void once_note(struct once *once, const struct outcome *outcome)
 {
-    if (once_find(once, outcome->client, outcome->number))
+    if (once_find(once, outcome->client, outcome->number) ||
+        once_is_over(once, outcome->client, outcome->group, outcome->number))
         return;
+    pass(once, outcome->client, outcome->group, outcome->number);
     uint32_t number = new_number(once);
     struct outcome *new = at(once, number);
     *new = *outcome;
     uint32_t *request = request_chain(once, new->client, new->number);
-    uint32_t *version = version_chain(once, new->group, new->version);
     new->by_request = *request;
-    new->by_version = *version;
-    *request = *version = number;
+    *request = number;
+    uint32_t *client = client_chain(once, new->client, new->group);
+    new->by_client = *client;
+    *client = number;
+    if (new->version) {
+        uint32_t *version = version_chain(once, new->group, new->version);
+        new->by_version = *version;
+        *version = number;
+    }
     new->older = once->newest;
     new->newer = 0;
     if (once->newest)
@@ -120,13 +168,14 @@ void once_note(struct once *once, const struct outcome *outcome)
     once->newest = number;
 }
 
-void once_raise(struct once *once, uint64_t client, uint32_t floor)
+const struct outcome *once_next(const struct once *once, uint32_t group, uint32_t *cursor)
 {
-    for (uint32_t i = 1; i <= BELOW && i < floor; i++) {
-        const struct outcome *outcome = once_find(once, client, floor - i);
-        if (outcome)
-            forget(once, (uint32_t)(outcome - once->outcomes) + 1);
+    while (*cursor < once->fresh) {
+        const struct outcome *outcome = at(once, ++*cursor);
+        if (outcome->client && outcome->group == group && outcome->superseded)
+            return outcome;
     }
+    return NULL;
 }
 
 void once_expire(struct once *once, int64_t before)

@@ -1,35 +1,42 @@
 #pragma once
-/* once: which requests have changed something lately, so that one that is sent again takes effect
- * once. Pure.
+/* once: what requests that change something were answered lately, so that one that is sent again
+ * takes effect once, and has the same answer. Pure.
  *
- * An outcome is remembered until its client says that the request is over (its `floor`), or until
- * there is no room and it is the oldest one. The record of such a request stays in the log, also
- * when its key was changed again (`superseded`), so that a server knows it after a restart. */
+ * A client has at most STORE_WINDOW requests under way: when it sends one, all with numbers lower
+ * by that much are over. Of each client and group the outcomes of the last so many numbers are
+ * remembered, as long as there is room. The records of such requests stay in the log, also when
+ * their keys were changed again (`superseded`). So every server that has the group knows the same,
+ * also one that has started again or has just learned it, and a copy of a request that comes late
+ * is told from a new one. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "services/store/log/record.h"
+#include "services/store/wire/request.h"
 
 struct outcome {
     uint64_t client;
     uint32_t number;
     uint32_t group;
-    uint64_t version;
-    int64_t at; /* when it was noted */
+    uint64_t version; /* of the change; 0: nothing was changed */
+    uint32_t status;  /* then: what the request was answered, ... */
+    uint64_t seen;    /* ... and the version that the key had */
+    int64_t at;       /* when it was noted */
     struct log_place place;
     uint32_t value_size;
     uint8_t key_size;
     bool superseded; /* the record is kept only because of the outcome */
     /* Private. */
-    uint32_t by_request, by_version; /* next of the same hash, as a number from 1 */
-    uint32_t older, newer;           /* in the order in which they were noted */
+    uint32_t by_request, by_version, by_client; /* next of the same hash, as a number from 1 */
+    uint32_t older, newer;                      /* in the order in which they were noted */
 };
 
 struct once {
     struct outcome *outcomes; /* all these are borrowed */
-    uint32_t *by_request, *by_version;
+    uint32_t *by_request, *by_version, *by_client;
     uint32_t room, count;
+    uint32_t fresh; /* how many places were ever used */
     uint32_t free, oldest, newest;
     /* The outcome is forgotten. */
     void (*forgets)(void *owner, const struct outcome *outcome);
@@ -43,10 +50,13 @@ void once_init(struct once *once, void *memory, uint32_t room);
 /* NULL: unknown. */
 struct outcome *once_find(const struct once *once, uint64_t client, uint32_t number);
 struct outcome *once_find_version(const struct once *once, uint32_t group, uint64_t version);
-/* Notes an outcome, unless it is known; forgets the oldest one if there is no room. */
+/* Notes an outcome, unless it is known or over; forgets those that it makes be over, and the oldest
+ * one if there is no room. */
 void once_note(struct once *once, const struct outcome *outcome);
-/* Requests of the client with lower numbers are over: forgets the last few of them. What is left
- * when a client's floor leaps is forgotten later, when it is old. */
-void once_raise(struct once *once, uint64_t client, uint32_t floor);
+/* Is the request over, because its client has sent one to the same group that is beyond its window?
+ */
+bool once_is_over(const struct once *once, uint64_t client, uint32_t group, uint32_t number);
+/* The next superseded outcome of the group after `*cursor`, which begins at 0; NULL at the end. */
+const struct outcome *once_next(const struct once *once, uint32_t group, uint32_t *cursor);
 /* Forgets what was noted before that time. */
 void once_expire(struct once *once, int64_t before);

@@ -2,6 +2,7 @@
 #include "services/store/memory/once.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "base/test.h"
@@ -33,23 +34,30 @@ static void oracle_forget(uint32_t i)
         noted[i] = noted[i + 1];
 }
 
-static void note(struct once *once, const struct outcome *outcome)
+static bool oracle_is_over(uint64_t client, uint32_t group, uint32_t number)
 {
-    once_note(once, outcome);
-    if (oracle_find(outcome->client, outcome->number) < noted_count)
-        return;
-    if (noted_count == ROOM)
-        oracle_forget(0);
-    noted[noted_count++] = *outcome;
+    for (uint32_t i = 0; i < noted_count; i++) {
+        if (noted[i].client == client && noted[i].group == group &&
+            noted[i].number > number + STORE_WINDOW)
+            return true;
+    }
+    return false;
 }
 
-static void raise_floor(struct once *once, uint64_t client, uint32_t floor)
+static void note(struct once *once, const struct outcome *new)
 {
-    once_raise(once, client, floor);
+    once_note(once, new);
+    if (oracle_find(new->client, new->number) < noted_count ||
+        oracle_is_over(new->client, new->group, new->number))
+        return;
     for (uint32_t i = noted_count; i-- > 0;) {
-        if (noted[i].client == client && noted[i].number < floor && noted[i].number + 16 >= floor)
+        if (noted[i].client == new->client &&
+            noted[i].group == new->group &&noted[i].number + STORE_WINDOW < new->number)
             oracle_forget(i);
     }
+    if (noted_count == ROOM)
+        oracle_forget(0);
+    noted[noted_count++] = *new;
 }
 
 static void expire(struct once *once, int64_t before)
@@ -59,15 +67,32 @@ static void expire(struct once *once, int64_t before)
         oracle_forget(0);
 }
 
+static void compare_superseded(const struct once *once, uint32_t group)
+{
+    uint32_t cursor = 0, count = 0;
+    for (uint32_t i = 0; i < noted_count; i++)
+        count += noted[i].superseded && noted[i].group == group;
+    for (const struct outcome *next; (next = once_next(once, group, &cursor)); count--)
+        assert_true(next->superseded && next->group == group);
+    assert_int_equal(count, 0);
+}
+
 static void compare(const struct once *once)
 {
+    compare_superseded(once, 1);
+    for (uint32_t i = 0; i < 4 * 3 * 20; i++) {
+        uint64_t client = 1 + i % 4;
+        assert_int_equal(once_is_over(once, client, i / 4 % 3, i / 12 * 20),
+                         oracle_is_over(client, i / 4 % 3, i / 12 * 20));
+    }
     assert_int_equal(once->count, noted_count);
     assert_int_equal(forgotten, 0);
     for (uint32_t i = 0; i < noted_count; i++) {
         const struct outcome *found = once_find(once, noted[i].client, noted[i].number);
         assert_non_null(found);
         assert_int_equal(found->version, noted[i].version);
-        assert_ptr_equal(once_find_version(once, noted[i].group, noted[i].version), found);
+        assert_true(noted[i].version == 0 ||
+                    once_find_version(once, noted[i].group, noted[i].version) == found);
     }
 }
 
@@ -81,15 +106,14 @@ static void outcomes_are_found_until_they_are_over(void **unused)
         noted_count = 0;
         for (uint32_t i = 1; i <= 2000; i++) {
             uint64_t client = 1 + rng_below(&rng, 4);
-            if (rng_below(&rng, 5) == 0)
-                raise_floor(&once, client, 1 + (uint32_t)rng_below(&rng, 60));
-            else if (rng_below(&rng, 40) == 0)
+            if (rng_below(&rng, 40) == 0)
                 expire(&once, i - 30);
             else
                 note(&once, &(struct outcome){.client = client,
-                                              .number = 1 + (uint32_t)rng_below(&rng, 60),
+                                              .number = i / 8 + (uint32_t)rng_below(&rng, 100),
                                               .group = (uint32_t)rng_below(&rng, 3),
-                                              .version = i,
+                                              .version = i % 7 ? i : 0,
+                                              .superseded = i % 3 == 0,
                                               .at = i});
             compare(&once);
             assert_null(once_find(&once, 5, 1));

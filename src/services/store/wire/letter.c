@@ -10,7 +10,7 @@
 
 #define HEAD_SIZE    9  /* of every letter */
 #define WRITE_SIZE   16 /* of a WRITE, before the record */
-#define RECORD_SIZE  34 /* besides key and value */
+#define RECORD_SIZE  30 /* besides key and value */
 #define VERSION_SIZE 8
 static_assert(INDEX_KEY_SIZE_MAX == RECORD_KEY_MAX && STORE_KEY_MAX == RECORD_KEY_MAX, "one limit");
 
@@ -141,7 +141,6 @@ static void put_record(struct writer *out, const struct letter *letter)
     write_u32(out, record->flags);
     write_u32(out, record->request);
     write_u64(out, record->client);
-    write_u32(out, letter->floor);
     write_u64(out, record->digest);
     write_u8(out, record->key_size);
     write_u32(out, record->value_size);
@@ -159,7 +158,6 @@ static bool get_record(struct reader *in, struct letter *letter, store_version v
     record->flags = read_u32(in);
     record->request = read_u32(in);
     record->client = read_u64(in);
-    letter->floor = read_u32(in);
     record->digest = read_u64(in);
     record->key_size = read_u8(in);
     record->value_size = read_u32(in);
@@ -280,8 +278,8 @@ size_t letter_size(const struct letter *letter)
         return HEAD_SIZE + page_size(letter);
     case LETTER_COPY:
         return HEAD_SIZE + VERSION_SIZE + record_size(&letter->record);
-    case LETTER_ASK_LEASE:
-    case LETTER_LEASE:
+    case LETTER_CONFIRM:
+    case LETTER_CONFIRMED:
         return HEAD_SIZE + 8;
     case LETTER_REQUEST:
     case LETTER_ANSWER:
@@ -314,9 +312,9 @@ static void put_content(struct writer *out, const struct letter *letter)
         write_u64(out, letter->record.version);
         put_record(out, letter);
         break;
-    case LETTER_ASK_LEASE:
-    case LETTER_LEASE:
-        write_u64(out, (uint64_t)letter->time);
+    case LETTER_CONFIRM:
+    case LETTER_CONFIRMED:
+        write_u64(out, letter->round);
         break;
     case LETTER_REQUEST:
     case LETTER_ANSWER:
@@ -369,10 +367,10 @@ static bool get_content(struct reader *in, struct letter *letter)
         return get_page(in, letter);
     case LETTER_COPY:
         return get_copy(in, letter);
-    case LETTER_ASK_LEASE:
-    case LETTER_LEASE:
-        letter->time = (int64_t)read_u64(in);
-        return letter->group == 0;
+    case LETTER_CONFIRM:
+    case LETTER_CONFIRMED:
+        letter->round = read_u64(in);
+        return true;
     case LETTER_REQUEST:
     case LETTER_ANSWER:
     case LETTER_RETRY:

@@ -20,8 +20,8 @@ enum letter_kind {
                          * keys */
     LETTER_PAGE,        /* these, in the order of the index; `last`: there are no more */
     LETTER_COPY,        /* a record that the learner lacks */
-    LETTER_ASK_LEASE,   /* at `time` of the asking server's clock */
-    LETTER_LEASE,       /* granted to who asked at `time` */
+    LETTER_CONFIRM,     /* are you still in my view? The question's number is `round` */
+    LETTER_CONFIRMED,   /* yes */
     LETTER_REQUEST,     /* bytes of a request (request.h), of the client at the sender whose
                          * `ticket` this is */
     LETTER_ANSWER,      /* bytes of an answer to that ticket */
@@ -37,17 +37,16 @@ struct letter_key {
 struct letter {
     enum letter_kind kind;
     uint32_t epoch; /* the view of the sender. Of `message`, too */
-    uint32_t group; /* 0 in letters about leases */
+    uint32_t group;
     struct replica_message message;
     struct record record; /* kind, flags, request, client, version, sizes, key, value and digest;
                            * kind 0: none. What it points to is borrowed. The group is the letter's,
                            * the version of a WRITE is that of `message` */
-    uint32_t floor;       /* of the client of `record` (request.h) */
     bool first;
     struct letter_key after; /* without a version. Empty if `first`: there can be an empty key */
     bool last;
     uint32_t key_count;
-    int64_t time;
+    uint64_t round;
     uint64_t ticket;
     uint32_t server;
     const void *bytes; /* borrowed */

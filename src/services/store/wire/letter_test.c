@@ -23,10 +23,10 @@ enum {
     AT_PREVIOUS = 17,
     AT_RECORD = 25,
     AT_RECORD_FLAGS = 26,
-    AT_RECORD_DIGEST = 46,
-    AT_RECORD_KEY_SIZE = 54,
-    AT_RECORD_VALUE_SIZE = 55,
-    AT_RECORD_KEY = 59,
+    AT_RECORD_DIGEST = 42,
+    AT_RECORD_KEY_SIZE = 50,
+    AT_RECORD_VALUE_SIZE = 51,
+    AT_RECORD_KEY = 55,
 };
 
 static struct letter *made, *again; /* large */
@@ -111,7 +111,6 @@ static void make_record(struct letter *letter, struct rng *rng)
     if (letter->record.kind == RECORD_VALUE)
         letter->record.value_size = make_size(rng, VALUE_MAX);
     letter->record.digest = digest_bytes(value, letter->record.value_size);
-    letter->floor = (uint32_t)rng_next(rng);
 }
 
 static void make_write(struct letter *letter, struct rng *rng)
@@ -155,8 +154,7 @@ static void make(struct letter *letter, enum letter_kind kind, struct rng *rng)
     letter->epoch = (uint32_t)rng_next(rng);
     letter->message.epoch = letter->epoch;
     letter->message.from = FROM;
-    if (kind != LETTER_ASK_LEASE && kind != LETTER_LEASE)
-        letter->group = (uint32_t)rng_next(rng);
+    letter->group = (uint32_t)rng_next(rng);
     switch (kind) {
     case LETTER_REPLICA:
         make_message(&letter->message, rng);
@@ -175,9 +173,9 @@ static void make(struct letter *letter, enum letter_kind kind, struct rng *rng)
     case LETTER_COPY:
         make_record(letter, rng);
         break;
-    case LETTER_ASK_LEASE:
-    case LETTER_LEASE:
-        letter->time = (int64_t)rng_next(rng);
+    case LETTER_CONFIRM:
+    case LETTER_CONFIRMED:
+        letter->round = rng_next(rng);
         break;
     case LETTER_REQUEST:
     case LETTER_ANSWER:
@@ -214,12 +212,11 @@ static void assert_same(const struct letter *a, const struct letter *b)
     assert_true(a->kind == b->kind && a->epoch == b->epoch && a->group == b->group);
     assert_memory_equal(&a->message, &b->message, sizeof a->message);
     assert_same_record(&a->record, &b->record);
-    assert_int_equal(a->floor, b->floor);
     assert_true(a->first == b->first && a->last == b->last && a->key_count == b->key_count);
     assert_same_key(&a->after, &b->after);
     for (uint32_t i = 0; i < a->key_count; i++)
         assert_same_key(&a->keys[i], &b->keys[i]);
-    assert_true(a->time == b->time && a->ticket == b->ticket && a->server == b->server);
+    assert_true(a->round == b->round && a->ticket == b->ticket && a->server == b->server);
     assert_int_equal(a->size, b->size);
     assert_memory_equal(a->bytes, b->bytes, a->size);
 }
@@ -358,14 +355,12 @@ static void begin_message(enum replica_kind kind, uint32_t count)
 
 static void unknown_kinds_are_refused(void **unused)
 {
-    begin(LETTER_ASK_LEASE);
-    assert_true(is_read_with(AT_KIND, 1, LETTER_LEASE));
+    begin(LETTER_CONFIRM);
+    assert_true(is_read_with(AT_KIND, 1, LETTER_CONFIRMED));
     assert_false(is_read_with(AT_KIND, 1, 0));
     begin(LETTER_ANSWER);
     assert_true(is_read_with(AT_KIND, 1, LETTER_REQUEST));
     assert_false(is_read_with(AT_KIND, 1, LETTER_RETRY + 1));
-    begin(LETTER_LEASE);
-    assert_false(is_read_with(AT_GROUP, 4, 1)); /* leases are of no group */
 }
 
 static void messages_that_are_nonsense_are_refused(void **unused)

@@ -4,7 +4,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
-#define REQUEST_HEAD 52
+#define REQUEST_HEAD 48
 #define ANSWER_HEAD  17
 
 size_t request_size(const struct store_request *request)
@@ -22,7 +22,6 @@ size_t request_write(const struct store_request *request, void *out, size_t room
     write_u32(&to, request->flags);
     write_u64(&to, request->client);
     write_u32(&to, request->number);
-    write_u32(&to, request->floor);
     write_u64(&to, request->version);
     write_u64(&to, request->delta);
     write_u64(&to, (uint64_t)request->patience);
@@ -43,8 +42,7 @@ static bool request_fits(const struct store_request *request)
         return false;
     if ((request->op == STORE_GET || request->op == STORE_DELETE) && request->value_size)
         return false;
-    return request->client && request->number && request->floor <= request->number &&
-           request->patience > 0;
+    return request->client && request->number && request->patience > 0;
 }
 
 bool request_read(struct store_request *request, const void *bytes, size_t size)
@@ -55,7 +53,6 @@ bool request_read(struct store_request *request, const void *bytes, size_t size)
     request->flags = read_u32(&in);
     request->client = read_u64(&in);
     request->number = read_u32(&in);
-    request->floor = read_u32(&in);
     request->version = read_u64(&in);
     request->delta = read_u64(&in);
     request->patience = (int64_t)read_u64(&in);

@@ -3,19 +3,20 @@
  *
  * A client numbers its requests. One that is not answered in time is sent again, perhaps to another
  * server, with the same number: then it takes effect once, and the answer is that of the first
- * time. `floor` says which requests need not be remembered any more. */
+ * time. For this, a client has at most STORE_WINDOW requests under way. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define STORE_KEY_MAX 250
+#define STORE_WINDOW  64
 
 enum store_op {
     STORE_GET = 1,
     STORE_PUT,
     STORE_DELETE,
-    STORE_INCR, /* the value is a decimal number below 2^64; absent counts as 0 */
+    STORE_INCR, /* the value is a decimal number below 2^64 */
     STORE_DECR, /* not below 0 */
     STORE_APPEND,
     STORE_PREPEND,
@@ -36,7 +37,6 @@ struct store_request {
     uint32_t flags;   /* STORE_PUT: kept with the value, for the client */
     uint64_t client;  /* a random number of the program; not 0 */
     uint32_t number;  /* of the request, from 1 */
-    uint32_t floor;   /* all of its requests with lower numbers are over */
     uint64_t version; /* STORE_IF_VERSION */
     uint64_t delta;   /* STORE_INCR, STORE_DECR */
     int64_t patience; /* nanoseconds that the client waits, above 0 */

@@ -19,12 +19,11 @@ enum {
     AT_AGAIN = 2,
     AT_CLIENT = 7,
     AT_NUMBER = 15,
-    AT_FLOOR = 19,
-    AT_VERSION = 23,
-    AT_PATIENCE = 39,
-    AT_KEY_SIZE = 47,
-    AT_VALUE_SIZE = 48,
-    AT_KEY = 52,
+    AT_VERSION = 19,
+    AT_PATIENCE = 35,
+    AT_KEY_SIZE = 43,
+    AT_VALUE_SIZE = 44,
+    AT_KEY = 48,
 };
 
 static uint8_t key[STORE_KEY_MAX + 1], value[VALUE_MAX];
@@ -59,7 +58,6 @@ static struct store_request make_request(struct rng *rng)
         .key = key,
         .value = value,
     };
-    request.floor = (uint32_t)rng_below(rng, (uint64_t)request.number + 1);
     if (request.condition == STORE_IF_VERSION)
         request.version = rng_next(rng) | 1;
     if (request.op == STORE_GET || request.op == STORE_DELETE)
@@ -73,7 +71,7 @@ static void assert_same_request(const struct store_request *a, const struct stor
 {
     assert_true(a->op == b->op && a->condition == b->condition && a->again == b->again);
     assert_true(a->flags == b->flags && a->client == b->client && a->number == b->number);
-    assert_true(a->floor == b->floor && a->version == b->version && a->delta == b->delta);
+    assert_true(a->version == b->version && a->delta == b->delta);
     assert_true(a->patience == b->patience);
     assert_true(a->key_size == b->key_size && a->value_size == b->value_size);
     assert_memory_equal(a->key, b->key, a->key_size);
@@ -180,7 +178,6 @@ static const struct store_request sample = {
     .op = STORE_PUT,
     .client = 7,
     .number = 5,
-    .floor = 5,
     .patience = 1,
     .key = "key",
     .key_size = 3,
@@ -215,8 +212,6 @@ static void nonsense_is_refused(void **unused)
     assert_true(is_read_with(&sample, AT_AGAIN, 1, 1));
     assert_false(is_read_with(&sample, AT_AGAIN, 1, 2));
     assert_false(is_read_with(&sample, AT_CLIENT, 8, 0));
-    assert_false(is_read_with(&sample, AT_FLOOR, 4, 6));
-    assert_true(is_read_with(&sample, AT_FLOOR, 4, 0));
     assert_true(is_read_with(&sample, AT_PATIENCE, 8, INT64_MAX));
     assert_false(is_read_with(&sample, AT_PATIENCE, 8, 0));
     assert_false(is_read_with(&sample, AT_PATIENCE, 8, UINT64_MAX));
@@ -236,9 +231,7 @@ static void nonsense_is_refused(void **unused)
     assert_false(is_read_with(&sample, AT_VALUE_SIZE, 4, 6));
     assert_false(is_read_with(&sample, AT_VALUE_SIZE, 4, 4));
     assert_false(is_read_with(&sample, AT_VALUE_SIZE, 4, UINT32_MAX));
-    struct store_request unnumbered = sample;
-    unnumbered.floor = 0;
-    assert_false(is_read_with(&unnumbered, AT_NUMBER, 4, 0));
+    assert_false(is_read_with(&sample, AT_NUMBER, 4, 0));
 }
 
 static void answers_that_are_nonsense_are_refused(void **unused)
