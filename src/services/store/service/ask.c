@@ -1,0 +1,178 @@
+/* ask: requests of programs on this server. Each goes to the server that leads the key's group, and
+ * is sent again, to the server that leads then, until there is an answer or the program's patience
+ * is over. */
+#include "services/store/service/store_impl.h"
+
+#include "services/store/service/placement.h"
+
+#define AGAIN_NSEC (500 * MSEC) /* without an answer */
+#define SOON_NSEC  (20 * MSEC)  /* when it is not known which server leads */
+#define TURNS      4            /* how often a request goes on at once from server to server */
+
+static struct ask *ask_at(struct list *link)
+{
+    return container_of(link, struct ask, link);
+}
+
+static uint64_t ticket_of(const struct ask *ask)
+{
+    return (uint64_t)ask->generation << 32 | ask->index;
+}
+
+static struct ask *find(struct store *store, uint64_t ticket)
+{
+    uint32_t index = (uint32_t)ticket;
+    if (index >= store->asks.fresh)
+        return NULL;
+    struct ask *ask = (struct ask *)(void *)(store->asks.memory + index * store->asks.size);
+    return ask->generation == ticket >> 32 && ask->holder ? ask : NULL;
+}
+
+static void ask_end(struct store *store, struct ask *ask)
+{
+    list_remove(&ask->link);
+    buffer_release(&store->buffers, ask->holder);
+    ask->holder = NULL;
+    pool_give(&store->asks, ask);
+}
+
+static void answer(struct store *store, uint64_t client, uint64_t ticket, enum store_status status)
+{
+    uint8_t bytes[64];
+    size_t size = answer_write(&(struct store_answer){.status = status}, bytes, sizeof bytes);
+    (void)!weft_answer(store->self, client, ticket, bytes, (uint32_t)size);
+}
+
+/* ---- sending ---- */
+
+static weft_server leader_of(const struct group *group)
+{
+    if (group->hint != WEFT_NOBODY)
+        return group->hint;
+    return group->order_count ? group->order[0] : WEFT_NOBODY;
+}
+
+static void send(struct store *store, struct ask *ask, weft_server to)
+{
+    int64_t now = weft_now(store->self);
+    const struct roster *roster = views_roster(store->views);
+    ask->to = to;
+    ask->again_at = now + (to == WEFT_NOBODY ? SOON_NSEC : AGAIN_NSEC);
+    if (to == WEFT_NOBODY || !views_is_member(store->views))
+        return;
+    ask->request.again |= ask->was_sent;
+    ask->was_sent = true;
+    if (to == store->here) {
+        serve_request(store, store->here, ticket_of(ask), &ask->request, roster->epoch,
+                      ask->holder);
+        return;
+    }
+    struct buffer *bytes = buffer_make(&store->buffers, (uint32_t)request_size(&ask->request));
+    if (!bytes)
+        return;
+    struct letter *letter = store->out;
+    letter->kind = LETTER_REQUEST;
+    letter->epoch = roster->epoch;
+    letter->group = ask->group->number;
+    letter->ticket = ticket_of(ask);
+    letter->size = (uint32_t)request_write(&ask->request, bytes->bytes, bytes->size);
+    letter->bytes = bytes->bytes;
+    mail_send(store, to, letter);
+    buffer_release(&store->buffers, bytes);
+}
+
+void ask_request(struct store *store, uint64_t client, uint64_t ticket, const void *bytes,
+                 uint32_t size)
+{
+    struct store_request request;
+    struct buffer *holder = buffer_make(&store->buffers, size);
+    if (store->stage == STORE_BROKEN || !holder) {
+        answer(store, client, ticket, holder ? STORE_UNAVAILABLE : STORE_BUSY);
+        buffer_release(&store->buffers, holder);
+        return;
+    }
+    memcpy(holder->bytes, bytes, size);
+    struct ask *ask = NULL;
+    if (!request_read(&request, holder->bytes, size) || request.number & REWRITTEN)
+        answer(store, client, ticket, STORE_MALFORMED);
+    else if (!(ask = pool_take_used(&store->asks)))
+        answer(store, client, ticket, STORE_BUSY);
+    if (!ask) {
+        buffer_release(&store->buffers, holder);
+        return;
+    }
+    uint32_t group = placement_group(request.key, request.key_size, (uint32_t)store->group_count);
+    *ask = (struct ask){
+        .index = (uint32_t)((size_t)((uint8_t *)ask - store->asks.memory) / store->asks.size),
+        .generation = ask->generation + 1,
+        .client = client,
+        .ticket = ticket,
+        .holder = holder,
+        .request = request,
+        .to = WEFT_NOBODY,
+        .deadline = weft_now(store->self) + request.patience,
+        .group = &store->groups[group],
+    };
+    list_append(&store->asks_open, &ask->link);
+    if (store->stage == STORE_RUNS)
+        send(store, ask, leader_of(ask->group));
+}
+
+/* ---- answers ---- */
+
+void ask_answered(struct store *store, uint64_t ticket, const void *bytes, uint32_t size)
+{
+    struct ask *ask = find(store, ticket);
+    if (!ask)
+        return;
+    if (ask->to != WEFT_NOBODY)
+        ask->group->hint = ask->to;
+    (void)!weft_answer(store->self, ask->client, ask->ticket, bytes, size);
+    ask_end(store, ask);
+}
+
+void ask_retry(struct store *store, uint64_t ticket, uint32_t server)
+{
+    struct ask *ask = find(store, ticket);
+    if (!ask)
+        return;
+    bool at_once =
+        server < weft_server_count(store->self) && server != ask->to && ask->turns++ < TURNS;
+    ask->group->hint = server < weft_server_count(store->self) ? server : WEFT_NOBODY;
+    if (at_once) {
+        send(store, ask, server);
+        return;
+    }
+    ask->turns = 0;
+    ask->again_at = weft_now(store->self) + SOON_NSEC;
+}
+
+void ask_gone(struct store *store, uint64_t client)
+{
+    list_each(&store->asks_open, link)
+    {
+        if (ask_at(link)->client == client)
+            ask_end(store, ask_at(link));
+    }
+}
+
+void ask_tick(struct store *store)
+{
+    int64_t now = weft_now(store->self);
+    list_each(&store->asks_open, link)
+    {
+        struct ask *ask = ask_at(link);
+        if (now >= ask->deadline) {
+            answer(store, ask->client, ask->ticket,
+                   ask->was_sent ? STORE_UNKNOWN : STORE_UNAVAILABLE);
+            ask_end(store, ask);
+        } else if (now >= ask->again_at && store->stage == STORE_RUNS) {
+            send(store, ask, leader_of(ask->group));
+        }
+    }
+}
+
+void ask_view(struct store *store)
+{
+    list_each(&store->asks_open, link) ask_at(link)->again_at = weft_now(store->self) + SOON_NSEC;
+}

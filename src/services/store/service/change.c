@@ -1,0 +1,320 @@
+/* change: what a group writes. The leader makes changes and sends them; all in-sync servers and
+ * learners append them to their logs, in the order of their versions. */
+#include "services/store/service/store_impl.h"
+
+#include "base/check.h"
+#include "base/digest.h"
+
+static void change_end(struct change *change)
+{
+    struct store *store = change->group->store;
+    if (!change->copies) {
+        list_remove(&change->link);
+        change->group->changes_count--;
+    }
+    buffer_release(&store->buffers, change->buffer);
+    pool_give(&store->changes, change);
+}
+
+static struct change *change_at(struct list *link)
+{
+    return container_of(link, struct change, link);
+}
+
+/* ---- durable ---- */
+
+/* Tells the replica how far the chain is durable. */
+static void advance(struct group *group)
+{
+    store_version durable = group->replica.position;
+    list_each(&group->changes, link)
+    {
+        const struct change *change = change_at(link);
+        if (!change->durable)
+            break;
+        durable = change->version;
+    }
+    /* A server that has retired since then has no position any more. */
+    if (durable > group->replica.position && durable <= group->replica.received) {
+        struct replica_world world = group_world(group);
+        replica_stored(&group->replica, &world, durable);
+    }
+    change_look(group);
+    group_look(group);
+}
+
+void change_look(struct group *group)
+{
+    const struct replica *replica = &group->replica;
+    bool leads = replica->role == REPLICA_LEADS;
+    list_each(&group->changes, link)
+    {
+        struct change *change = change_at(link);
+        if (!change->durable || change->version > replica->position ||
+            (leads && change->version > replica->committed))
+            return;
+        change_end(change);
+    }
+}
+
+static void copy_is_durable(struct change *change)
+{
+    struct group *group = change->group;
+    change_end(change);
+    group->copies--;
+    group_look(group);
+}
+
+static void appended(void *owner, struct log_append *append)
+{
+    struct store *store = owner;
+    struct change *change = container_of(append, struct change, append);
+    if (append->result) {
+        disk_fail(store, append->result);
+        return;
+    }
+    disk_put(store, &append->record, append->place);
+    if (change->copies) {
+        copy_is_durable(change);
+        return;
+    }
+    change->durable = true;
+    advance(change->group);
+}
+
+static void append(struct change *change, const struct record *record)
+{
+    struct store *store = change->group->store;
+    change->append = (struct log_append){.record = *record, .urgent = true, .done = appended};
+    int result = log_append(store->log, &change->append);
+    if (result)
+        disk_fail(store, result);
+}
+
+/* ---- the leader ---- */
+
+static void fill_letter(struct group *group, struct letter *letter, const struct record *record)
+{
+    letter->kind = LETTER_WRITE;
+    letter->epoch = group->replica.epoch;
+    letter->group = group->number;
+    letter->record = *record;
+}
+
+bool change_make(struct group *group, const struct record *record, store_version *version)
+{
+    struct store *store = group->store;
+    struct letter *letter = store->out;
+    struct change *change = pool_take(&store->changes);
+    fill_letter(group, letter, record);
+    struct buffer *buffer = change ? mail_room(store, letter) : NULL;
+    if (!buffer) {
+        if (change)
+            pool_give(&store->changes, change);
+        return false;
+    }
+    struct replica_world world = group_world(group);
+    group->target_count = 0;
+    *version = replica_write(&group->replica, &world);
+    if (group->target_count == 0)
+        group->target_message = (struct replica_message){.kind = REPLICA_WRITE};
+    letter->message = group->target_message;
+    letter->message.version = *version;
+    letter->record.version = *version;
+    mail_fill(buffer, letter);
+    change->group = group;
+    change->version = *version;
+    change->buffer = buffer;
+    list_append(&group->changes, &change->link);
+    group->changes_count++;
+    for (uint32_t i = 0; i < group->target_count; i++)
+        mail_post(store, group->targets[i], buffer);
+    bool sense = letter_read(store->in, store->here, buffer->bytes + FRAME, buffer->size - FRAME);
+    assert(sense);
+    append(change, &store->in->record);
+    return true;
+}
+
+void change_resend(struct group *group, uint32_t server)
+{
+    const struct replica *replica = &group->replica;
+    store_version stored = 0;
+    for (uint32_t i = 0; i < replica->peer_count; i++) {
+        if (replica->peers[i].server == server)
+            stored = replica->peers[i].stored;
+    }
+    list_each(&group->changes, link)
+    {
+        if (change_at(link)->version > stored)
+            mail_post(group->store, server, change_at(link)->buffer);
+    }
+    const struct replica_message committed = {.kind = REPLICA_COMMITTED,
+                                              .epoch = replica->epoch,
+                                              .from = replica->server,
+                                              .version = replica->committed};
+    if (replica->committed)
+        group_say(group, server, &committed);
+}
+
+/* ---- what a former leader had, and another one lacks ---- */
+
+static uint64_t replay_bit(uint32_t server)
+{
+    return UINT64_C(1) << server % 64;
+}
+
+static void replay_next(struct replay *replay);
+
+static const struct index_entry *find_next(const struct group *group, store_version from)
+{
+    const struct index_entry *next = NULL;
+    const struct index_key all = {NULL, 0};
+    struct index_key after;
+    const struct index_entry *entry = index_next(&group->store->index, group->number, NULL, all);
+    while (entry) {
+        if (entry->version > from && (!next || entry->version < next->version))
+            next = entry;
+        after = index_key_of(entry);
+        entry = index_next(&group->store->index, group->number, &after, all);
+    }
+    return next;
+}
+
+static void replay_end(struct replay *replay)
+{
+    struct store *store = replay->group->store;
+    buffer_release(&store->buffers, replay->read.buffer);
+    replay->group->replaying &= ~replay_bit(replay->server);
+    pool_give(&store->replays, replay);
+}
+
+static void replay_send(struct replay *replay, const struct record *record, store_version version)
+{
+    struct group *group = replay->group;
+    struct letter *letter = group->store->out;
+    const struct record none = {0};
+    fill_letter(group, letter, record ? record : &none);
+    letter->message = (struct replica_message){.kind = REPLICA_WRITE,
+                                               .epoch = replay->epoch,
+                                               .from = group->store->here,
+                                               .version = version,
+                                               .previous = replay->from};
+    letter->record.version = version;
+    mail_send(group->store, replay->server, letter);
+    replay->from = version;
+}
+
+static void replay_was_read(struct disk_read *read)
+{
+    struct replay *replay = container_of(read, struct replay, read);
+    struct store *store = replay->group->store;
+    if (read->read.result == 0)
+        replay_send(replay, &read->read.record, read->read.record.version);
+    buffer_release(&store->buffers, read->buffer);
+    read->buffer = NULL;
+    if (read->read.result)
+        replay_end(replay); /* the leader asks again */
+    else
+        replay_next(replay);
+}
+
+static void replay_next(struct replay *replay)
+{
+    struct group *group = replay->group;
+    if (group->replica.epoch != replay->epoch || replay->from >= replay->until) {
+        replay_end(replay);
+        return;
+    }
+    const struct index_entry *entry = find_next(group, replay->from);
+    if (!entry || entry->version > replay->until) {
+        /* A removed key was the last one, and that is forgotten here. */
+        replay_send(replay, NULL, replay->until);
+        replay_end(replay);
+        return;
+    }
+    replay->read.done = replay_was_read;
+    if (!disk_read(group->store, disk_place(entry), entry->key_size, entry->value_size,
+                   &replay->read))
+        replay_end(replay);
+}
+
+void change_replay(struct group *group, uint32_t server, store_version from)
+{
+    struct store *store = group->store;
+    if (server == store->here || (group->replaying & replay_bit(server)))
+        return;
+    struct replay *replay = pool_take(&store->replays);
+    if (!replay)
+        return;
+    replay->group = group;
+    replay->server = server;
+    replay->epoch = group->replica.epoch;
+    replay->from = from;
+    replay->until = group->replica.position;
+    group->replaying |= replay_bit(server);
+    replay_next(replay);
+}
+
+/* ---- what comes from a leader ---- */
+
+static void take_copy(struct group *group, const struct letter *letter, struct buffer *holder)
+{
+    struct store *store = group->store;
+    const struct record *record = &letter->record;
+    const struct index_entry *entry =
+        disk_find(store, group->number, record->key, record->key_size);
+    bool newer = entry && entry->version >= record->version;
+    bool noted = record->client == 0 ||
+                 once_find(&store->once, record->client, record->request & ~REWRITTEN);
+    if (group->replica.role != REPLICA_LEARNS || letter->epoch != group->replica.epoch ||
+        (newer && noted))
+        return;
+    struct change *change = pool_take(&store->changes);
+    if (!change) {
+        group->copies_failed = true;
+        return;
+    }
+    change->group = group;
+    change->copies = true;
+    change->buffer = buffer_hold(holder);
+    group->copies++;
+    append(change, record);
+}
+
+static void take_write(struct group *group, const struct letter *letter, struct buffer *holder)
+{
+    struct store *store = group->store;
+    struct replica *replica = &group->replica;
+    const struct replica_message *message = &letter->message;
+    struct change *change = pool_take(&store->changes);
+    if (!change)
+        return; /* the leader sends it again */
+    if (!replica_accept(replica, message)) {
+        pool_give(&store->changes, change);
+        bool known = message->epoch == replica->epoch && message->version <= replica->position &&
+                     replica->role != REPLICA_LEADS;
+        struct replica_world world = group_world(group);
+        if (known)
+            replica_stored(replica, &world, replica->position); /* the answer was lost */
+        return;
+    }
+    change->group = group;
+    change->version = message->version;
+    change->buffer = buffer_hold(holder);
+    list_append(&group->changes, &change->link);
+    group->changes_count++;
+    if (letter->record.kind) {
+        append(change, &letter->record);
+    } else {
+        change->durable = true;
+        advance(group);
+    }
+}
+
+void change_arrives(struct group *group, const struct letter *letter, struct buffer *holder)
+{
+    if (letter->kind == LETTER_COPY)
+        take_copy(group, letter, holder);
+    else
+        take_write(group, letter, holder);
+}

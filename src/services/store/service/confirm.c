@@ -1,0 +1,99 @@
+/* confirm: a server that leads may tell what it has only if it still leads. It asks all other
+ * keepers of its custody whether they act in the same view. If so, no other server has been made
+ * the leader, since that takes the report of at least one of them in a later view.
+ *
+ * One round of questions serves all requests that came before it began. */
+#include "services/store/service/store_impl.h"
+
+static uint32_t other_keepers(const struct group *group, uint32_t at)
+{
+    uint32_t keeper = group->replica.custody.keepers[at];
+    return keeper == group->store->here ? WEFT_NOBODY : keeper;
+}
+
+static void say(struct group *group, weft_server server, enum letter_kind kind, uint64_t round)
+{
+    struct letter *letter = group->store->out;
+    letter->kind = kind;
+    letter->epoch = group->replica.epoch;
+    letter->group = group->number;
+    letter->round = round;
+    mail_send(group->store, server, letter);
+}
+
+static void ask_all(struct group *group)
+{
+    for (uint32_t i = 0; i < group->replica.custody.keeper_count; i++) {
+        uint32_t keeper = other_keepers(group, i);
+        if (keeper != WEFT_NOBODY && group->rounds[i] < group->round)
+            say(group, keeper, LETTER_CONFIRM, group->round);
+    }
+}
+
+/* Have all others answered the present round? Then begins the next one if it is wanted. */
+static void look(struct group *group)
+{
+    while (group->confirmed < group->wanted) {
+        for (uint32_t i = 0; i < group->replica.custody.keeper_count; i++) {
+            if (other_keepers(group, i) != WEFT_NOBODY && group->rounds[i] < group->round)
+                return;
+        }
+        group->confirmed = group->round;
+        if (group->confirmed < group->wanted) {
+            group->round++;
+            ask_all(group);
+        }
+    }
+}
+
+uint64_t confirm_ask(struct group *group)
+{
+    bool under_way = group->confirmed < group->round;
+    group->wanted = group->round + 1;
+    if (!under_way) {
+        group->round++;
+        ask_all(group);
+    }
+    uint64_t round = group->wanted;
+    look(group);
+    return round;
+}
+
+void confirm_asked(struct group *group, uint32_t from, const struct letter *letter)
+{
+    if (letter->epoch == group->replica.epoch)
+        say(group, from, LETTER_CONFIRMED, letter->round);
+}
+
+void confirm_heard(struct group *group, uint32_t from, const struct letter *letter)
+{
+    const struct custody *custody = &group->replica.custody;
+    if (letter->epoch != group->replica.epoch)
+        return;
+    for (uint32_t i = 0; i < custody->keeper_count; i++) {
+        if (custody->keepers[i] == from && letter->round > group->rounds[i])
+            group->rounds[i] = letter->round;
+    }
+    uint64_t before = group->confirmed;
+    look(group);
+    if (group->confirmed != before)
+        group_look(group);
+}
+
+void confirm_tick(struct group *group)
+{
+    if (group->confirmed < group->round)
+        ask_all(group);
+}
+
+void confirm_keepers_changed(struct group *group)
+{
+    memset(group->rounds, 0, sizeof group->rounds);
+    confirm_tick(group);
+}
+
+void confirm_forget(struct group *group)
+{
+    memset(group->rounds, 0, sizeof group->rounds);
+    group->confirmed = group->wanted = group->round;
+}

@@ -1,0 +1,377 @@
+/* disk: the records of the store and its custodies, in the log; and the index of where they are.
+ *
+ * The last group of the index is the server's own: its keys are the numbers of groups, and the
+ * values their custodies. */
+#include "services/store/service/store_impl.h"
+
+#include <errno.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/digest.h"
+
+static uint32_t own_group(const struct store *store)
+{
+    return (uint32_t)store->group_count;
+}
+
+static struct index_key key_of(const void *key, uint32_t size)
+{
+    return (struct index_key){key, size};
+}
+
+struct index_entry *disk_find(const struct store *store, uint32_t group, const void *key,
+                              uint32_t size)
+{
+    return index_find(&store->index, group, key_of(key, size));
+}
+
+bool disk_has_value(const struct index_entry *entry)
+{
+    return entry && entry->kind == INDEX_VALUE;
+}
+
+bool disk_is_rewritten(const struct index_entry *entry)
+{
+    return entry->flags & 1;
+}
+
+struct log_place disk_place(const struct index_entry *entry)
+{
+    return (struct log_place){entry->segment, entry->offset};
+}
+
+static bool is_at(const struct index_entry *entry, struct log_place place)
+{
+    return entry && entry->segment == place.segment && entry->offset == place.unit;
+}
+
+/* ---- a record is durable ---- */
+
+/* The record at that place is not that of its key any more. It stays if a request may come again.
+ */
+static void supersede(struct store *store, uint32_t group, const struct index_entry *entry)
+{
+    struct outcome *outcome = once_find_version(&store->once, group, entry->version);
+    if (outcome)
+        outcome->superseded = true;
+    else
+        log_dead(store->log, disk_place(entry), entry->key_size, entry->value_size);
+}
+
+static void note_outcome(struct store *store, const struct record *record, struct log_place place,
+                         bool superseded)
+{
+    if (record->client) {
+        once_note(&store->once, &(struct outcome){
+                                    .client = record->client,
+                                    .number = record->request & ~REWRITTEN,
+                                    .group = record->group,
+                                    .version = record->version,
+                                    .at = weft_now(store->self),
+                                    .place = place,
+                                    .key_size = record->key_size,
+                                    .value_size = record->value_size,
+                                });
+        struct outcome *outcome = once_find_version(&store->once, record->group, record->version);
+        if (outcome && log_place_order(outcome->place) == log_place_order(place)) {
+            outcome->superseded = superseded;
+            return;
+        }
+    }
+    if (superseded)
+        log_dead(store->log, place, record->key_size, record->value_size);
+}
+
+/* A later copy of the same record. */
+static void replace_copy(struct store *store, uint32_t group, const struct index_entry *entry,
+                         struct log_place place)
+{
+    struct outcome *outcome = once_find_version(&store->once, group, entry->version);
+    if (outcome && is_at(entry, outcome->place))
+        outcome->place = place;
+    log_dead(store->log, disk_place(entry), entry->key_size, entry->value_size);
+}
+
+void disk_put(struct store *store, const struct record *record, struct log_place place)
+{
+    bool is_new, removed = record->kind == RECORD_TOMBSTONE;
+    enum index_kind kind = removed ? INDEX_TOMBSTONE : INDEX_VALUE;
+    struct index_entry *entry =
+        index_insert(&store->index, record->group, key_of(record->key, record->key_size),
+                     record->version, kind, &is_new);
+    if (!entry) {
+        disk_fail(store, -ENOMEM);
+        return;
+    }
+    bool older = !is_new && (record->version < entry->version ||
+                             (record->version == entry->version &&
+                              log_place_order(place) <= log_place_order(disk_place(entry))));
+    if (older) {
+        if (!is_at(entry, place))
+            note_outcome(store, record, place, true);
+        return;
+    }
+    if (!is_new) {
+        if (record->version == entry->version)
+            replace_copy(store, record->group, entry, place);
+        else
+            supersede(store, record->group, entry);
+        index_change(&store->index, record->group, entry, record->version, kind);
+    }
+    entry->segment = place.segment;
+    entry->offset = place.unit;
+    entry->value_size = record->value_size;
+    entry->flags = record->request & REWRITTEN ? 1 : 0;
+    entry->expiry = removed ? record->expiry : 0;
+    note_outcome(store, record, place, false);
+}
+
+void disk_forgets(void *owner, const struct outcome *outcome)
+{
+    struct store *store = owner;
+    if (outcome->superseded)
+        log_dead(store->log, outcome->place, outcome->key_size, outcome->value_size);
+}
+
+/* ---- what the log asks ---- */
+
+static void on_found(void *owner, const struct record *record, struct log_place place)
+{
+    struct store *store = owner;
+    if (record->group > own_group(store)) {
+        log_dead(store->log, place, record->key_size, record->value_size);
+        return;
+    }
+    disk_put(store, record, place);
+    if (record->group == own_group(store)) {
+        if (record->version > store->custody_version)
+            store->custody_version = record->version;
+        return;
+    }
+    struct replica *replica = &store->groups[record->group].replica;
+    if (record->version > replica->position)
+        replica->position = replica->received = record->version;
+}
+
+/* What is damaged is read from other servers. Until then no server may rely on this one. */
+static void on_damaged(void *owner, const struct log_damage *damage)
+{
+    disk_fail(owner, -EBADMSG);
+}
+
+static bool on_live(void *owner, const struct record *record, struct log_place place)
+{
+    struct store *store = owner;
+    struct index_entry *entry = disk_find(store, record->group, record->key, record->key_size);
+    if (!is_at(entry, place)) {
+        const struct outcome *outcome =
+            once_find_version(&store->once, record->group, record->version);
+        return outcome && log_place_order(outcome->place) == log_place_order(place);
+    }
+    if (entry->kind != INDEX_TOMBSTONE || log_oldest(store->log, place.segment) <= entry->expiry)
+        return true;
+    if (!replica_purges(&store->groups[record->group].replica, entry->version))
+        return true;
+    supersede(store, record->group, entry);
+    index_remove(&store->index, record->group, entry);
+    const struct outcome *outcome = once_find_version(&store->once, record->group, record->version);
+    return outcome && log_place_order(outcome->place) == log_place_order(place);
+}
+
+static bool on_moved(void *owner, const struct record *record, struct log_place from,
+                     struct log_place to)
+{
+    struct store *store = owner;
+    struct index_entry *entry = disk_find(store, record->group, record->key, record->key_size);
+    struct outcome *outcome = once_find_version(&store->once, record->group, record->version);
+    bool used = false;
+    if (outcome && log_place_order(outcome->place) == log_place_order(from)) {
+        outcome->place = to;
+        used = true;
+    }
+    if (is_at(entry, from)) {
+        entry->segment = to.segment;
+        entry->offset = to.unit;
+        used = true;
+    }
+    return used;
+}
+
+static void on_failed(void *owner, int error)
+{
+    disk_fail(owner, error);
+}
+
+static void on_wake(void *owner)
+{
+    struct store *store = owner;
+    (void)!weft_timer(store->self, weft_now(store->self), STORE_FLUSH);
+}
+
+void disk_fail(struct store *store, int error)
+{
+    if (store->stage == STORE_BROKEN)
+        return;
+    store->stage = STORE_BROKEN;
+    store->error = error;
+    if (store->views)
+        views_wish(store->views, true);
+}
+
+/* ---- reading ---- */
+
+static void was_read(void *owner, struct log_read *read);
+
+bool disk_read(struct store *store, struct log_place place, uint32_t key_size, uint32_t value_size,
+               struct disk_read *read)
+{
+    uint32_t size = record_units(key_size, value_size) * RECORD_UNIT;
+    assert(!read->buffer);
+    read->buffer = buffer_make(&store->buffers, size);
+    if (!read->buffer)
+        return false;
+    read->read = (struct log_read){
+        .place = place,
+        .key_size = (uint8_t)key_size,
+        .value_size = value_size,
+        .bytes = read->buffer->bytes,
+        .done = was_read,
+    };
+    log_read(store->log, &read->read);
+    return true;
+}
+
+static void was_read(void *owner, struct log_read *read)
+{
+    struct disk_read *it = container_of(read, struct disk_read, read);
+    it->done(it);
+}
+
+/* ---- custody ---- */
+
+#define CUSTODY_SIZE (16 + 4 * KEEPERS_MAX)
+
+static void custody_write(const struct custody *custody, uint8_t *bytes)
+{
+    struct writer out = writer_make(bytes, CUSTODY_SIZE);
+    write_u32(&out, custody->since);
+    write_u32(&out, custody->ended);
+    write_u32(&out, custody->hollow);
+    write_u32(&out, custody->keeper_count);
+    for (unsigned i = 0; i < KEEPERS_MAX; i++)
+        write_u32(&out, custody->keepers[i]);
+    assert(!out.failed && !out.left);
+}
+
+static bool custody_read(struct custody *custody, const void *bytes, uint32_t size)
+{
+    struct reader in = reader_make(bytes, size);
+    custody->since = read_u32(&in);
+    custody->ended = read_u32(&in);
+    custody->hollow = read_u32(&in);
+    custody->keeper_count = read_u32(&in);
+    for (unsigned i = 0; i < KEEPERS_MAX; i++)
+        custody->keepers[i] = read_u32(&in);
+    return !in.failed && !in.left && custody->keeper_count <= KEEPERS_MAX;
+}
+
+static void kept(void *owner, struct log_append *append)
+{
+    struct group *group = container_of(append, struct group, keep);
+    struct store *store = group->store;
+    if (append->result) {
+        disk_fail(store, append->result);
+        return;
+    }
+    disk_put(store, &append->record, append->place);
+    struct replica_world world = group_world(group);
+    replica_kept(&group->replica, &world);
+    confirm_keepers_changed(group);
+    group_look(group);
+}
+
+void disk_keep(struct group *group)
+{
+    struct store *store = group->store;
+    struct writer key = writer_make(group->keep_key, sizeof group->keep_key);
+    write_u32(&key, group->number);
+    custody_write(&group->replica.next, group->keep_bytes);
+    group->keep = (struct log_append){
+        .record = {.kind = RECORD_VALUE,
+                   .group = own_group(store),
+                   .version = ++store->custody_version,
+                   .key = group->keep_key,
+                   .key_size = sizeof group->keep_key,
+                   .value = group->keep_bytes,
+                   .value_size = CUSTODY_SIZE,
+                   .digest = digest_bytes(group->keep_bytes, CUSTODY_SIZE)},
+        .urgent = true,
+        .done = kept,
+    };
+    int result = log_append(store->log, &group->keep);
+    if (result)
+        disk_fail(store, result);
+}
+
+/* ---- opening ---- */
+
+static void custody_was_read(struct disk_read *read);
+
+/* Reads the custodies, one after the other. */
+static void read_custodies(struct store *store)
+{
+    for (; store->custody_next < own_group(store); store->custody_next++) {
+        uint8_t key[4];
+        struct writer out = writer_make(key, sizeof key);
+        write_u32(&out, store->custody_next);
+        const struct index_entry *entry = disk_find(store, own_group(store), key, sizeof key);
+        if (!entry)
+            continue;
+        store->custody_read.done = custody_was_read;
+        store->custody_read.owner = store;
+        if (!disk_read(store, disk_place(entry), entry->key_size, entry->value_size,
+                       &store->custody_read))
+            disk_fail(store, -ENOMEM);
+        return;
+    }
+    store->stage = STORE_OPENS_VIEWS;
+    views_open(store->views);
+}
+
+static void custody_was_read(struct disk_read *read)
+{
+    struct store *store = read->owner;
+    const struct record *record = &read->read.record;
+    struct custody *custody = &store->groups[store->custody_next].replica.custody;
+    bool sense = !read->read.result && custody_read(custody, record->value, record->value_size);
+    buffer_release(&store->buffers, read->buffer);
+    read->buffer = NULL;
+    if (!sense) {
+        disk_fail(store, read->read.result ? read->read.result : -EBADMSG);
+        return;
+    }
+    store->custody_next++;
+    read_custodies(store);
+}
+
+static void on_opened(void *owner, int result)
+{
+    struct store *store = owner;
+    if (result)
+        disk_fail(store, result);
+    if (store->stage != STORE_OPENS_LOG)
+        return;
+    store->stage = STORE_READS_CUSTODY;
+    read_custodies(store);
+}
+
+const struct log_events disk_events = {
+    .found = on_found,
+    .opened = on_opened,
+    .damaged = on_damaged,
+    .live = on_live,
+    .moved = on_moved,
+    .failed = on_failed,
+    .wake = on_wake,
+};

@@ -1,0 +1,361 @@
+/* group: a placement group on this server, from view to view. */
+#include "services/store/service/store_impl.h"
+
+#include "base/check.h"
+#include "services/store/service/placement.h"
+
+#define REPEAT_NSEC (100 * MSEC)
+
+void group_init(struct store *store, uint32_t number)
+{
+    struct group *group = &store->groups[number];
+    group->store = store;
+    group->number = number;
+    group->replica.server = store->here;
+    list_init(&group->changes);
+    list_init(&group->ops);
+    group->hint = WEFT_NOBODY;
+}
+
+void group_say(struct group *group, weft_server server, const struct replica_message *message)
+{
+    struct store *store = group->store;
+    if (server == store->here) {
+        group_message(group, message);
+        return;
+    }
+    struct letter *letter = store->out;
+    letter->kind = LETTER_REPLICA;
+    letter->epoch = message->epoch;
+    letter->group = group->number;
+    letter->message = *message;
+    mail_send(store, server, letter);
+}
+
+/* ---- what a replica wants ---- */
+
+static void send(void *owner, uint32_t server, const struct replica_message *message)
+{
+    struct group *group = owner;
+    if (message->kind == REPLICA_WRITE) { /* change.c adds the content */
+        group->targets[group->target_count++] = server;
+        group->target_message = *message;
+    } else if (server == group->store->here) {
+        struct replica_world world = group_world(group);
+        replica_receive(&group->replica, &world, message);
+    } else {
+        group_say(group, server, message);
+    }
+}
+
+static void keep(void *owner)
+{
+    disk_keep(owner);
+}
+
+static void replay(void *owner, uint32_t server, store_version from)
+{
+    change_replay(owner, server, from);
+}
+
+const struct replica_calls group_calls = {send, keep, replay};
+
+/* ---- a new view ---- */
+
+static bool is_founder(const struct group *group, const struct roster *roster)
+{
+    const struct roster_entry *entry = &roster->entries[group->store->here];
+    return entry->founder && entry->lost == 0;
+}
+
+/* The members of view 1 hold the groups that they were to keep, without having noted it. */
+static void found(struct group *group, const struct roster *roster)
+{
+    struct custody *custody = &group->replica.custody;
+    uint32_t founders[KEEPERS_MAX];
+    uint32_t count =
+        placement_founders(roster, group->number, founders, (uint32_t)group->store->copies);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t j = i; j > 0 && founders[j - 1] > founders[j]; j--) {
+            uint32_t swap = founders[j];
+            founders[j] = founders[j - 1];
+            founders[j - 1] = swap;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (founders[i] == group->store->here)
+            custody_found(custody, founders, count);
+    }
+}
+
+static void pass(const struct group *group, const struct roster *roster, struct custody *custody)
+{
+    const struct store *store = group->store;
+    custody_pass(custody, roster, store->here, views_stayed_until(store->views, custody->since));
+}
+
+void group_enter(struct group *group, const struct roster *roster)
+{
+    struct replica *replica = &group->replica;
+    serve_forget(group);
+    lesson_end(group);
+    confirm_forget(group);
+    if (replica->custody.since == 0 && !replica->keeping && is_founder(group, roster))
+        found(group, roster);
+    pass(group, roster, &replica->custody);
+    if (replica->keeping)
+        pass(group, roster, &replica->next);
+    replica_enter(replica, roster->epoch);
+    group->order_count =
+        placement_members(roster, group->number, group->order, (uint32_t)group->store->copies);
+    group->judge->count = 0;
+    group->judged = false;
+    group->held.kind = 0;
+    group->replays = 0;
+    group->seen = 0;
+    group->copies_end = group->copies_failed = false;
+    group->short_since = 0;
+    group->hint = WEFT_NOBODY;
+    change_look(group);
+    group->repeat_at = 0;
+    group_tick(group);
+}
+
+/* ---- the coordinator ---- */
+
+static void decide(struct group *group, const struct roster *roster)
+{
+    struct judge *judge = group->judge;
+    struct store *store = group->store;
+    uint32_t in_sync, server;
+    if (judge_decide(judge, roster, &in_sync, &server) != JUDGE_KNOWS)
+        return;
+    for (uint32_t i = 0; i < judge->count; i++) {
+        uint32_t reporter = judge->reports[i].server;
+        store->ranks[reporter] = 0;
+        for (uint32_t j = 0; j < judge->count; j++)
+            store->ranks[reporter] += placement_rank(group->number, judge->reports[j].server) <
+                                      placement_rank(group->number, reporter);
+    }
+    group->judged = true;
+    group->lead_to = judge->reports[judge_leader(judge, in_sync, store->ranks)].server;
+    group->hint = group->lead_to;
+    group->lead =
+        (struct replica_message){.kind = REPLICA_LEAD, .epoch = roster->epoch, .from = store->here};
+    for (uint32_t i = 0; i < judge->count; i++) {
+        if (!(in_sync >> i & 1))
+            continue;
+        assert(group->lead.peer_count < KEEPERS_MAX);
+        group->lead.peers[group->lead.peer_count] = judge->reports[i].server;
+        group->lead.positions[group->lead.peer_count++] = judge->reports[i].position;
+    }
+    group_say(group, group->lead_to, &group->lead);
+}
+
+static void hear_report(struct group *group, const struct replica_message *message)
+{
+    const struct roster *roster = views_roster(group->store->views);
+    if (message->epoch != roster->epoch || group->order_count == 0 ||
+        group->order[0] != group->store->here || !roster_has(roster, message->from))
+        return;
+    if (group->judged) {
+        if (message->from == group->lead_to)
+            group_say(group, group->lead_to, &group->lead);
+        return;
+    }
+    const struct report report = {message->from, message->custody, message->version};
+    if (judge_hears(group->judge, &report))
+        decide(group, roster);
+}
+
+/* ---- messages ---- */
+
+/* What comes too early: the leader wants an answer when the writes before it are durable. */
+static void hold(struct group *group, const struct replica_message *message)
+{
+    bool waits = message->kind == REPLICA_ACTIVATE || message->kind == REPLICA_ADMIT;
+    if (waits && message->epoch == group->replica.epoch)
+        group->held = *message;
+}
+
+void group_message(struct group *group, const struct replica_message *message)
+{
+    struct replica *replica = &group->replica;
+    struct replica_world world = group_world(group);
+    switch ((enum replica_kind)message->kind) {
+    case REPLICA_REPORT:
+        hear_report(group, message);
+        return;
+    case REPLICA_WRITE:
+        return;
+    case REPLICA_SHOW:
+        if (replica_compares(replica, message))
+            lesson_begin(group, message->from);
+        return;
+    case REPLICA_COPY:
+        lesson_ends(group, message);
+        return;
+    default:
+        hold(group, message);
+        replica_receive(replica, &world, message);
+        group_look(group);
+    }
+}
+
+static bool is_answered(const struct group *group)
+{
+    const struct replica *replica = &group->replica;
+    return group->held.epoch != replica->epoch || replica->role == REPLICA_FOLLOWS ||
+           replica->role == REPLICA_LEADS;
+}
+
+void group_look(struct group *group)
+{
+    struct replica *replica = &group->replica;
+    if (group->held.kind && is_answered(group))
+        group->held.kind = 0;
+    if (group->held.kind && replica->position >= group->held.version && !replica->keeping) {
+        struct replica_world world = group_world(group);
+        replica_receive(replica, &world, &group->held);
+    }
+    if (replica->role == REPLICA_WAITS)
+        group_tick(group);
+    if (group->seen != replica->committed) {
+        group->seen = replica->committed;
+        group->turn++;
+        change_look(group);
+    }
+    serve_look(group);
+    lesson_look(group);
+}
+
+/* ---- what happens again and again ---- */
+
+static void report(struct group *group)
+{
+    struct replica *replica = &group->replica;
+    struct replica_message message;
+    const struct store *store = group->store;
+    bool idle = list_is_empty(&group->changes) && group->copies == 0;
+    if (!views_is_member(store->views) || !idle || !replica_settle(replica, true) ||
+        replica->custody.since == 0 || group->order_count == 0)
+        return;
+    replica_report(replica, &message);
+    group_say(group, group->order[0], &message);
+}
+
+uint32_t group_in_sync(const struct group *group)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < group->replica.peer_count; i++)
+        count += group->replica.peers[i].stage >= PEER_REQUIRED;
+    return count;
+}
+
+static bool has_peer(const struct group *group, uint32_t server)
+{
+    for (uint32_t i = 0; i < group->replica.peer_count; i++) {
+        if (group->replica.peers[i].server == server)
+            return true;
+    }
+    return false;
+}
+
+static bool is_target(const struct group *group, uint32_t server)
+{
+    for (uint32_t i = 0; i < group->order_count; i++) {
+        if (group->order[i] == server)
+            return true;
+    }
+    return false;
+}
+
+/* Would the server keep the group if all planned servers were members? */
+static bool is_planned(const struct group *group, uint32_t server)
+{
+    const struct store *store = group->store;
+    uint32_t planned[KEEPERS_MAX];
+    uint32_t count = placement_planned(views_roster(store->views), group->number, planned,
+                                       (uint32_t)store->copies);
+    for (uint32_t i = 0; i < count; i++) {
+        if (planned[i] == server)
+            return true;
+    }
+    return false;
+}
+
+/* The leader makes a target in sync that is not, or else retires what is no target. A server that
+ * only stands in for another one learns after a delay, since the other one may come back. */
+static void tend(struct group *group)
+{
+    struct replica *replica = &group->replica;
+    struct replica_world world = group_world(group);
+    int64_t now = weft_now(group->store->self);
+    bool is_short = false;
+    for (uint32_t i = 0; i < group->order_count; i++) {
+        uint32_t server = group->order[i];
+        if (has_peer(group, server))
+            continue;
+        is_short = true;
+        if (!group->short_since)
+            group->short_since = now;
+        bool due = now - group->short_since >= group->store->recover || group_in_sync(group) < 2 ||
+                   is_planned(group, server);
+        if (due && replica_grow(replica, &world, server))
+            return;
+    }
+    if (is_short)
+        return;
+    group->short_since = 0;
+    for (uint32_t i = 0; i < replica->peer_count; i++) {
+        uint32_t server = replica->peers[i].server;
+        if (!is_target(group, server) && replica_retire(replica, &world, server))
+            return;
+    }
+}
+
+static void resend(struct group *group)
+{
+    for (uint32_t i = 0; i < group->replica.peer_count; i++) {
+        uint32_t server = group->replica.peers[i].server;
+        if (server == group->store->here || !(group->replays >> i & 1))
+            continue;
+        change_resend(group, server);
+    }
+    group->replays = 0;
+}
+
+void group_lost(struct group *group, weft_server server)
+{
+    struct replica *replica = &group->replica;
+    for (uint32_t i = 0; i < replica->peer_count; i++) {
+        if (replica->peers[i].server == server)
+            group->replays |= UINT64_C(1) << i;
+    }
+    bool follows = replica->role == REPLICA_FOLLOWS || replica->role == REPLICA_LEARNS;
+    if (follows && replica->leader == server) {
+        struct replica_world world = group_world(group);
+        replica_stored(replica, &world, replica->position); /* says it again */
+    }
+}
+
+void group_tick(struct group *group)
+{
+    struct replica *replica = &group->replica;
+    int64_t now = weft_now(group->store->self);
+    if (now < group->repeat_at && replica->role != REPLICA_WAITS)
+        return;
+    group->repeat_at = now + REPEAT_NSEC;
+    if (replica->role == REPLICA_WAITS || replica->role == REPLICA_REPORTS) {
+        report(group);
+    } else if (replica->role == REPLICA_LEADS) {
+        struct replica_world world = group_world(group);
+        replica_repeat(replica, &world);
+        if (replica->active) {
+            resend(group);
+            tend(group);
+        }
+        confirm_tick(group);
+        group_look(group);
+    }
+}

@@ -1,0 +1,626 @@
+/* serve: requests at the leader of their group. Requests for one key take turns: one that changes
+ * it waits until the change before it is committed. What was found out about a key is told only
+ * when it is sure that this server still leads (confirm.c). */
+#include "services/store/service/store_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/digest.h"
+#include "services/store/service/placement.h"
+
+#define CHANGES_MOST 256 /* of a group, under way at once */
+
+static struct op *op_at(struct list *link)
+{
+    return container_of(link, struct op, link);
+}
+
+/* ---- the end ---- */
+
+static void op_free(struct op *op)
+{
+    struct store *store = op->group->store;
+    assert(!op->read.buffer);
+    list_remove(&op->link);
+    if (op->rewrites && op->group->lesson.rewrites)
+        op->group->lesson.rewrites--;
+    buffer_release(&store->buffers, op->holder);
+    pool_give(&store->ops, op);
+}
+
+static void reply(struct op *op, const struct store_answer *answer)
+{
+    struct store *store = op->group->store;
+    if (op->origin == WEFT_NOBODY)
+        return;
+    size_t size = answer_size(answer);
+    struct buffer *buffer = buffer_make(&store->buffers, (uint32_t)size);
+    if (!buffer)
+        return; /* it is asked again */
+    size = answer_write(answer, buffer->bytes, size);
+    store->answered++;
+    if (op->origin == store->here) {
+        ask_answered(store, op->ticket, buffer->bytes, (uint32_t)size);
+    } else {
+        struct letter *letter = store->out;
+        letter->kind = LETTER_ANSWER;
+        letter->epoch = op->group->replica.epoch;
+        letter->group = op->group->number;
+        letter->ticket = op->ticket;
+        letter->bytes = buffer->bytes;
+        letter->size = (uint32_t)size;
+        mail_send(store, op->origin, letter);
+    }
+    buffer_release(&store->buffers, buffer);
+}
+
+static void op_end(struct op *op, const struct store_answer *answer)
+{
+    reply(op, answer);
+    op_free(op);
+}
+
+static void op_refuse(struct op *op, enum store_status status)
+{
+    op_end(op, &(struct store_answer){.status = status});
+}
+
+/* The answer is true as long as this server leads. */
+static void op_confirm(struct op *op, const struct store_answer *answer)
+{
+    op->answer = *answer;
+    op->stage = OP_CONFIRMS;
+    op->round = confirm_ask(op->group);
+}
+
+/* ---- reading ---- */
+
+static void op_run(struct op *op);
+static void op_was_read(struct disk_read *read);
+
+static void op_read(struct op *op, enum op_purpose purpose)
+{
+    op->stage = OP_READS;
+    op->purpose = purpose;
+    op->read.done = op_was_read;
+    op->read.owner = op;
+    if (!disk_read(op->group->store, op->place, op->request.key_size, op->value_size, &op->read))
+        op_refuse(op, STORE_BUSY);
+}
+
+static void read_release(struct op *op)
+{
+    buffer_release(&op->group->store->buffers, op->read.buffer);
+    op->read.buffer = NULL;
+}
+
+/* ---- changing ---- */
+
+static void op_write(struct op *op, enum record_kind kind, const void *value, uint32_t size)
+{
+    struct group *group = op->group;
+    struct record record = {
+        .kind = kind,
+        .group = group->number,
+        .flags = op->request.flags,
+        .request = op->request.number,
+        .client = op->request.client,
+        .key = op->request.key,
+        .key_size = (uint8_t)op->request.key_size,
+        .value = value,
+        .value_size = size,
+        .digest = digest_bytes(value, size),
+    };
+    struct log_counts counts;
+    log_count(group->store->log, &counts);
+    if (counts.full && kind == RECORD_VALUE)
+        op_refuse(op, STORE_FULL);
+    else if (group->changes_count >= CHANGES_MOST || !change_make(group, &record, &op->version))
+        op_refuse(op, STORE_BUSY);
+    else
+        op->stage = OP_WRITES;
+}
+
+/* The number in a value; false: it is none. */
+static bool number_of(const void *value, uint32_t size, uint64_t *number)
+{
+    const uint8_t *digits = value;
+    *number = 0;
+    if (size == 0 || size > 20)
+        return false;
+    for (uint32_t i = 0; i < size; i++) {
+        uint64_t digit = (uint64_t)(digits[i] - '0');
+        if (digit > 9 || *number > (UINT64_MAX - digit) / 10)
+            return false;
+        *number = *number * 10 + digit;
+    }
+    return true;
+}
+
+static void op_count(struct op *op, const void *value, uint32_t size)
+{
+    const struct store_request *request = &op->request;
+    uint64_t number = 0;
+    char text[24];
+    bool sense = number_of(value, size, &number);
+    if (sense && request->op == STORE_INCR && number > UINT64_MAX - request->delta)
+        sense = false;
+    if (!sense) {
+        op_confirm(op, &(struct store_answer){.status = STORE_NOT_NUMBER, .version = op->visible});
+        return;
+    }
+    if (request->op == STORE_INCR)
+        op->sum = number + request->delta;
+    else
+        op->sum = number > request->delta ? number - request->delta : 0;
+    op->has_sum = true;
+    int length = snprintf(text, sizeof text, "%llu", (unsigned long long)op->sum);
+    op_write(op, RECORD_VALUE, text, (uint32_t)length);
+}
+
+static void op_join(struct op *op, const void *value, uint32_t size)
+{
+    struct store *store = op->group->store;
+    const struct store_request *request = &op->request;
+    uint64_t sum = (uint64_t)size + request->value_size;
+    if (sum > RECORD_VALUE_MAX) {
+        op_refuse(op, STORE_TOO_LARGE);
+        return;
+    }
+    struct buffer *joined = buffer_make(&store->buffers, (uint32_t)sum);
+    if (!joined) {
+        op_refuse(op, STORE_BUSY);
+        return;
+    }
+    bool after = request->op == STORE_APPEND;
+    if (size)
+        memcpy(joined->bytes + (after ? 0 : request->value_size), value, size);
+    if (request->value_size)
+        memcpy(joined->bytes + (after ? size : 0), request->value, request->value_size);
+    op_write(op, RECORD_VALUE, joined->bytes, (uint32_t)sum);
+    buffer_release(&store->buffers, joined);
+}
+
+/* With the present value, if the request needs it. */
+static void op_change(struct op *op, const void *value, uint32_t size)
+{
+    const struct store_request *request = &op->request;
+    switch (request->op) {
+    case STORE_PUT:
+        op_write(op, RECORD_VALUE, request->value, request->value_size);
+        break;
+    case STORE_DELETE:
+        op_write(op, RECORD_TOMBSTONE, NULL, 0);
+        break;
+    case STORE_INCR:
+    case STORE_DECR:
+        op_count(op, value, size);
+        break;
+    case STORE_APPEND:
+    case STORE_PREPEND:
+        op_join(op, value, size);
+        break;
+    case STORE_GET:
+        assert(!"a change");
+    }
+}
+
+static bool needs_value(const struct op *op)
+{
+    return op->request.op >= STORE_INCR;
+}
+
+/* ---- the conditions ---- */
+
+/* False: what is there is not committed yet. */
+static bool look_at_key(struct op *op)
+{
+    const struct store_request *request = &op->request;
+    struct group *group = op->group;
+    store_version found = op->found;
+    const struct index_entry *entry =
+        disk_find(group->store, group->number, request->key, request->key_size);
+    op->found = entry ? entry->version : 0;
+    op->found_value = disk_has_value(entry);
+    if (!entry || !disk_is_rewritten(entry))
+        op->visible = op->found;
+    else if (op->found != found)
+        op->visible = 0;
+    op->place = entry ? disk_place(entry) : (struct log_place){0};
+    op->value_size = entry ? entry->value_size : 0;
+    return replica_reads(&group->replica, op->found);
+}
+
+static bool condition_holds(const struct op *op)
+{
+    switch (op->request.condition) {
+    case STORE_IF_ABSENT:
+        return !op->found_value;
+    case STORE_IF_PRESENT:
+        return op->found_value;
+    case STORE_IF_VERSION:
+        return op->found_value && op->visible == op->request.version;
+    case STORE_ALWAYS:
+        break;
+    }
+    return true;
+}
+
+/* Is a change of the same key under way, or the same request? */
+static bool must_wait(const struct op *op)
+{
+    list_each(&op->group->ops, link)
+    {
+        const struct op *other = op_at(link);
+        if (other == op || other->request.op == STORE_GET)
+            continue;
+        if (other->request.client == op->request.client &&
+            other->request.number == op->request.number && other->stage != OP_WAITS)
+            return true;
+        if ((other->stage == OP_WRITES || other->stage == OP_READS) &&
+            other->request.key_size == op->request.key_size &&
+            memcmp(other->request.key, op->request.key, op->request.key_size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The request has come before, and this is what it did. */
+static void op_repeat(struct op *op, const struct outcome *outcome)
+{
+    if (outcome->version == 0) {
+        op_end(op, &(struct store_answer){.status = outcome->status, .version = outcome->seen});
+        return;
+    }
+    if (outcome->version > op->group->replica.committed)
+        return; /* it waits */
+    op->found = outcome->version;
+    op->place = outcome->place;
+    op->value_size = outcome->value_size;
+    op_read(op, FOR_OUTCOME);
+}
+
+static void op_run_change(struct op *op)
+{
+    const struct store_request *request = &op->request;
+    struct group *group = op->group;
+    if (must_wait(op))
+        return;
+    const struct outcome *outcome =
+        once_find(&group->store->once, request->client, request->number);
+    if (outcome && !op->rewrites) {
+        op_repeat(op, outcome);
+        return;
+    }
+    if (!look_at_key(op))
+        return;
+    if (op->rewrites) {
+        if (op->found_value)
+            op_read(op, FOR_REWRITE);
+        else
+            op_write(op, RECORD_TOMBSTONE, NULL, 0);
+        return;
+    }
+    if ((request->again && op->found && !op->checked) || (op->found_value && !op->visible)) {
+        op_read(op, FOR_CHECK);
+        return;
+    }
+    if (!condition_holds(op)) {
+        uint64_t version = op->found_value ? op->visible : 0;
+        op_confirm(op, &(struct store_answer){.status = STORE_CONFLICT, .version = version});
+    } else if (request->op != STORE_PUT && !op->found_value) {
+        op_confirm(op, &(struct store_answer){.status = STORE_ABSENT});
+    } else if (group_in_sync(group) < (uint64_t)group->store->least) {
+        op_refuse(op, STORE_UNAVAILABLE);
+    } else if (needs_value(op)) {
+        op_read(op, FOR_VALUE);
+    } else {
+        op_change(op, NULL, 0);
+    }
+}
+
+static void op_run_get(struct op *op)
+{
+    if (!look_at_key(op))
+        return;
+    op_confirm(op, &(struct store_answer){.status = op->found_value ? STORE_DONE : STORE_ABSENT,
+                                          .version = op->found_value ? op->visible : 0});
+}
+
+/* Begins, or begins again. */
+static void op_run(struct op *op)
+{
+    op->stage = OP_WAITS;
+    if (op->request.op == STORE_GET)
+        op_run_get(op);
+    else
+        op_run_change(op);
+}
+
+/* ---- what was awaited ---- */
+
+/* Another copy of the request must not be done after this answer. */
+static void note_refusal(const struct op *op)
+{
+    struct store *store = op->group->store;
+    once_note(&store->once, &(struct outcome){
+                                .client = op->request.client,
+                                .number = op->request.number,
+                                .group = op->group->number,
+                                .status = op->answer.status,
+                                .seen = op->answer.version,
+                                .at = weft_now(store->self),
+                            });
+}
+
+static void op_confirmed(struct op *op)
+{
+    if (op->request.op == STORE_GET && op->answer.status == STORE_DONE) {
+        op_read(op, FOR_ANSWER);
+        return;
+    }
+    if (op->request.op != STORE_GET)
+        note_refusal(op);
+    op_end(op, &op->answer);
+}
+
+/* What clients see of a record. */
+static struct record visible_part(const struct record *record)
+{
+    struct record part = *record;
+    if (record->request & REWRITTEN && record->value_size >= REWRITTEN_HEAD) {
+        struct reader in = reader_make(record->value, REWRITTEN_HEAD);
+        part.version = read_u64(&in);
+        part.value = in.next;
+        part.value_size -= REWRITTEN_HEAD;
+        part.request &= ~REWRITTEN;
+    }
+    return part;
+}
+
+static void op_rewrite(struct op *op, const struct record *part)
+{
+    struct store *store = op->group->store;
+    struct buffer *value = buffer_make(&store->buffers, part->value_size + REWRITTEN_HEAD);
+    if (!value) {
+        op_refuse(op, STORE_BUSY);
+        return;
+    }
+    struct writer out = writer_make(value->bytes, REWRITTEN_HEAD);
+    write_u64(&out, part->version);
+    if (part->value_size)
+        memcpy(value->bytes + REWRITTEN_HEAD, part->value, part->value_size);
+    op->request.client = part->client;
+    op->request.number = part->request | REWRITTEN;
+    op->request.flags = part->flags;
+    op_write(op, RECORD_VALUE, value->bytes, value->size);
+    buffer_release(&store->buffers, value);
+}
+
+static void op_answer_record(struct op *op, const struct record *part)
+{
+    op_end(op, &(struct store_answer){.status = STORE_DONE,
+                                      .flags = part->flags,
+                                      .version = part->version,
+                                      .value = part->value,
+                                      .value_size = part->value_size});
+}
+
+static void op_answer_outcome(struct op *op, const struct record *part)
+{
+    struct record outcome = *part;
+    if (op->request.op != STORE_INCR && op->request.op != STORE_DECR)
+        outcome.value_size = 0;
+    outcome.flags = 0;
+    op_answer_record(op, &outcome);
+}
+
+static void op_was_checked(struct op *op, const struct record *part)
+{
+    op->checked = true;
+    op->visible = part->version;
+    if (op->request.again && part->client == op->request.client &&
+        part->request == op->request.number)
+        op_answer_outcome(op, part); /* it is committed: look_at_key has seen that */
+    else
+        op_run(op);
+}
+
+/* The right record was read. */
+static void op_go_on(struct op *op, const struct record *record)
+{
+    const struct record part = visible_part(record);
+    switch (op->purpose) {
+    case FOR_ANSWER:
+        op_answer_record(op, &part);
+        break;
+    case FOR_CHECK:
+        op_was_checked(op, &part);
+        break;
+    case FOR_OUTCOME:
+        op_answer_outcome(op, &part);
+        break;
+    case FOR_VALUE:
+        op->request.flags = part.flags;
+        op_change(op, part.value, part.value_size);
+        break;
+    case FOR_REWRITE:
+        op_rewrite(op, &part);
+        break;
+    }
+}
+
+static void op_was_read(struct disk_read *read)
+{
+    struct op *op = read->owner;
+    struct group *group = op->group;
+    const struct record *record = &read->read.record;
+    if (op->gone) {
+        read_release(op);
+        op_free(op);
+    } else if (read->read.result == 0 && record->version == op->found) {
+        struct buffer *buffer = read->buffer;
+        read->buffer = NULL;
+        op_go_on(op, record);
+        buffer_release(&group->store->buffers, buffer);
+    } else if (read->read.result == -EBADMSG) {
+        read_release(op);
+        op_refuse(op, STORE_UNAVAILABLE);
+    } else { /* the log has moved it */
+        read_release(op);
+        op_run(op);
+    }
+    serve_look(group);
+}
+
+/* ---- requests ---- */
+
+static void retry(struct store *store, weft_server origin, uint64_t ticket, uint32_t group,
+                  weft_server server)
+{
+    if (origin == store->here) {
+        ask_retry(store, ticket, server);
+        return;
+    }
+    struct letter *letter = store->out;
+    letter->kind = LETTER_RETRY;
+    letter->epoch = views_roster(store->views)->epoch;
+    letter->group = group;
+    letter->ticket = ticket;
+    letter->server = server;
+    mail_send(store, origin, letter);
+}
+
+/* Who leads, as far as this server knows. */
+static weft_server leader_of(const struct group *group)
+{
+    const struct replica *replica = &group->replica;
+    if (replica->role == REPLICA_FOLLOWS || replica->role == REPLICA_LEARNS)
+        return replica->leader;
+    return group->judged && group->lead_to != group->store->here ? group->lead_to : WEFT_NOBODY;
+}
+
+void serve_request(struct store *store, weft_server origin, uint64_t ticket,
+                   const struct store_request *request, uint32_t epoch, struct buffer *holder)
+{
+    uint32_t number =
+        placement_group(request->key, request->key_size, (uint32_t)store->group_count);
+    struct group *group = &store->groups[number];
+    if (!replica_serves(&group->replica) || group->replica.epoch != epoch) {
+        retry(store, origin, ticket, number, leader_of(group));
+        return;
+    }
+    if (request->op != STORE_GET &&
+        once_is_over(&store->once, request->client, number, request->number))
+        return; /* a copy that comes late; its program has its answer */
+    struct op *op = pool_take(&store->ops);
+    if (!op) {
+        retry(store, origin, ticket, number, WEFT_NOBODY);
+        return;
+    }
+    op->group = group;
+    op->holder = buffer_hold(holder);
+    op->origin = origin;
+    op->ticket = ticket;
+    op->request = *request;
+    list_append(&group->ops, &op->link);
+    op_run(op);
+    serve_look(group);
+}
+
+bool serve_rewrite(struct group *group, const struct letter_key *key)
+{
+    struct store *store = group->store;
+    struct op *op = pool_take(&store->ops);
+    struct buffer *holder = op ? buffer_make(&store->buffers, key->size) : NULL;
+    if (!holder) {
+        if (op)
+            pool_give(&store->ops, op);
+        return false;
+    }
+    memcpy(holder->bytes, key->bytes, key->size);
+    op->group = group;
+    op->holder = holder;
+    op->origin = WEFT_NOBODY;
+    op->rewrites = true;
+    op->request =
+        (struct store_request){.op = STORE_PUT, .key = holder->bytes, .key_size = key->size};
+    group->lesson.rewrites++;
+    list_append(&group->ops, &op->link);
+    op_run(op);
+    return true;
+}
+
+static void op_committed(struct op *op)
+{
+    char text[24];
+    struct store_answer answer = {.status = STORE_DONE, .version = op->version};
+    if (op->has_sum) {
+        answer.value = text;
+        answer.value_size =
+            (uint32_t)snprintf(text, sizeof text, "%llu", (unsigned long long)op->sum);
+    }
+    op_end(op, &answer);
+}
+
+/* One that can go on; NULL: there is none. */
+static struct op *find_ready(struct group *group)
+{
+    const struct replica *replica = &group->replica;
+    list_each(&group->ops, link)
+    {
+        struct op *op = op_at(link);
+        if ((op->stage == OP_WRITES && op->version <= replica->committed) ||
+            (op->stage == OP_CONFIRMS && op->round <= group->confirmed))
+            return op;
+    }
+    return NULL;
+}
+
+/* One that waits, and was not tried since something changed. */
+static struct op *find_waiting(struct group *group)
+{
+    list_each(&group->ops, link)
+    {
+        struct op *op = op_at(link);
+        if (op->stage == OP_WAITS && op->turn != group->turn)
+            return op;
+    }
+    return NULL;
+}
+
+void serve_look(struct group *group)
+{
+    struct op *op;
+    if (!replica_serves(&group->replica))
+        return;
+    while ((op = find_ready(group))) {
+        group->turn++;
+        if (op->stage == OP_WRITES)
+            op_committed(op);
+        else
+            op_confirmed(op);
+    }
+    while ((op = find_waiting(group))) {
+        op->turn = group->turn;
+        op_run(op);
+    }
+}
+
+void serve_forget(struct group *group)
+{
+    list_each(&group->ops, link)
+    {
+        struct op *op = op_at(link);
+        if (op->origin != WEFT_NOBODY)
+            retry(group->store, op->origin, op->ticket, group->number, WEFT_NOBODY);
+        op->origin = WEFT_NOBODY;
+        if (op->read.buffer)
+            op->gone = true;
+        else
+            op_free(op);
+    }
+}

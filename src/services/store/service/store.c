@@ -1,0 +1,233 @@
+/* store: the service. It opens the log, reads its custodies, then takes part in views; in each view
+ * its groups begin anew. docs/store.md has the protocol. */
+#include "services/store/service/store.h"
+
+#include <errno.h>
+
+#include "services/store/service/store_impl.h"
+
+#define TICK_NSEC    (20 * MSEC)
+#define PARCELS      16384
+#define OPS          4096
+#define CHANGES      4096
+#define ASKS         4096
+#define INCOMINGS    1024
+#define REPLAYS      256
+#define OUTCOMES     65536
+#define OUTCOME_NSEC (120000 * MSEC) /* how long it is remembered at most */
+
+/* ---- views ---- */
+
+static void views_opened(void *owner, int result)
+{
+    struct store *store = owner;
+    if (result == -EXDEV || result == -EPROTO)
+        disk_fail(store, result);
+    else if (store->stage == STORE_OPENS_VIEWS)
+        store->stage = STORE_RUNS;
+}
+
+static void views_entered(void *owner, const struct roster *roster, uint32_t before)
+{
+    struct store *store = owner;
+    if (store->stage != STORE_RUNS)
+        return;
+    for (int64_t i = 0; i < store->group_count; i++)
+        group_enter(&store->groups[i], roster);
+    ask_view(store);
+}
+
+static const struct views_events views_events = {.opened = views_opened, .entered = views_entered};
+
+/* ---- the service ---- */
+
+static bool allocate(struct store *store)
+{
+    struct weft_self *self = store->self;
+    uint64_t groups = (uint64_t)store->group_count;
+    uint32_t servers = weft_server_count(self);
+    void *index = weft_allocate(self, store->index_size);
+    void *buffers = weft_allocate(self, store->buffers_size);
+    void *once = weft_allocate(self, once_size(OUTCOMES));
+    struct judge *judges = weft_allocate(self, groups * sizeof *judges);
+    const struct {
+        struct pool *pool;
+        size_t size;
+        uint32_t room;
+    } pools[] = {
+        {&store->parcels, sizeof(struct parcel), PARCELS},
+        {&store->ops, sizeof(struct op), OPS},
+        {&store->changes, sizeof(struct change), CHANGES},
+        {&store->asks, sizeof(struct ask), ASKS},
+        {&store->incomings, sizeof(struct incoming), INCOMINGS},
+        {&store->replays, sizeof(struct replay), REPLAYS},
+    };
+    for (unsigned i = 0; i < sizeof pools / sizeof *pools; i++) {
+        void *memory = weft_allocate(self, (uint64_t)pools[i].room * pools[i].size);
+        if (!memory)
+            return false;
+        pool_init(pools[i].pool, memory, pools[i].size, pools[i].room);
+    }
+    store->groups = weft_allocate(self, groups * sizeof *store->groups);
+    store->streams = weft_allocate(self, servers * sizeof(struct weft_stream *));
+    store->ranks = weft_allocate(self, servers * sizeof *store->ranks);
+    store->in = weft_allocate(self, sizeof *store->in);
+    store->out = weft_allocate(self, sizeof *store->out);
+    if (!index || !buffers || !once || !judges || !store->groups || !store->streams ||
+        !store->ranks || !store->in || !store->out ||
+        !index_init(&store->index, index, store->index_size, (uint32_t)groups + 1))
+        return false;
+    buffers_init(&store->buffers, buffers, store->buffers_size);
+    once_init(&store->once, once, OUTCOMES);
+    store->once.forgets = disk_forgets;
+    store->once.owner = store;
+    for (uint32_t i = 0; i < groups; i++) {
+        group_init(store, i);
+        store->groups[i].judge = &judges[i];
+    }
+    return true;
+}
+
+static int start(struct weft_self *self)
+{
+    struct store *store = weft_memory(self);
+    const struct views_settings settings = {.suspect = store->suspect, .timer = STORE_VIEWS};
+    const struct log_settings log = {store->segment, (uint32_t)(store->segment / 2)};
+    store->self = self;
+    store->here = weft_here(self);
+    if (store->least > store->copies)
+        store->least = store->copies;
+    list_init(&store->asks_open);
+    list_init(&store->incomings_open);
+    store->log = log_init(self, &log, &disk_events, store);
+    store->views = views_init(self, &settings, &views_events, store);
+    if (!store->log || !store->views || !allocate(store))
+        return -ENOMEM;
+    int result = weft_timer(self, weft_now(self) + TICK_NSEC, STORE_TICK);
+    return result ? result : log_open(store->log);
+}
+
+static void tick(struct store *store)
+{
+    (void)!weft_timer(store->self, weft_now(store->self) + TICK_NSEC, STORE_TICK);
+    if (store->stage != STORE_BROKEN)
+        log_tick(store->log);
+    mail_tick(store);
+    ask_tick(store);
+    if (store->stage != STORE_RUNS)
+        return;
+    once_expire(&store->once, weft_now(store->self) - OUTCOME_NSEC);
+    for (int64_t i = 0; i < store->group_count; i++)
+        group_tick(&store->groups[i]);
+}
+
+static void timer(struct weft_self *self, uint64_t cookie)
+{
+    struct store *store = weft_memory(self);
+    if (cookie == STORE_TICK)
+        tick(store);
+    else if (cookie == STORE_FLUSH)
+        log_flush(store->log);
+    else
+        views_timer(store->views);
+}
+
+static void deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    struct store *store = weft_memory(self);
+    if (store->stage < STORE_OPENS_VIEWS)
+        weft_done(packet);
+    else
+        views_deliver(store->views, packet);
+}
+
+static void peer(struct weft_self *self, weft_server server, bool up)
+{
+    struct store *store = weft_memory(self);
+    views_peer(store->views, server, up);
+}
+
+static void peer_up(struct weft_self *self, weft_server server)
+{
+    peer(self, server, true);
+}
+
+static void peer_down(struct weft_self *self, weft_server server)
+{
+    peer(self, server, false);
+}
+
+static void request(struct weft_self *self, uint64_t client, uint64_t ticket, const void *bytes,
+                    uint32_t size)
+{
+    struct store *store = weft_memory(self);
+    const uint8_t *call = bytes;
+    if (size > 0 && *call == STORE_CALL_REQUEST)
+        ask_request(store, client, ticket, call + 1, size - 1);
+    else
+        ask_request(store, client, ticket, NULL, 0); /* is answered as malformed */
+}
+
+static void gone(struct weft_self *self, uint64_t client)
+{
+    ask_gone(weft_memory(self), client);
+}
+
+static void stats(struct weft_self *self, struct weft_report *report)
+{
+    const struct store *store = weft_memory(self);
+    const struct roster *roster = views_roster(store->views);
+    uint64_t leads = 0, keys = 0;
+    for (int64_t i = 0; i < store->group_count; i++) {
+        leads += replica_serves(&store->groups[i].replica);
+        keys += index_count(&store->index, (uint32_t)i);
+    }
+    (void)!weft_stat(report, "view", roster ? roster->epoch : 0);
+    (void)!weft_stat(report, "groups_led", leads);
+    (void)!weft_stat(report, "keys", keys);
+    (void)!weft_stat(report, "answered", store->answered);
+    (void)!weft_stat(report, "garbage", store->garbage);
+}
+
+static const struct weft_parameter parameters[] = {
+    {WEFT_PARAMETER(struct store, copies, INTEGER), .value = "3", .minimum = "1", .maximum = "5",
+     .help = "servers that keep each key"},
+    {WEFT_PARAMETER(struct store, least, INTEGER), .value = "2", .minimum = "1", .maximum = "5",
+     .help = "copies without which nothing is changed"},
+    {WEFT_PARAMETER(struct store, group_count, INTEGER), .value = "256", .minimum = "1",
+     .maximum = "65536", .help = "placement groups; never changed later"},
+    {WEFT_PARAMETER(struct store, suspect, DURATION), .value = "300ms", .minimum = "10ms",
+     .help = "a server leaves if no path leads to it for so long"},
+    {WEFT_PARAMETER(struct store, recover, DURATION), .value = "3min",
+     .help = "after that, another server stands in for one that is away"},
+    {WEFT_PARAMETER(struct store, index_size, SIZE), .value = "64M", .minimum = "1M",
+     .help = "memory for keys"},
+    {WEFT_PARAMETER(struct store, buffers_size, SIZE), .value = "64M", .minimum = "4M",
+     .help = "memory for values on their way"},
+    {WEFT_PARAMETER(struct store, segment, SIZE), .value = "64M", .minimum = "256K",
+     .maximum = "128M", .help = "bytes of a file of the log"},
+    {0},
+};
+
+static const struct weft_service_ops ops = {
+    .start = start,
+    .deliver = deliver,
+    .peer_up = peer_up,
+    .peer_down = peer_down,
+    .timer = timer,
+    .request = request,
+    .stats = stats,
+    .gone = gone,
+};
+
+const struct weft_service store_service = {
+    .version = WEFT_SERVICE_VERSION,
+    .name = "store",
+    .id = STORE_SERVICE,
+    .size = sizeof(struct store),
+    .ops = &ops,
+    .files = LOG_FILES + VIEWS_FILES,
+    .parameters = parameters,
+    .streams = &store_streams,
+    .work = LOG_WORK,
+};

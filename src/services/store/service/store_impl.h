@@ -1,0 +1,340 @@
+#pragma once
+/* What the parts of the store's service share. store.c has the service itself; mail.c the streams
+ * between servers; disk.c records and custodies; group.c a group from view to view; change.c its
+ * writes; learn.c what a new copy gets; confirm.c the permission to read; serve.c requests at the
+ * leader; ask.c requests of programs. */
+
+#include <string.h>
+
+#include <weft/stream.h>
+
+#include "base/list.h"
+#include "services/store/index/index.h"
+#include "services/store/log/log.h"
+#include "services/store/memory/buffers.h"
+#include "services/store/memory/once.h"
+#include "services/store/memory/pool.h"
+#include "services/store/replica/replica.h"
+#include "services/store/service/store.h"
+#include "services/store/view/views.h"
+#include "services/store/wire/letter.h"
+#include "services/store/wire/request.h"
+
+#define MSEC 1000000LL
+
+struct store;
+struct group;
+
+enum store_stage {
+    STORE_OPENS_LOG,
+    STORE_READS_CUSTODY,
+    STORE_OPENS_VIEWS,
+    STORE_RUNS,
+    STORE_BROKEN, /* its disk failed, or does not belong here */
+};
+
+/* Timers, by their cookies. */
+enum { STORE_TICK = 1, STORE_FLUSH, STORE_VIEWS };
+
+/* A record that is read from the log. */
+struct disk_read {
+    struct log_read read;
+    struct buffer *buffer; /* what was read; the reader releases it. NULL: nothing is read */
+    void (*done)(struct disk_read *read);
+    void *owner;
+};
+
+/* ---- requests at the leader ---- */
+
+enum op_stage {
+    OP_WAITS,    /* for another one of its key, or for a commit; begins again then */
+    OP_CONFIRMS, /* its answer waits until it is sure that this server still leads */
+    OP_READS,    /* a record, from the log */
+    OP_WRITES,   /* until its write is committed */
+};
+
+/* Why it reads a record. */
+enum op_purpose {
+    FOR_ANSWER,  /* of STORE_GET */
+    FOR_CHECK,   /* has this request made it? And which version do clients know? */
+    FOR_OUTCOME, /* this request has made it */
+    FOR_VALUE,   /* to change it */
+    FOR_REWRITE,
+};
+
+struct op {
+    struct list link; /* of its group, in the order in which they came */
+    struct group *group;
+    struct buffer *holder; /* of the bytes of the request; NULL: the group itself wants it */
+    weft_server origin;    /* where the answer goes; WEFT_NOBODY: nowhere */
+    uint64_t ticket;
+    struct store_request request;
+    enum op_stage stage;
+    uint64_t turn; /* when it was tried last */
+    bool gone;     /* it ends when it was read */
+    bool rewrites; /* REPAIR_REWRITE: writes what is there again */
+    bool checked;  /* the present record is not of this request, though it came again */
+    /* What it has found. */
+    store_version found;   /* of the record; 0: absent */
+    store_version visible; /* the version that clients know; 0: the record must be read first */
+    bool found_value;      /* it is a value, not a tombstone */
+    struct log_place place;
+    uint32_t value_size;
+    enum op_purpose purpose;
+    struct disk_read read;
+    /* OP_CONFIRMS: what follows. */
+    uint64_t round;
+    struct store_answer answer;
+    store_version version; /* OP_WRITES */
+    uint64_t sum;          /* of STORE_INCR and STORE_DECR */
+    bool has_sum;
+};
+
+/* ---- changes ---- */
+
+/* A change of a key, from when it is placed until it is durable, at the leader until it is
+ * committed. */
+struct change {
+    struct log_append append; /* first */
+    struct list link;         /* of its group, in the order of versions; of a copy: alone */
+    struct group *group;
+    struct buffer *buffer; /* the letter; the record's key and value are in it */
+    store_version version;
+    bool copies; /* it is not part of the chain */
+    bool durable;
+};
+
+/* What another in-sync server lacks in a new view. One record after the other is read and sent.
+ * Only what was not committed can be missing, so there are few. */
+struct replay {
+    struct disk_read read; /* first */
+    struct group *group;
+    uint32_t server, epoch;
+    store_version from, until;
+};
+
+/* What a learner still lacks, at the leader. */
+struct lesson {
+    bool runs;
+    bool over; /* all was sent; the learner has not answered yet */
+    uint32_t server;
+    store_version from; /* what is in the chain until here must be durable before it begins */
+    int64_t active_at;  /* when something happened last */
+    /* All keys until `after` are compared; if `first`, none is. */
+    bool first;
+    struct letter_key after;
+    bool asked, has_page; /* a page is under way; is being compared */
+    bool last;            /* it is the last page */
+    uint32_t page_count, page_at;
+    struct buffer *page; /* of letter_key */
+    uint32_t outcome;    /* after the keys: those of requests until here were sent */
+    struct disk_read read;
+    uint32_t rewrites; /* under way */
+};
+
+struct group {
+    struct store *store;
+    uint32_t number;
+    struct replica replica;
+    uint32_t order[KEEPERS_MAX]; /* the servers that are to keep it */
+    uint32_t order_count;
+    struct list changes, ops;
+    uint32_t changes_count;
+    /* The coordinator. */
+    struct judge *judge;
+    bool judged;
+    struct replica_message lead;
+    uint32_t lead_to;
+    /* What the leader asked for too early; `held.kind` 0: nothing. */
+    struct replica_message held;
+    /* The targets of a write that is being made. */
+    uint32_t targets[KEEPERS_MAX];
+    uint32_t target_count;
+    struct replica_message target_message;
+    store_version seen; /* committed, when that was looked at last */
+    uint64_t turn;      /* requests that wait are tried again when this has changed */
+    /* Custody. */
+    struct log_append keep;
+    uint8_t keep_key[4], keep_bytes[64];
+    bool keep_waits;
+    /* The leader. */
+    int64_t short_since; /* when a copy was missed; 0: none is */
+    int64_t repeat_at;
+    struct lesson lesson;
+    uint64_t replays;   /* peers, a bit each, to which writes are to be sent again */
+    uint64_t replaying; /* servers to which what they lack is being sent, by their last six bits */
+    uint64_t round, confirmed, wanted;
+    uint64_t rounds[KEEPERS_MAX]; /* the last one of each keeper of the custody */
+    /* The learner. */
+    uint32_t copies; /* that are not durable yet */
+    bool copies_end, copies_failed;
+    uint32_t hint; /* ask.c: who leads, as far as is known; WEFT_NOBODY: unknown */
+};
+
+/* ---- requests of programs ---- */
+
+struct ask {
+    struct list link;
+    uint32_t index, generation;
+    uint64_t client, ticket; /* of the program */
+    struct buffer *holder;
+    struct store_request request;
+    struct group *group;
+    uint32_t to;   /* the server that was asked; WEFT_NOBODY: none yet */
+    bool was_sent; /* a server may have done it */
+    uint32_t turns;
+    int64_t deadline, again_at;
+};
+
+struct parcel {
+    struct weft_call call; /* first */
+    struct store *store;
+    struct buffer *buffer;
+};
+
+struct incoming {
+    struct store *store;
+    uint8_t head[4];
+    uint32_t head_size;
+    struct buffer *buffer;
+    uint32_t filled;
+    bool waits; /* for memory */
+    struct weft_stream *stream;
+    struct list link;
+};
+
+struct store {
+    /* Parameters. */
+    int64_t copies, group_count, least;
+    int64_t suspect, recover;
+    uint64_t index_size, buffers_size, segment;
+
+    struct weft_self *self;
+    weft_server here;
+    enum store_stage stage;
+    struct views *views;
+    struct log *log;
+    struct index index;
+    struct buffers buffers;
+    struct once once;
+    struct pool parcels, ops, changes, asks, incomings, replays;
+    struct list asks_open, incomings_open;
+    struct group *groups;         /* `group_count` */
+    struct weft_stream **streams; /* to each server; NULL: none is open */
+    uint32_t *ranks;              /* of servers, for one group */
+    struct letter *in, *out;
+    uint64_t custody_version;
+    uint32_t custody_next; /* STORE_READS_CUSTODY */
+    struct disk_read custody_read;
+    int error; /* STORE_BROKEN */
+    uint64_t answered, garbage;
+};
+
+/* ---- mail.c ---- */
+
+extern const struct weft_streams store_streams;
+#define FRAME 4 /* bytes before a letter: its size */
+/* Room for a letter of that size with its frame, NULL if there is no memory; then the letter, to be
+ * sent to any number of servers. */
+struct buffer *mail_room(struct store *store, const struct letter *letter);
+void mail_fill(struct buffer *buffer, const struct letter *letter);
+/* The buffer stays the caller's, too. */
+void mail_post(struct store *store, weft_server server, struct buffer *buffer);
+/* It may get lost. Not to this server. */
+void mail_send(struct store *store, weft_server server, const struct letter *letter);
+void mail_tick(struct store *store);
+
+/* ---- disk.c ---- */
+
+extern const struct log_events disk_events;
+void disk_open(struct store *store);
+struct index_entry *disk_find(const struct store *store, uint32_t group, const void *key,
+                              uint32_t size);
+bool disk_has_value(const struct index_entry *entry);
+/* A record is durable at that place. */
+void disk_put(struct store *store, const struct record *record, struct log_place place);
+/* A value that was written again by a leader, for the servers, has another version than clients
+ * know. That one goes before the value, and this bit is set in the number of the request. */
+#define REWRITTEN      (UINT32_C(1) << 31)
+#define REWRITTEN_HEAD 8
+bool disk_is_rewritten(const struct index_entry *entry);
+/* The place of an entry's record. */
+struct log_place disk_place(const struct index_entry *entry);
+/* Begins to read a record into a new buffer; read->done and read->owner are set. False: there is no
+ * memory. */
+bool disk_read(struct store *store, struct log_place place, uint32_t key_size, uint32_t value_size,
+               struct disk_read *read);
+/* Makes group->replica.next durable. */
+void disk_keep(struct group *group);
+void disk_fail(struct store *store, int error);
+void disk_forgets(void *owner, const struct outcome *outcome);
+
+/* ---- group.c ---- */
+
+extern const struct replica_calls group_calls;
+static inline struct replica_world group_world(struct group *group)
+{
+    return (struct replica_world){&group_calls, group};
+}
+void group_init(struct store *store, uint32_t number);
+void group_enter(struct group *group, const struct roster *roster);
+/* A letter of kind LETTER_REPLICA, or what would be one. */
+void group_message(struct group *group, const struct replica_message *message);
+/* Looks what has become possible after any change. */
+void group_look(struct group *group);
+void group_tick(struct group *group);
+/* The stream to a server has ended: what was sent may be lost. */
+void group_lost(struct group *group, weft_server server);
+uint32_t group_in_sync(const struct group *group);
+void group_say(struct group *group, weft_server server, const struct replica_message *message);
+
+/* ---- change.c ---- */
+
+/* A new change of a leader. False: there is no memory. `version` is set. */
+bool change_make(struct group *group, const struct record *record, store_version *version);
+/* LETTER_WRITE, LETTER_COPY. */
+void change_arrives(struct group *group, const struct letter *letter, struct buffer *holder);
+/* Forgets what is committed. */
+void change_look(struct group *group);
+/* Sends again what a peer has not stored. */
+void change_resend(struct group *group, uint32_t server);
+void change_replay(struct group *group, uint32_t server, store_version from);
+
+/* ---- learn.c ---- */
+
+void lesson_begin(struct group *group, uint32_t server);
+void lesson_end(struct group *group);
+void lesson_look(struct group *group);
+void lesson_page(struct group *group, const struct letter *letter);
+void lesson_asked(struct group *group, const struct letter *letter, uint32_t from);
+void lesson_ends(struct group *group, const struct replica_message *message);
+
+/* ---- confirm.c ---- */
+
+/* The round that must be confirmed so that what is true now may be told. */
+uint64_t confirm_ask(struct group *group);
+void confirm_asked(struct group *group, uint32_t from, const struct letter *letter);
+void confirm_heard(struct group *group, uint32_t from, const struct letter *letter);
+void confirm_tick(struct group *group);
+void confirm_keepers_changed(struct group *group);
+void confirm_forget(struct group *group);
+
+/* ---- serve.c ---- */
+
+/* A request, from a program at `origin`. The holder's bytes have it. */
+void serve_request(struct store *store, weft_server origin, uint64_t ticket,
+                   const struct store_request *request, uint32_t epoch, struct buffer *holder);
+/* Writes again what the group has of a key, or that it has nothing. False: no memory. */
+bool serve_rewrite(struct group *group, const struct letter_key *key);
+void serve_look(struct group *group);
+void serve_forget(struct group *group); /* this server no longer leads */
+
+/* ---- ask.c ---- */
+
+void ask_request(struct store *store, uint64_t client, uint64_t ticket, const void *bytes,
+                 uint32_t size);
+void ask_answered(struct store *store, uint64_t ticket, const void *bytes, uint32_t size);
+void ask_retry(struct store *store, uint64_t ticket, uint32_t server);
+void ask_gone(struct store *store, uint64_t client);
+void ask_tick(struct store *store);
+void ask_view(struct store *store); /* another view */
