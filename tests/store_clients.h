@@ -1,0 +1,25 @@
+#pragma once
+/* store_clients: a checker of simulated clusters (weft/simulation.h): it plays clients of the
+ * service `store` and judges what they see.
+ *
+ * A client is at one server, has one or two requests under way, and makes the next one soon after
+ * an answer. When it gets no answer, its server crashes, or it just loses patience, it mostly goes
+ * to another server, and sends the same request again. At the end, more clients read all keys at
+ * several servers.
+ *
+ * - Some order of the requests explains all answers (store/history).
+ * - After the storm, each request is answered; some time later none is refused or left open.
+ *
+ * No data may be lost: faults that leave no whole copy of a key do not belong here. */
+
+#include <weft/simulation.h>
+
+#include "node/plan.h"
+#include "store_account.h"
+
+extern const struct weft_checker store_clients;
+
+/* Forgets everything; before each run. The plan is borrowed for the run. */
+void store_clients_begin(const struct plan *plan);
+/* Of the run, until the next one begins. */
+const struct store_account *store_clients_account(void);

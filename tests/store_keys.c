@@ -1,0 +1,61 @@
+#include "store_keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DOUBTS_MAX 8
+
+#define LONG_KEY   3 /* as long as a key may be */
+#define SHORT_KEY  9 /* one byte, or few */
+#define BINARY_KEY 10
+
+/* Slots whose keys are in the same placement group: that of the key in the slot named. */
+static const uint8_t beside[STORE_SLOTS] = {0, 1, 2, 0, 0, 0, 1, 1, 8, 9, 10, 11};
+
+static struct place_group group_of(const struct plan *plan, const struct store_key *key)
+{
+    struct key hash = key_hash(key->bytes, key->size);
+    return keyspace_group(&plan->keyspace, key_route(&hash));
+}
+
+static void key_name(struct store_key *key, unsigned index, unsigned attempt)
+{
+    memset(key->bytes, '-', sizeof key->bytes);
+    int size = key->slot == SHORT_KEY
+                   ? snprintf(key->bytes, sizeof key->bytes, "%u", index - SHORT_KEY)
+                   : snprintf(key->bytes, sizeof key->bytes, "key %u, %u", index, attempt);
+    key->bytes[size] = key->slot == BINARY_KEY ? 0 : '-';
+    key->size =
+        key->slot == LONG_KEY ? sizeof key->bytes : (uint32_t)size + (key->slot == BINARY_KEY);
+}
+
+static void key_add(struct store_keys *keys, unsigned slot)
+{
+    unsigned index = keys->count++, first = beside[slot], attempt = 0;
+    struct store_key *key = &keys->keys[index];
+    struct place_group group;
+    key->slot = slot;
+    do {
+        key_name(key, index, attempt++);
+        group = group_of(keys->plan, key);
+    } while (first != slot && (group.home != keys->group[first].home ||
+                               group.sequence != keys->group[first].sequence));
+    keys->group[slot] = group;
+    keys->current[slot] = index;
+}
+
+void store_keys_init(struct store_keys *keys, const struct plan *plan)
+{
+    keys->plan = plan;
+    keys->count = 0;
+    for (unsigned slot = 0; slot < STORE_SLOTS; slot++)
+        key_add(keys, slot);
+}
+
+void store_keys_doubt(struct store_keys *keys, unsigned index)
+{
+    struct store_key *key = &keys->keys[index];
+    if (++key->doubts >= DOUBTS_MAX && keys->current[key->slot] == index &&
+        keys->count < STORE_KEYS_MAX)
+        key_add(keys, key->slot);
+}

@@ -1,0 +1,28 @@
+#pragma once
+/* store_siege: a long run of a simulated cluster, in which servers fail one after the other.
+ *
+ * A storm of sim/chaos is short: the services hardly notice that a server is gone before the storm
+ * is over. Here a failure lasts for as long as the store takes to go on without the server, and to
+ * take it back: servers crash and start again, stop and go on, are cut off together, and their
+ * disks hang. Mostly a majority of the servers works. */
+
+#include "node/plan.h"
+#include "sim/world/simulation.h"
+
+struct store_siege {
+    const struct plan *plan; /* borrowed, as are all */
+    const struct weft_service *const *services;
+    const struct configuration *configuration; /* of the services */
+    const struct weft_checker *checker;
+    struct simulation_record *record; /* or NULL */
+    uint64_t seed;
+};
+
+struct store_siege_result {
+    bool failed;
+    struct simulation_failure failure;
+    unsigned failures; /* of servers and disks */
+    uint64_t hash;
+};
+
+struct store_siege_result store_siege_run(const struct store_siege *siege);
