@@ -33,13 +33,14 @@ struct keeper {
     struct weft_self *self;
     struct log *log;
     int opened; /* 1: not yet */
-    bool failed, damaged;
+    bool failed, closing, damaged;
     struct entry entries[KEEPER_KEYS];
     struct job jobs[JOBS];
 };
 
 #define KEEPERS 8
 static struct keeper *keepers[KEEPERS]; /* of the servers that run */
+static uint64_t closed_count;
 
 static void value_make(uint8_t *out, uint32_t key, uint64_t version, uint32_t size)
 {
@@ -139,6 +140,24 @@ static void on_failed(void *owner, int error)
     keeper->failed = true;
 }
 
+static void on_closed(void *owner)
+{
+    struct keeper *keeper = owner;
+    for (unsigned i = 0; i < JOBS; i++)
+        assert(!keeper->jobs[i].busy);
+    memset(keeper->entries, 0, sizeof keeper->entries);
+    keeper->failed = keeper->closing = false;
+    closed_count++;
+    keeper->failed = log_open(keeper->log) != 0;
+}
+
+static void close_log(struct keeper *keeper)
+{
+    keeper->closing = true;
+    keeper->opened = 1;
+    log_close(keeper->log);
+}
+
 #define TICKS 0
 #define FLUSH 1
 
@@ -155,6 +174,7 @@ static const struct log_events events = {
     .live = on_live,
     .moved = on_moved,
     .failed = on_failed,
+    .closed = on_closed,
     .wake = on_wake,
 };
 
@@ -185,6 +205,8 @@ static void timer(struct weft_self *self, uint64_t cookie)
         return;
     }
     log_tick(keeper->log);
+    if (!keeper->closing && (keeper->failed || keeper->opened < 0))
+        close_log(keeper);
     (void)!weft_timer(self, weft_now(self) + TICK, TICKS);
 }
 
@@ -261,6 +283,11 @@ static void request(struct weft_self *self, uint64_t client, uint64_t ticket, co
     struct keeper *keeper = weft_memory(self);
     const struct keeper_order *order = bytes;
     struct job *job = keeper->jobs;
+    if (order->what == KEEPER_CLOSE) {
+        if (!keeper->closing && !keeper->opened)
+            close_log(keeper);
+        return;
+    }
     while (job < keeper->jobs + JOBS && job->busy)
         job++;
     if (keeper->opened || job == keeper->jobs + JOBS) {
@@ -282,6 +309,11 @@ bool keeper_counts(weft_server server, struct log_counts *counts)
         return false;
     log_count(keepers[server]->log, counts);
     return true;
+}
+
+uint64_t keeper_closed(void)
+{
+    return closed_count;
 }
 
 int keeper_opened(weft_server server)

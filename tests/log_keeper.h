@@ -1,7 +1,8 @@
 #pragma once
 /* log_keeper: a service for tests of the store's log: each server keeps the newest version of each
- * of a few keys, in the manner of the store, and says what it finds. Values are made from key,
- * version and size, so that the reader can tell whether they are right. */
+ * of a few keys, in the manner of the store, and says what it finds. A log that breaks is closed
+ * and opened again. Values are made from key, version and size, so that the reader can tell whether
+ * they are right. */
 
 #include "services/store/log/log.h"
 
@@ -15,6 +16,7 @@ enum keeper_what {
     KEEPER_REMOVE,
     KEEPER_GET,
     KEEPER_ASTRAY, /* a read of a segment that does not exist */
+    KEEPER_CLOSE,  /* the log is closed, and opened again; there is no answer */
 };
 
 struct keeper_order {
@@ -36,3 +38,4 @@ extern const struct weft_service keeper_service;
 /* Counts of the log of a server; false: it does not run or is not ready. Not for services. */
 bool keeper_counts(weft_server server, struct log_counts *counts);
 int keeper_opened(weft_server server); /* the result of opened(); 1: not yet */
+uint64_t keeper_closed(void);          /* how often a log was closed, on all servers so far */

@@ -21,6 +21,8 @@ static void loading_end(struct log *log, bool whole)
     loading->call.done = closed;
     if (!loading->file || weft_disk_close(log->self, loading->file, &loading->call))
         loading->ended(log, loading->segment, whole);
+    else
+        loading->file = NULL;
 }
 
 /* False: an entry is wrong. */

@@ -10,6 +10,14 @@ static bool settings_make_sense(const struct log_settings *settings)
            settings->segment >= largest && settings->segment / RECORD_UNIT < UINT32_MAX;
 }
 
+void log_prepare(struct log *log)
+{
+    log->reads_end = &log->reads;
+    log->spares_most = SPARES_MAX;
+    for (unsigned i = 0; i < BATCHES; i++)
+        log->batches[i].log = log;
+}
+
 struct log *log_init(struct weft_self *self, const struct log_settings *settings,
                      const struct log_events *events, void *owner)
 {
@@ -24,21 +32,20 @@ struct log *log_init(struct weft_self *self, const struct log_settings *settings
     log->settings = *settings;
     log->spare_ended = roll_continue;
     log->readable = reads_begin;
-    log->reads_end = &log->reads;
-    log->spares_most = SPARES_MAX;
     for (unsigned i = 0; i < BATCHES; i++) {
-        log->batches[i].log = log;
         log->batches[i].bytes = weft_allocate(self, BATCH_SIZE);
         if (!log->batches[i].bytes)
             return NULL;
     }
     log->chunk = weft_allocate(self, (uint64_t)settings->value_max + RECORD_TOP_MAX + CHUNK);
     log->copies = weft_allocate(self, COPIES * sizeof *log->copies);
+    log_prepare(log);
     return log->chunk && log->copies && hinting_init(log) ? log : NULL;
 }
 
 void log_tick(struct log *log)
 {
+    close_look(log);
     if (!log->open || log->broken)
         return;
     if (log->spare_error)

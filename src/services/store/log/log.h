@@ -13,8 +13,8 @@
  * inside.
  *
  * When a write or a sync fails the log is broken: every append fails from then on, also those under
- * way, whose records may or may not be there after the next start of the server. It never tries a
- * sync again. */
+ * way, whose records may or may not be there when the log is opened next. It never tries a sync
+ * again. The owner can close the log and open it again, in the same memory. */
 
 #include <weft/disk.h>
 #include <weft/work.h>
@@ -56,6 +56,8 @@ struct log_events {
                   struct log_place to);
     /* The log is broken. */
     void (*failed)(void *owner, int error);
+    /* After log_close: no call is under way, and no file is open. */
+    void (*closed)(void *owner);
     /* Appends wait: the owner calls log_flush soon, once for all appends of this moment. May be
      * called from inside any function. */
     void (*wake)(void *owner);
@@ -99,6 +101,9 @@ struct log *log_init(struct weft_self *self, const struct log_settings *settings
                      const struct log_events *events, void *owner);
 /* Reads what the disk has; ends with opened(). */
 int log_open(struct log *log);
+/* What waits or is under way ends, appends with an error; then closed() is called, by log_tick.
+ * After that the log can be opened again. Also for a log that could not be opened. */
+void log_close(struct log *log);
 
 /* Takes the append; done() follows. Returns 0, or refuses it: -ENOSPC, or another errno: the disk
  * has no room for a segment; -EMSGSIZE: the value is too large; or the error that broke the log.

@@ -1,7 +1,7 @@
 #pragma once
 /* The parts of the log: the table of its segments (segments.c), appends and syncs (append.c),
  * reads (read.c), the way through the records of a segment (walk.c), copying live records out of
- * one (copy.c), hints (hint_make.c, hint_load.c), and the start (recover.c).
+ * one (copy.c), hints (hint_make.c, hint_load.c), the start (recover.c), and the end (close.c).
  *
  * Places are in units from the beginning of a segment. Only the active segment grows. Records
  * before `synced` in it, and all of older segments, are durable. */
@@ -147,6 +147,13 @@ struct recovery {
     struct walk walk;
 };
 
+/* Ends everything, then closes the files, one after the other. */
+struct closing {
+    struct weft_call call;
+    struct weft_file_entry entry;
+    enum { CLOSING_NOT, CLOSING_WAITS, CLOSING_GOES_ON } step;
+};
+
 struct log {
     struct weft_self *self;
     const struct log_events *events;
@@ -154,6 +161,10 @@ struct log {
     struct log_settings settings;
     void (*spare_ended)(struct log *log); /* the next segment is ready, or cannot be made */
     void (*readable)(struct log *log);    /* a segment can be read again */
+    uint8_t *chunk; /* of the walk under way; room for the largest record and a chunk */
+    struct copy *copies;
+    /* log_close sets all that follows to zero, except for the memory in it. */
+    struct closing closing;
     bool open;
     int broken; /* 0, or the error that broke it */
 
@@ -182,9 +193,7 @@ struct log {
     struct log_read *reads, **reads_end; /* that wait */
     uint32_t reads_under_way;
 
-    uint8_t *chunk; /* of the walk under way; room for the largest record and a chunk */
     struct copying copying;
-    struct copy *copies;
     struct hinting hinting;
     struct loading loading;
     struct recovery recovery;
@@ -238,6 +247,12 @@ void hint_make(struct log *log);
  * `whole`: the segment itself need not be read. */
 void hint_load(struct log *log, struct segment *segment, uint32_t units,
                void (*ended)(struct log *log, struct segment *segment, bool whole));
+
+/* ---- log.c, close.c ---- */
+
+void log_prepare(struct log *log); /* what is not zero before log_open */
+
+void close_look(struct log *log);
 
 /* ---- copy.c ---- */
 

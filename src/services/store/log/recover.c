@@ -278,10 +278,13 @@ static void leftovers_remove(struct log *log)
         segment_scan(log);
         return;
     }
+    struct segment *segment = log->segments[recovery->index];
     recovery->call.done = leftover_closed;
-    int result = weft_disk_close(log->self, log->segments[recovery->index]->file, &recovery->call);
+    int result = weft_disk_close(log->self, segment->file, &recovery->call);
     if (result)
         fail(log, result);
+    else
+        segment->file = NULL;
 }
 
 /* ---- heads ---- */
@@ -329,7 +332,9 @@ static void segment_opened(struct weft_self *self, struct weft_call *call)
     segment->state = SEGMENT_SEALED;
     segment->room = (uint32_t)(call->result / RECORD_UNIT);
     call->done = head_read;
-    if (!result)
+    if (result)
+        segment->file = NULL;
+    else
         result = weft_disk_read(self, segment->file, call, log->chunk, RECORD_HEAD, 0);
     if (result)
         fail(log, result);
@@ -349,8 +354,10 @@ static void head_next(struct log *log)
     segment_name(segment->id, name);
     int result =
         weft_disk_open(log->self, &recovery->call, name, WEFT_OPEN_EXISTING, &segment->file);
-    if (result)
+    if (result) {
+        segment->file = NULL;
         fail(log, result);
+    }
 }
 
 /* ---- names ---- */

@@ -316,6 +316,8 @@ static void hint_removed(struct weft_self *self, struct weft_call *call)
     struct segment *segment = segment_of(call);
     struct log *log = segment->log;
     char name[NAME_ROOM], next[NAME_ROOM];
+    if (log->broken)
+        return;
     segment_name(segment->id, name);
     segment_name(log->id_last + 1, next);
     bool recycles = may_be_recycled(log);
@@ -332,6 +334,8 @@ static void segment_closed(struct weft_self *self, struct weft_call *call)
     struct segment *segment = segment_of(call);
     char name[NAME_ROOM];
     segment->file = NULL;
+    if (segment->log->broken)
+        return; /* the next start finds it */
     hint_name(segment->id, name);
     call->done = hint_removed;
     if (segment->hint != HINT_WRITTEN || weft_disk_remove(self, call, name))
