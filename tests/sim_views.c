@@ -205,6 +205,17 @@ static const char *vote_again(uint64_t seed)
     return wrong;
 }
 
+/* The server begins again in the same process, perhaps without what it had on its disk. */
+static void begin_again(node_id id, bool loses)
+{
+    struct views *views = keepers_views(id);
+    if (!views || !views_roster(views))
+        return;
+    if (loses)
+        views_lose(views);
+    views_begin_again(views);
+}
+
 /* Servers end and start again all the time, and their disks take long to sync. */
 static void fight(struct scene *scene, struct rng *rng, unsigned erases)
 {
@@ -219,6 +230,10 @@ static void fight(struct scene *scene, struct rng *rng, unsigned erases)
                 world_erase(scene->world, id);
                 keepers_erased(id);
             }
+        } else if (rng_below(rng, 3) == 0) {
+            bool loses = erases && rng_below(rng, 3) == 0;
+            erases -= loses;
+            begin_again(id, loses);
         } else {
             world_hang(scene->world, id, rng_below(rng, 200) * MILLI);
         }

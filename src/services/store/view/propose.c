@@ -77,6 +77,10 @@ static void tell_wish(struct views *views)
     uint32_t server = views->decision.server;
     const struct view_wish wish = {
         .disk = views->decision.disk, .run = views->run, .leaves = views->leaves};
+    if (views->naming) {
+        views->wishes[server].run = 0;
+        return;
+    }
     if (is_fulfilled(views, server, &wish)) {
         views->wish_turn = 0;
         return;

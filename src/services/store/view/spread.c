@@ -131,7 +131,7 @@ static void tell(struct views *views, uint32_t number)
     views->out->kind = NEWS_STATE;
     struct view_state *state = &views->out->state;
     *state = (struct view_state){
-        .run = views->run,
+        .run = views->process,
         .number = port->number,
         .asks = port->waits,
         .heard_run = port->run,
@@ -374,7 +374,7 @@ static bool hear(struct views *views, struct views_port *port, const struct view
     if (state->number <= port->heard)
         return false;
     port->heard = state->number;
-    if (state->heard_run == views->run && state->heard >= port->asked)
+    if (state->heard_run == views->process && state->heard >= port->asked)
         port->waits = false;
     port->is_child = state->parent;
     port->complete = state->complete;

@@ -148,6 +148,12 @@ static void state_begin(struct views *views)
     views->entering = twin_change(&views->twin);
 }
 
+static void rename_disk(struct views *views)
+{
+    views->decision.disk = draw_name(views);
+    views->naming = twin_change(&views->twin);
+}
+
 static void begin(struct views *views)
 {
     views->is_open = true;
@@ -167,6 +173,8 @@ static void state_opened(void *owner, const void *bytes, int64_t size)
         return; /* twin_tick reads again */
     if (result == 1 || result == -EBADMSG)
         state_begin(views);
+    else if (result == 0 && views->loses)
+        rename_disk(views);
     views->events->opened(views->owner, result);
     if (result != -EXDEV && result != -EPROTO)
         begin(views);
@@ -240,6 +248,11 @@ static void finish(struct views *views);
 static void saved(void *owner, uint64_t change)
 {
     struct views *views = owner;
+    if (views->naming && change >= views->naming) {
+        views->naming = 0;
+        if (views->events->renamed)
+            views->events->renamed(views->owner);
+    }
     if (views->entering && change >= views->entering)
         enter(views);
     spread_saved(views, change);
@@ -284,6 +297,7 @@ void views_timer(struct views *views)
 
 void views_open(struct views *views)
 {
+    views->process = draw_name(views);
     views->run = draw_name(views);
     twin_open(&views->twin);
     arm(views);
@@ -352,7 +366,25 @@ void views_wish(struct views *views, bool leaves)
     finish(views);
 }
 
+void views_begin_again(struct views *views)
+{
+    views->run = draw_name(views);
+    views_wish(views, false);
+}
+
+void views_lose(struct views *views)
+{
+    views->loses = true;
+    if (views->is_open)
+        rename_disk(views);
+}
+
 /* ---- what the owner asks ---- */
+
+uint64_t views_disk(const struct views *views)
+{
+    return views->decision.disk;
+}
 
 const struct roster *views_roster(const struct views *views)
 {

@@ -33,6 +33,8 @@ struct views_events {
      * is new, too. -EPROTO: a later version of weft has written it; -EXDEV: another cluster or
      * another server has: then nothing was changed, and nothing more happens. */
     void (*opened)(void *owner, int result);
+    /* After views_lose: the disk has another name, durably. NULL: not needed. */
+    void (*renamed)(void *owner);
     /* The server is in a later view, durably. `before` is the epoch of the one that it was in. */
     void (*entered)(void *owner, const struct roster *roster, uint32_t before);
 };
@@ -57,6 +59,15 @@ void views_peer(struct views *views, weft_server server, bool up);
 /* The server wants to leave, or if `leaves` is false, to be a member again. At the beginning it
  * wants to be one. */
 void views_wish(struct views *views, bool leaves);
+
+/* The owner has begun again, without what it had in memory: the server leaves, and wishes to be a
+ * member as if it was another process. */
+void views_begin_again(struct views *views);
+/* What the owner keeps on the disk is lost, or a part of it. The server leaves, and joins again
+ * when it is durable that its disk is another one now. Also before views_open. */
+void views_lose(struct views *views);
+/* What names the disk of the server in rosters. Valid from opened() on. */
+uint64_t views_disk(const struct views *views);
 
 /* The view that the server is in; NULL: not open yet. */
 const struct roster *views_roster(const struct views *views);
