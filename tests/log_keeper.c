@@ -41,6 +41,7 @@ struct keeper {
 #define KEEPERS 8
 static struct keeper *keepers[KEEPERS]; /* of the servers that run */
 static uint64_t closed_count;
+static bool forgave[KEEPERS];
 
 static void value_make(uint8_t *out, uint32_t key, uint64_t version, uint32_t size)
 {
@@ -101,7 +102,12 @@ static void on_found(void *owner, const struct record *record, struct log_place 
 static void on_opened(void *owner, int result)
 {
     struct keeper *keeper = owner;
+    weft_server here = weft_here(keeper->self);
     keeper->opened = result;
+    if (!result && keeper->damaged && weft_random(keeper->self) % 2) {
+        log_forgive(keeper->log);
+        forgave[here] = true;
+    }
 }
 
 static void on_damaged(void *owner, const struct log_damage *damage)
@@ -155,6 +161,8 @@ static void close_log(struct keeper *keeper)
 {
     keeper->closing = true;
     keeper->opened = 1;
+    if (weft_random(keeper->self) % 2)
+        log_doubt(keeper->log);
     log_close(keeper->log);
 }
 
@@ -309,6 +317,16 @@ bool keeper_counts(weft_server server, struct log_counts *counts)
         return false;
     log_count(keepers[server]->log, counts);
     return true;
+}
+
+void keeper_begin(void)
+{
+    memset(forgave, 0, sizeof forgave);
+}
+
+bool keeper_forgave(weft_server server)
+{
+    return forgave[server];
 }
 
 uint64_t keeper_closed(void)

@@ -37,5 +37,7 @@ extern const struct weft_service keeper_service;
 
 /* Counts of the log of a server; false: it does not run or is not ready. Not for services. */
 bool keeper_counts(weft_server server, struct log_counts *counts);
-int keeper_opened(weft_server server); /* the result of opened(); 1: not yet */
-uint64_t keeper_closed(void);          /* how often a log was closed, on all servers so far */
+int keeper_opened(weft_server server);   /* the result of opened(); 1: not yet */
+bool keeper_forgave(weft_server server); /* damage, since keeper_begin */
+void keeper_begin(void);
+uint64_t keeper_closed(void); /* how often a log was closed, on all servers so far */

@@ -126,6 +126,14 @@ bool index_init(struct index *index, void *memory, uint64_t size, uint32_t group
     return true;
 }
 
+void index_clear(struct index *index)
+{
+    uint64_t size = index->blocks.unit_count * BLOCKS_UNIT;
+    memset(index->groups, 0, index->group_count * sizeof *index->groups);
+    index->count = 0;
+    blocks_init(&index->blocks, index->blocks.memory, size);
+}
+
 struct index_entry *index_find(const struct index *index, uint32_t group, struct index_key key)
 {
     uint32_t root = group_at(index, group)->root;

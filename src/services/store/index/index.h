@@ -58,6 +58,9 @@ struct index {
  * groups. */
 MUST_CHECK bool index_init(struct index *index, void *memory, uint64_t size, uint32_t group_count);
 
+/* Removes all entries at once: those are invalid. */
+void index_clear(struct index *index);
+
 /* NULL if the group has no such key. */
 struct index_entry *index_find(const struct index *index, uint32_t group, struct index_key key);
 

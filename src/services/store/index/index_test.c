@@ -216,6 +216,10 @@ static void agrees_with_sorted_arrays_under_random_changes(void **state)
             assert_ptr_equal(index_next(&index, group, NULL, prefix),
                              oracle_next(oracle, NULL, prefix));
         }
+        if (step == 13001) {
+            index_clear(&index);
+            memset(oracles, 0, sizeof oracles);
+        }
         if (step % 64 == 0) {
             index_check(&index);
             oracle_compare(oracle, &index, group);

@@ -10,6 +10,15 @@
 
 #define GAIN_LEAST 16 /* a copied segment gives back at least one part of this */
 
+/* Records in a forgiven segment were needed after all. */
+static void lost_report(const struct segment *segment)
+{
+    struct log *log = segment->log;
+    const struct log_damage damage = {{segment->id, 0}, {segment->id, segment->units}, NULL};
+    log->counts.damaged++;
+    log->events->damaged(log->owner, &damage);
+}
+
 static void copying_end(struct log *log)
 {
     struct copying *copying = &log->copying;
@@ -18,8 +27,13 @@ static void copying_end(struct log *log)
         return;
     copying->active = false;
     if (copying->result)
-        return;                            /* it is tried again later */
-    segment->damaged |= segment->live > 0; /* what is left cannot be read */
+        return;          /* it is tried again later */
+    if (segment->live) { /* what is left cannot be read */
+        if (segment->forgiven)
+            lost_report(segment);
+        segment->damaged = true;
+        segment->forgiven = false;
+    }
     if (!segment->damaged)
         segment_remove(segment);
 }
@@ -150,7 +164,7 @@ static struct segment *victim_find(const struct log *log)
         struct segment *segment = log->segments[i];
         if (!may_be_removed(log, i) || !fits(log, segment))
             continue;
-        if (!segment->live)
+        if (!segment->live || segment->forgiven)
             return segment;
         if (!best || (uint64_t)dead_units(segment) * best->units >
                          (uint64_t)dead_units(best) * segment->units)
@@ -170,7 +184,7 @@ static bool is_worth_it(const struct log *log, const struct segment *victim)
         units += segment->units;
     }
     bool short_of_room = log->spare_error || log->segment_count > LOG_SEGMENTS_MAX / 4 * 3;
-    return !victim->live || 2 * dead > units ||
+    return !victim->live || victim->forgiven || 2 * dead > units ||
            (short_of_room && dead_units(victim) > victim->units / GAIN_LEAST);
 }
 

@@ -239,7 +239,7 @@ void hint_make(struct log *log)
     for (uint32_t i = 0; i < log->segment_count; i++) {
         struct segment *segment = log->segments[i];
         if (segment->state != SEGMENT_SEALED || segment->hint != HINT_NONE || segment->damaged ||
-            segment->alone || !segment->live)
+            segment->forgiven || segment->alone || !segment->live)
             continue;
         hinting->active = hinting->walks = true;
         hinting->overflows = false;

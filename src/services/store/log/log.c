@@ -43,6 +43,24 @@ struct log *log_init(struct weft_self *self, const struct log_settings *settings
     return log->chunk && log->copies && hinting_init(log) ? log : NULL;
 }
 
+void log_doubt(struct log *log)
+{
+    log->doubts = true;
+}
+
+void log_forgive(struct log *log)
+{
+    for (uint32_t i = 0; i < log->segment_count; i++) {
+        struct segment *segment = log->segments[i];
+        if (!segment->damaged)
+            continue;
+        segment->damaged = false;
+        segment->forgiven = true;
+        if (!segment->head.id) /* all of it was lost, so nothing of it was found */
+            segment->live = 0;
+    }
+}
+
 void log_tick(struct log *log)
 {
     close_look(log);

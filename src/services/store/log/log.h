@@ -46,7 +46,8 @@ struct log_events {
      * many segments; -EMSGSIZE: a value is larger than value_max; or another errno of the disk. */
     void (*opened)(void *owner, int result);
     /* While the log opens, or reads for other reasons. What was there must come from another
-     * server. The segment is kept from now on, also when nothing in it is needed any more. */
+     * server. The segment is kept until log_forgive, also when nothing in it is needed any more.
+     * From then on only records that are needed are reported. */
     void (*damaged)(void *owner, const struct log_damage *damage);
     /* Is this record still needed? */
     bool (*live)(void *owner, const struct record *record, struct log_place place);
@@ -101,6 +102,11 @@ struct log *log_init(struct weft_self *self, const struct log_settings *settings
                      const struct log_events *events, void *owner);
 /* Reads what the disk has; ends with opened(). */
 int log_open(struct log *log);
+/* A record could not be read that was thought to be there: the next log_open reads all records, not
+ * only the hints. */
+void log_doubt(struct log *log);
+/* What was damaged is given up: its segments are kept no longer than others. */
+void log_forgive(struct log *log);
 /* What waits or is under way ends, appends with an error; then closed() is called, by log_tick.
  * After that the log can be opened again. Also for a log that could not be opened. */
 void log_close(struct log *log);

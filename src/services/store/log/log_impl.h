@@ -47,6 +47,7 @@ struct segment {
     uint32_t live;          /* units of live records */
     uint32_t calls;         /* reads under way */
     bool damaged;           /* a part of it cannot be read: it is kept */
+    bool forgiven;          /* that part is not needed any more: it is removed soon */
     bool alone;             /* the file is being shortened: reads wait */
     struct segment_head head;
 };
@@ -163,6 +164,7 @@ struct log {
     void (*readable)(struct log *log);    /* a segment can be read again */
     uint8_t *chunk; /* of the walk under way; room for the largest record and a chunk */
     struct copy *copies;
+    bool doubts; /* hints are not read */
     /* log_close sets all that follows to zero, except for the memory in it. */
     struct closing closing;
     bool open;

@@ -38,6 +38,7 @@ static struct segment *last_of(const struct log *log)
 static void tail_done(struct log *log)
 {
     log->open = true;
+    log->doubts = false;
     for (uint32_t i = 0; i < log->segment_count; i++)
         segment_shorten(log->segments[i]);
     if (log->active)
@@ -217,7 +218,7 @@ static void segment_scan(struct log *log)
         .record = record_found,
         .ended = segment_scanned,
     };
-    if (!last && segment->hint == HINT_WRITTEN)
+    if (!last && segment->hint == HINT_WRITTEN && !log->doubts)
         hint_load(log, segment, walk->end, hint_loaded);
     else
         walk_begin(walk);

@@ -56,6 +56,8 @@ static void damage_report(struct walk *walk, uint32_t from, uint32_t to,
     struct log *log = walk->log;
     uint32_t id = walk->segment->id;
     struct log_damage damage = {{id, from}, {id, to}, record};
+    if (walk->segment->forgiven)
+        return;
     log->counts.damaged++;
     walk->segment->damaged = true;
     log->events->damaged(log->owner, &damage);

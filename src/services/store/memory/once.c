@@ -3,6 +3,7 @@
 #include "services/store/memory/once.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -20,6 +21,12 @@ void once_init(struct once *once, void *memory, uint32_t room)
     once->by_version = once->by_request + room;
     once->by_client = once->by_version + room;
     once->room = room;
+    once->count = once->fresh = once->oldest = once->newest = once->free = 0;
+}
+
+void once_clear(struct once *once)
+{
+    memset(once->by_request, 0, 3 * (size_t)once->room * sizeof *once->by_request);
     once->count = once->fresh = once->oldest = once->newest = once->free = 0;
 }
 

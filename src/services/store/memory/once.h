@@ -47,6 +47,8 @@ struct once {
 uint64_t once_size(uint32_t room);
 /* The memory is filled with zeros. */
 void once_init(struct once *once, void *memory, uint32_t room);
+/* Forgets all, without a word to the owner. */
+void once_clear(struct once *once);
 /* NULL: unknown. */
 struct outcome *once_find(const struct once *once, uint64_t client, uint32_t number);
 struct outcome *once_find_version(const struct once *once, uint32_t group, uint64_t version);

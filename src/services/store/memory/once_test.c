@@ -106,6 +106,11 @@ static void outcomes_are_found_until_they_are_over(void **unused)
         noted_count = 0;
         for (uint32_t i = 1; i <= 2000; i++) {
             uint64_t client = 1 + rng_below(&rng, 4);
+            if (i == 1234) {
+                once_clear(&once);
+                noted_count = 0;
+                forgotten = 0;
+            }
             if (rng_below(&rng, 40) == 0)
                 expire(&once, i - 30);
             else

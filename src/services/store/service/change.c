@@ -57,6 +57,15 @@ void change_look(struct group *group)
     }
 }
 
+void change_forget(struct group *group)
+{
+    list_each(&group->changes, link)
+    {
+        if (change_at(link)->durable)
+            change_end(change_at(link));
+    }
+}
+
 static void copy_is_durable(struct change *change)
 {
     struct group *group = change->group;
@@ -70,9 +79,12 @@ static void appended(void *owner, struct log_append *append)
     struct store *store = owner;
     struct change *change = container_of(append, struct change, append);
     if (append->result) {
-        disk_fail(store, append->result);
+        change->group->copies -= change->copies;
+        store_fail(store, append->result);
+        change_end(change);
         return;
     }
+    store->pause = 0;
     disk_put(store, &append->record, append->place);
     if (change->copies) {
         copy_is_durable(change);
@@ -87,8 +99,10 @@ static void append(struct change *change, const struct record *record)
     struct store *store = change->group->store;
     change->append = (struct log_append){.record = *record, .urgent = true, .done = appended};
     int result = log_append(store->log, &change->append);
-    if (result)
-        disk_fail(store, result);
+    if (result) {
+        change->append.result = result;
+        appended(store, &change->append);
+    }
 }
 
 /* ---- the leader ---- */

@@ -101,7 +101,7 @@ void disk_put(struct store *store, const struct record *record, struct log_place
         index_insert(&store->index, record->group, key_of(record->key, record->key_size),
                      record->version, kind, &is_new);
     if (!entry) {
-        disk_fail(store, -ENOMEM);
+        store_fail(store, -ENOMEM);
         return;
     }
     bool older = !is_new && (record->version < entry->version ||
@@ -154,10 +154,21 @@ static void on_found(void *owner, const struct record *record, struct log_place 
         replica->position = replica->received = record->version;
 }
 
-/* What is damaged is read from other servers. Until then no server may rely on this one. */
+/* It is not known which records are gone. So this server has no group as a whole any more, and gets
+ * from others what it lacks. */
 static void on_damaged(void *owner, const struct log_damage *damage)
 {
-    disk_fail(owner, -EBADMSG);
+    struct store *store = owner;
+    store->lost = true;
+    if (store->stage != STORE_OPENS_LOG)
+        disk_lose(store);
+}
+
+void disk_lose(struct store *store)
+{
+    store->lost = true;
+    log_doubt(store->log);
+    store_fail(store, -EBADMSG);
 }
 
 static bool on_live(void *owner, const struct record *record, struct log_place place)
@@ -200,23 +211,13 @@ static bool on_moved(void *owner, const struct record *record, struct log_place 
 
 static void on_failed(void *owner, int error)
 {
-    disk_fail(owner, error);
+    store_fail(owner, error);
 }
 
 static void on_wake(void *owner)
 {
     struct store *store = owner;
     (void)!weft_timer(store->self, weft_now(store->self), STORE_FLUSH);
-}
-
-void disk_fail(struct store *store, int error)
-{
-    if (store->stage == STORE_BROKEN)
-        return;
-    store->stage = STORE_BROKEN;
-    store->error = error;
-    if (store->views)
-        views_wish(store->views, true);
 }
 
 /* ---- reading ---- */
@@ -250,11 +251,12 @@ static void was_read(void *owner, struct log_read *read)
 
 /* ---- custody ---- */
 
-#define CUSTODY_SIZE (16 + 4 * KEEPERS_MAX)
+#define CUSTODY_SIZE (24 + 4 * KEEPERS_MAX)
 
-static void custody_write(const struct custody *custody, uint8_t *bytes)
+static void custody_write(const struct custody *custody, uint64_t disk, uint8_t *bytes)
 {
     struct writer out = writer_make(bytes, CUSTODY_SIZE);
+    write_u64(&out, disk);
     write_u32(&out, custody->since);
     write_u32(&out, custody->ended);
     write_u32(&out, custody->hollow);
@@ -264,9 +266,10 @@ static void custody_write(const struct custody *custody, uint8_t *bytes)
     assert(!out.failed && !out.left);
 }
 
-static bool custody_read(struct custody *custody, const void *bytes, uint32_t size)
+static bool custody_read(struct custody *custody, uint64_t *disk, const void *bytes, uint32_t size)
 {
     struct reader in = reader_make(bytes, size);
+    *disk = read_u64(&in);
     custody->since = read_u32(&in);
     custody->ended = read_u32(&in);
     custody->hollow = read_u32(&in);
@@ -281,7 +284,7 @@ static void kept(void *owner, struct log_append *append)
     struct group *group = container_of(append, struct group, keep);
     struct store *store = group->store;
     if (append->result) {
-        disk_fail(store, append->result);
+        store_fail(store, append->result);
         return;
     }
     disk_put(store, &append->record, append->place);
@@ -296,7 +299,8 @@ void disk_keep(struct group *group)
     struct store *store = group->store;
     struct writer key = writer_make(group->keep_key, sizeof group->keep_key);
     write_u32(&key, group->number);
-    custody_write(&group->replica.next, group->keep_bytes);
+    group->custody_disk = views_disk(store->views);
+    custody_write(&group->replica.next, group->custody_disk, group->keep_bytes);
     group->keep = (struct log_append){
         .record = {.kind = RECORD_VALUE,
                    .group = own_group(store),
@@ -311,10 +315,48 @@ void disk_keep(struct group *group)
     };
     int result = log_append(store->log, &group->keep);
     if (result)
-        disk_fail(store, result);
+        store_fail(store, result);
 }
 
 /* ---- opening ---- */
+
+void disk_begin(struct store *store)
+{
+    store->stage = STORE_OPENS_LOG;
+    store->opening = true;
+    int result = log_open(store->log);
+    if (result) {
+        store->opening = false;
+        store_fail(store, result);
+    }
+}
+
+void disk_check_custodies(struct store *store)
+{
+    for (int64_t i = 0; i < store->group_count; i++) {
+        struct group *group = &store->groups[i];
+        if (group->custody_disk != views_disk(store->views))
+            group->replica.custody = (struct custody){0};
+    }
+}
+
+/* All that this disk can say is known. */
+static void open_views(struct store *store)
+{
+    if (store->lost) {
+        store->lost = false;
+        store->forgives = true;
+        views_lose(store->views);
+    }
+    if (!views_roster(store->views)) {
+        store->stage = STORE_OPENS_VIEWS;
+        views_open(store->views);
+        return;
+    }
+    disk_check_custodies(store);
+    store->stage = STORE_RUNS;
+    views_begin_again(store->views);
+}
 
 static void custody_was_read(struct disk_read *read);
 
@@ -332,23 +374,30 @@ static void read_custodies(struct store *store)
         store->custody_read.owner = store;
         if (!disk_read(store, disk_place(entry), entry->key_size, entry->value_size,
                        &store->custody_read))
-            disk_fail(store, -ENOMEM);
+            store_fail(store, -ENOMEM);
         return;
     }
-    store->stage = STORE_OPENS_VIEWS;
-    views_open(store->views);
+    open_views(store);
 }
 
 static void custody_was_read(struct disk_read *read)
 {
     struct store *store = read->owner;
     const struct record *record = &read->read.record;
-    struct custody *custody = &store->groups[store->custody_next].replica.custody;
-    bool sense = !read->read.result && custody_read(custody, record->value, record->value_size);
+    struct group *group = &store->groups[store->custody_next];
+    int result = read->read.result;
+    if (result == 0 && !custody_read(&group->replica.custody, &group->custody_disk, record->value,
+                                     record->value_size))
+        result = -EBADMSG;
     buffer_release(&store->buffers, read->buffer);
     read->buffer = NULL;
-    if (!sense) {
-        disk_fail(store, read->read.result ? read->read.result : -EBADMSG);
+    if (store->stage != STORE_READS_CUSTODY)
+        return;
+    if (result == -EBADMSG) {
+        group->replica.custody = (struct custody){0};
+        store->lost = true;
+    } else if (result) {
+        store_fail(store, result);
         return;
     }
     store->custody_next++;
@@ -358,8 +407,11 @@ static void custody_was_read(struct disk_read *read)
 static void on_opened(void *owner, int result)
 {
     struct store *store = owner;
-    if (result)
-        disk_fail(store, result);
+    store->opening = false;
+    if (result == -EPROTO)
+        store_refuse(store, result);
+    else if (result)
+        store_fail(store, result);
     if (store->stage != STORE_OPENS_LOG)
         return;
     store->stage = STORE_READS_CUSTODY;
@@ -373,5 +425,6 @@ const struct log_events disk_events = {
     .live = on_live,
     .moved = on_moved,
     .failed = on_failed,
+    .closed = failure_closed,
     .wake = on_wake,
 };

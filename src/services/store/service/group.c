@@ -64,8 +64,9 @@ const struct replica_calls group_calls = {send, keep, replay};
 
 static bool is_founder(const struct group *group, const struct roster *roster)
 {
-    const struct roster_entry *entry = &roster->entries[group->store->here];
-    return entry->founder && entry->lost == 0;
+    const struct store *store = group->store;
+    const struct roster_entry *entry = &roster->entries[store->here];
+    return entry->founder && entry->lost == 0 && entry->disk == views_disk(store->views);
 }
 
 /* The members of view 1 hold the groups that they were to keep, without having noted it. */
@@ -119,6 +120,23 @@ void group_enter(struct group *group, const struct roster *roster)
     change_look(group);
     group->repeat_at = 0;
     group_tick(group);
+}
+
+void group_end(struct group *group)
+{
+    serve_forget(group);
+    lesson_end(group);
+    confirm_forget(group);
+    change_forget(group);
+    group->replica = (struct replica){.server = group->store->here};
+    group->custody_disk = 0;
+    group->order_count = 0;
+    group->judge->count = 0;
+    group->judged = false;
+    group->held.kind = 0;
+    group->replays = 0;
+    group->seen = 0;
+    group->hint = WEFT_NOBODY;
 }
 
 /* ---- the coordinator ---- */

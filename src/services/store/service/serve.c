@@ -469,6 +469,7 @@ static void op_was_read(struct disk_read *read)
     } else if (read->read.result == -EBADMSG) {
         read_release(op);
         op_refuse(op, STORE_UNAVAILABLE);
+        disk_lose(group->store);
     } else { /* the log has moved it */
         read_release(op);
         op_run(op);

@@ -21,10 +21,21 @@
 static void views_opened(void *owner, int result)
 {
     struct store *store = owner;
-    if (result == -EXDEV || result == -EPROTO)
-        disk_fail(store, result);
-    else if (store->stage == STORE_OPENS_VIEWS)
+    if (result == -EXDEV || result == -EPROTO) {
+        store_refuse(store, result);
+    } else if (store->stage == STORE_OPENS_VIEWS) {
+        disk_check_custodies(store);
         store->stage = STORE_RUNS;
+    }
+}
+
+/* What was lost is given up only when it is durable that this is another disk now. */
+static void views_renamed(void *owner)
+{
+    struct store *store = owner;
+    if (store->forgives)
+        log_forgive(store->log);
+    store->forgives = false;
 }
 
 static void views_entered(void *owner, const struct roster *roster, uint32_t before)
@@ -37,7 +48,8 @@ static void views_entered(void *owner, const struct roster *roster, uint32_t bef
     ask_view(store);
 }
 
-static const struct views_events views_events = {.opened = views_opened, .entered = views_entered};
+static const struct views_events views_events = {
+    .opened = views_opened, .entered = views_entered, .renamed = views_renamed};
 
 /* ---- the service ---- */
 
@@ -104,7 +116,9 @@ static int start(struct weft_self *self)
     if (!store->log || !store->views || !allocate(store))
         return -ENOMEM;
     int result = weft_timer(self, weft_now(self) + TICK_NSEC, STORE_TICK);
-    return result ? result : log_open(store->log);
+    if (!result)
+        disk_begin(store);
+    return result;
 }
 
 static void tick(struct store *store)
@@ -112,6 +126,7 @@ static void tick(struct store *store)
     (void)!weft_timer(store->self, weft_now(store->self) + TICK_NSEC, STORE_TICK);
     if (store->stage != STORE_BROKEN)
         log_tick(store->log);
+    failure_tick(store);
     mail_tick(store);
     ask_tick(store);
     if (store->stage != STORE_RUNS)
@@ -135,7 +150,7 @@ static void timer(struct weft_self *self, uint64_t cookie)
 static void deliver(struct weft_self *self, struct weft_packet *packet)
 {
     struct store *store = weft_memory(self);
-    if (store->stage < STORE_OPENS_VIEWS)
+    if (!views_roster(store->views))
         weft_done(packet);
     else
         views_deliver(store->views, packet);
@@ -186,6 +201,7 @@ static void stats(struct weft_self *self, struct weft_report *report)
     (void)!weft_stat(report, "groups_led", leads);
     (void)!weft_stat(report, "keys", keys);
     (void)!weft_stat(report, "answered", store->answered);
+    (void)!weft_stat(report, "failures", store->failures);
     (void)!weft_stat(report, "garbage", store->garbage);
 }
 

@@ -2,7 +2,7 @@
 /* What the parts of the store's service share. store.c has the service itself; mail.c the streams
  * between servers; disk.c records and custodies; group.c a group from view to view; change.c its
  * writes; learn.c what a new copy gets; confirm.c the permission to read; serve.c requests at the
- * leader; ask.c requests of programs. */
+ * leader; ask.c requests of programs; failure.c how a server goes on when its disk fails. */
 
 #include <string.h>
 
@@ -30,7 +30,10 @@ enum store_stage {
     STORE_READS_CUSTODY,
     STORE_OPENS_VIEWS,
     STORE_RUNS,
-    STORE_BROKEN, /* its disk failed, or does not belong here */
+    STORE_FAILED, /* its disk has failed: it leaves, ends what is under way, ... */
+    STORE_CLOSES_LOG,
+    STORE_RESTS,  /* ... and begins again later */
+    STORE_BROKEN, /* its disk does not belong here: it never begins */
 };
 
 /* Timers, by their cookies. */
@@ -156,7 +159,7 @@ struct group {
     /* Custody. */
     struct log_append keep;
     uint8_t keep_key[4], keep_bytes[64];
-    bool keep_waits;
+    uint64_t custody_disk; /* the name of the disk for which it was noted */
     /* The leader. */
     int64_t short_since; /* when a copy was missed; 0: none is */
     int64_t repeat_at;
@@ -226,7 +229,13 @@ struct store {
     uint64_t custody_version;
     uint32_t custody_next; /* STORE_READS_CUSTODY */
     struct disk_read custody_read;
-    int error; /* STORE_BROKEN */
+    int error;     /* from STORE_FAILED on: why */
+    bool opening;  /* the log is being opened */
+    bool lost;     /* records were lost that this server must have */
+    bool forgives; /* the log is to forget them when that is durable */
+    int64_t pause; /* STORE_RESTS: how long */
+    int64_t again_at;
+    uint64_t failures;
     uint64_t answered, garbage;
 };
 
@@ -247,7 +256,7 @@ void mail_tick(struct store *store);
 /* ---- disk.c ---- */
 
 extern const struct log_events disk_events;
-void disk_open(struct store *store);
+void disk_begin(struct store *store);
 struct index_entry *disk_find(const struct store *store, uint32_t group, const void *key,
                               uint32_t size);
 bool disk_has_value(const struct index_entry *entry);
@@ -266,8 +275,21 @@ bool disk_read(struct store *store, struct log_place place, uint32_t key_size, u
                struct disk_read *read);
 /* Makes group->replica.next durable. */
 void disk_keep(struct group *group);
-void disk_fail(struct store *store, int error);
+/* A record cannot be read, though the server must have it. */
+void disk_lose(struct store *store);
 void disk_forgets(void *owner, const struct outcome *outcome);
+
+/* Forgets the custodies that were noted for another disk. */
+void disk_check_custodies(struct store *store);
+
+/* ---- failure.c ---- */
+
+/* The disk has failed, or there is no memory for keys. The server begins again soon. */
+void store_fail(struct store *store, int error);
+/* The disk is another server's, or of a later version: the store never begins. */
+void store_refuse(struct store *store, int error);
+void failure_tick(struct store *store);
+void failure_closed(void *owner); /* the log */
 
 /* ---- group.c ---- */
 
@@ -278,6 +300,8 @@ static inline struct replica_world group_world(struct group *group)
 }
 void group_init(struct store *store, uint32_t number);
 void group_enter(struct group *group, const struct roster *roster);
+/* Ends all that is under way except appends, and forgets what it knows. */
+void group_end(struct group *group);
 /* A letter of kind LETTER_REPLICA, or what would be one. */
 void group_message(struct group *group, const struct replica_message *message);
 /* Looks what has become possible after any change. */
@@ -296,6 +320,8 @@ bool change_make(struct group *group, const struct record *record, store_version
 void change_arrives(struct group *group, const struct letter *letter, struct buffer *holder);
 /* Forgets what is committed. */
 void change_look(struct group *group);
+/* Forgets all that is durable. */
+void change_forget(struct group *group);
 /* Sends again what a peer has not stored. */
 void change_resend(struct group *group, uint32_t server);
 void change_replay(struct group *group, uint32_t server, store_version from);
