@@ -50,7 +50,9 @@ void change_look(struct group *group)
     list_each(&group->changes, link)
     {
         struct change *change = change_at(link);
-        if (!change->durable || change->version > replica->position ||
+        /* A server that retires cuts the chain: what it stored last does not belong to it. */
+        bool belongs = change->version <= replica->received;
+        if (!change->durable || (belongs && change->version > replica->position) ||
             (leads && change->version > replica->committed))
             return;
         change_end(change);
