@@ -133,7 +133,8 @@ bool change_make(struct group *group, const struct record *record, store_version
     group->target_count = 0;
     *version = replica_write(&group->replica, &world);
     if (group->target_count == 0)
-        group->target_message = (struct replica_message){.kind = REPLICA_WRITE};
+        group->target_message = (struct replica_message){
+            .kind = REPLICA_WRITE, .epoch = group->replica.epoch, .from = store->here};
     letter->message = group->target_message;
     letter->message.version = *version;
     letter->record.version = *version;
