@@ -110,7 +110,7 @@ void group_enter(struct group *group, const struct roster *roster)
     group->order_count =
         placement_members(roster, group->number, group->order, (uint32_t)group->store->copies);
     group->judge->count = 0;
-    group->judged = false;
+    group->judged = group->asked = false;
     group->held.kind = 0;
     group->replays = 0;
     group->seen = 0;
@@ -141,12 +141,28 @@ void group_end(struct group *group)
 
 /* ---- the coordinator ---- */
 
+/* A server that others have noted as a keeper, and that never had a custody itself, does not report
+ * unless it is asked. The coordinator's own report asks it. */
+static void ask_report(struct group *group, weft_server server)
+{
+    struct replica_message message;
+    if (server == group->store->here) {
+        group->asked = true;
+        return;
+    }
+    replica_report(&group->replica, &message);
+    group_say(group, server, &message);
+}
+
 static void decide(struct group *group, const struct roster *roster)
 {
     struct judge *judge = group->judge;
     struct store *store = group->store;
     uint32_t in_sync, server;
-    if (judge_decide(judge, roster, &in_sync, &server) != JUDGE_KNOWS)
+    enum judgement judgement = judge_decide(judge, roster, &in_sync, &server);
+    if (judgement == JUDGE_WAITS)
+        ask_report(group, server);
+    if (judgement != JUDGE_KNOWS)
         return;
     for (uint32_t i = 0; i < judge->count; i++) {
         uint32_t reporter = judge->reports[i].server;
@@ -174,16 +190,20 @@ static void hear_report(struct group *group, const struct replica_message *messa
 {
     const struct roster *roster = views_roster(group->store->views);
     if (message->epoch != roster->epoch || group->order_count == 0 ||
-        group->order[0] != group->store->here || !roster_has(roster, message->from))
+        !roster_has(roster, message->from))
         return;
+    if (group->order[0] != group->store->here) {
+        group->asked |= group->order[0] == message->from;
+        return;
+    }
     if (group->judged) {
         if (message->from == group->lead_to)
             group_say(group, group->lead_to, &group->lead);
         return;
     }
     const struct report report = {message->from, message->custody, message->version};
-    if (judge_hears(group->judge, &report))
-        decide(group, roster);
+    (void)judge_hears(group->judge, &report);
+    decide(group, roster); /* also when it comes again: the question may be lost */
 }
 
 /* ---- messages ---- */
@@ -256,7 +276,7 @@ static void report(struct group *group)
     const struct store *store = group->store;
     bool idle = list_is_empty(&group->changes) && group->copies == 0;
     if (!views_is_member(store->views) || !idle || !replica_settle(replica, true) ||
-        replica->custody.since == 0 || group->order_count == 0)
+        (replica->custody.since == 0 && !group->asked) || group->order_count == 0)
         return;
     replica_report(replica, &message);
     group_say(group, group->order[0], &message);

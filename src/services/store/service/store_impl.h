@@ -145,7 +145,7 @@ struct group {
     uint32_t changes_count;
     /* The coordinator. */
     struct judge *judge;
-    bool judged;
+    bool judged, asked; /* asked: the coordinator waits for this server's report */
     struct replica_message lead;
     uint32_t lead_to;
     /* What the leader asked for too early; `held.kind` 0: nothing. */
