@@ -225,7 +225,7 @@ static void replay_was_read(struct disk_read *read)
 {
     struct replay *replay = container_of(read, struct replay, read);
     struct store *store = replay->group->store;
-    if (read->read.result == 0)
+    if (read->read.result == 0 && replay->group->replica.epoch == replay->epoch)
         replay_send(replay, &read->read.record, read->read.record.version);
     buffer_release(&store->buffers, read->buffer);
     read->buffer = NULL;
