@@ -3,29 +3,33 @@
  * is over. */
 #include "services/store/service/store_impl.h"
 
+#include "base/check.h"
 #include "services/store/service/placement.h"
 
 #define AGAIN_NSEC (500 * MSEC) /* without an answer */
 #define SOON_NSEC  (20 * MSEC)  /* when it is not known which server leads */
 #define TURNS      4            /* how often a request goes on at once from server to server */
+#define INDEX_BITS 16           /* of a ticket */
 
 static struct ask *ask_at(struct list *link)
 {
     return container_of(link, struct ask, link);
 }
 
+/* An answer may come after this server was started again: it must not be taken for that to another
+ * request. So tickets are not used again by a later process, as far as chance allows. */
 static uint64_t ticket_of(const struct ask *ask)
 {
-    return (uint64_t)ask->generation << 32 | ask->index;
+    return ask->name << INDEX_BITS | ask->index;
 }
 
 static struct ask *find(struct store *store, uint64_t ticket)
 {
-    uint32_t index = (uint32_t)ticket;
+    uint32_t index = ticket & ((1u << INDEX_BITS) - 1);
     if (index >= store->asks.fresh)
         return NULL;
     struct ask *ask = (struct ask *)(void *)(store->asks.memory + index * store->asks.size);
-    return ask->generation == ticket >> 32 && ask->holder ? ask : NULL;
+    return ticket_of(ask) == ticket && ask->holder ? ask : NULL;
 }
 
 static void ask_end(struct store *store, struct ask *ask)
@@ -104,7 +108,7 @@ void ask_request(struct store *store, uint64_t client, uint64_t ticket, const vo
     uint32_t group = placement_group(request.key, request.key_size, (uint32_t)store->group_count);
     *ask = (struct ask){
         .index = (uint32_t)((size_t)((uint8_t *)ask - store->asks.memory) / store->asks.size),
-        .generation = ask->generation + 1,
+        .name = store->ask_name++,
         .client = client,
         .ticket = ticket,
         .holder = holder,
@@ -113,6 +117,7 @@ void ask_request(struct store *store, uint64_t client, uint64_t ticket, const vo
         .deadline = weft_now(store->self) + request.patience,
         .group = &store->groups[group],
     };
+    assert(ask->index >> INDEX_BITS == 0);
     list_append(&store->asks_open, &ask->link);
     if (store->stage == STORE_RUNS)
         send(store, ask, leader_of(ask->group));

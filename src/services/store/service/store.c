@@ -109,6 +109,7 @@ static int start(struct weft_self *self)
     store->here = weft_here(self);
     if (store->least > store->copies)
         store->least = store->copies;
+    store->ask_name = weft_random(self);
     list_init(&store->asks_open);
     list_init(&store->incomings_open);
     store->log = log_init(self, &log, &disk_events, store);

@@ -178,7 +178,8 @@ struct group {
 
 struct ask {
     struct list link;
-    uint32_t index, generation;
+    uint32_t index;
+    uint64_t name;
     uint64_t client, ticket; /* of the program */
     struct buffer *holder;
     struct store_request request;
@@ -222,6 +223,7 @@ struct store {
     struct once once;
     struct pool parcels, ops, changes, asks, incomings, replays;
     struct list asks_open, incomings_open;
+    uint64_t ask_name;            /* of the next one; begins at random */
     struct group *groups;         /* `group_count` */
     struct weft_stream **streams; /* to each server; NULL: none is open */
     uint32_t *ranks;              /* of servers, for one group */
