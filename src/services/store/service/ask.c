@@ -161,19 +161,32 @@ void ask_gone(struct store *store, uint64_t client)
     }
 }
 
+static void wake(struct store *store, struct ask *ask)
+{
+    if (weft_now(store->self) >= ask->deadline) {
+        answer(store, ask->client, ask->ticket, ask->was_sent ? STORE_UNKNOWN : STORE_UNAVAILABLE);
+        ask_end(store, ask);
+    } else {
+        send(store, ask, leader_of(ask->group));
+    }
+}
+
 void ask_tick(struct store *store)
 {
+    struct list due, *first;
     int64_t now = weft_now(store->self);
+    list_init(&due);
     list_each(&store->asks_open, link)
     {
-        struct ask *ask = ask_at(link);
-        if (now >= ask->deadline) {
-            answer(store, ask->client, ask->ticket,
-                   ask->was_sent ? STORE_UNKNOWN : STORE_UNAVAILABLE);
-            ask_end(store, ask);
-        } else if (now >= ask->again_at && store->stage == STORE_RUNS) {
-            send(store, ask, leader_of(ask->group));
+        const struct ask *ask = ask_at(link);
+        if (now >= ask->deadline || (now >= ask->again_at && store->stage == STORE_RUNS)) {
+            list_remove(link);
+            list_append(&due, link);
         }
+    }
+    while ((first = list_take(&due))) { /* if this server leads, one may end others */
+        list_append(&store->asks_open, first);
+        wake(store, ask_at(first));
     }
 }
 
