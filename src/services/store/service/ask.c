@@ -64,6 +64,7 @@ static void send(struct store *store, struct ask *ask, weft_server to)
     ask->again_at = now + (to == WEFT_NOBODY ? SOON_NSEC : AGAIN_NSEC);
     if (to == WEFT_NOBODY || !views_is_member(store->views))
         return;
+    ask->was_repeated |= ask->was_sent;
     ask->request.again |= ask->was_sent;
     ask->was_sent = true;
     if (to == store->here) {
@@ -125,6 +126,15 @@ void ask_request(struct store *store, uint64_t client, uint64_t ticket, const vo
 
 /* ---- answers ---- */
 
+/* A copy of the request is refused, and another one may still be done. */
+static bool is_in_doubt(const struct ask *ask, const void *bytes, uint32_t size)
+{
+    struct store_answer said;
+    return ask->was_repeated && ask->request.op != STORE_GET && answer_read(&said, bytes, size) &&
+           (said.status == STORE_UNAVAILABLE || said.status == STORE_BUSY ||
+            said.status == STORE_FULL);
+}
+
 void ask_answered(struct store *store, uint64_t ticket, const void *bytes, uint32_t size)
 {
     struct ask *ask = find(store, ticket);
@@ -132,7 +142,10 @@ void ask_answered(struct store *store, uint64_t ticket, const void *bytes, uint3
         return;
     if (ask->to != WEFT_NOBODY)
         ask->group->hint = ask->to;
-    (void)!weft_answer(store->self, ask->client, ask->ticket, bytes, size);
+    if (is_in_doubt(ask, bytes, size))
+        answer(store, ask->client, ask->ticket, STORE_UNKNOWN);
+    else
+        (void)!weft_answer(store->self, ask->client, ask->ticket, bytes, size);
     ask_end(store, ask);
 }
 

@@ -186,6 +186,7 @@ struct ask {
     struct group *group;
     uint32_t to;   /* the server that was asked; WEFT_NOBODY: none yet */
     bool was_sent; /* a server may have done it */
+    bool was_repeated;
     uint32_t turns;
     int64_t deadline, again_at;
 };
