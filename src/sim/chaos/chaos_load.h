@@ -11,10 +11,11 @@
 #include <weft/service.h>
 
 #include "node/node.h"
+#include "sim/checkers/checker.h"
 
-#define CHAOS_LOAD        240 /* service ids */
-#define CHAOS_PRESS       241
-#define CHAOS_PRESS_COUNT 3
+#define CHAOS_LOAD        CHECKER_LOAD_FIRST /* service ids */
+#define CHAOS_PRESS       (CHAOS_LOAD + 1)
+#define CHAOS_PRESS_COUNT (CHECKER_LOAD_LAST - CHAOS_LOAD)
 
 struct chaos_load_order {
     int64_t interval_nsec; /* between two bursts, on average; 0: stop */

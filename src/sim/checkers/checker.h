@@ -40,7 +40,9 @@ struct checker_observed {
     bool timer_overdue; /* now */
 };
 
-#define CHECKER_GUEST_MIN 256
+/* The numbers of the services that load the servers. Others are guests. */
+#define CHECKER_LOAD_FIRST 240
+#define CHECKER_LOAD_LAST  243
 
 struct checker_view {
     const struct plan *plan; /* borrowed */
@@ -57,7 +59,7 @@ struct checker_view {
     bool (*observed)(void *context, node_id server, struct checker_observed *observed);
     bool damages; /* links damage frames, also the counts of hops, which have no checksum */
     bool rewinds; /* servers start with lower incarnations, and take higher ones later */
-    /* Services with ids from CHECKER_GUEST_MIN on send and drop packets whenever they like. */
+    /* Guests send and drop packets whenever they like. */
     bool guests_apart;
     void *context;
 };

@@ -58,7 +58,8 @@ static bool is_known(const struct ledger *ledger, uint64_t trail)
 /* Is the packet of a guest that may send and drop packets at any time? */
 static bool is_of_guest(const struct checker *checker, const struct packet *packet)
 {
-    return checker->all->view.guests_apart && packet->service >= CHECKER_GUEST_MIN;
+    bool loads = packet->service >= CHECKER_LOAD_FIRST && packet->service <= CHECKER_LOAD_LAST;
+    return checker->all->view.guests_apart && !loads;
 }
 
 static void ledger_sent(struct checker *checker, node_id at, const struct packet *packet)

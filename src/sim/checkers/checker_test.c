@@ -501,6 +501,30 @@ static void a_drop_in_the_calm_is_found(void **state)
     found_by(stage, "ledger");
 }
 
+/* Guests that are apart do what they like, whatever their numbers are; the load does not. */
+static void a_packet_of_a_guest_apart_may_be_dropped(void **state)
+{
+    static const uint16_t guests[] = {7, 239, 244, 300};
+    for (unsigned i = 0; i < sizeof guests / sizeof *guests; i++) {
+        struct stage *stage = stage_open();
+        struct checkers *all = &stage->checkers;
+        struct packet packet = {.kind = PACKET_TO_SERVER, .service = guests[i], .trail = 9};
+        all->view.guests_apart = true;
+        CHECKERS_TELL(all, sent, 0, &packet);
+        all->phase = PHASE_QUIET;
+        CHECKERS_TELL(all, dropped, 1, &packet, DROP_UNREACHABLE);
+        checkers_phase(all, PHASE_OVER);
+        found_by_no_checker(stage);
+    }
+    struct stage *stage = stage_open();
+    struct packet packet = {.kind = PACKET_TO_SERVER, .service = 243, .trail = 9};
+    stage->checkers.view.guests_apart = true;
+    CHECKERS_TELL(&stage->checkers, sent, 0, &packet);
+    stage->checkers.phase = PHASE_QUIET;
+    CHECKERS_TELL(&stage->checkers, dropped, 1, &packet, DROP_UNREACHABLE);
+    found_by(stage, "ledger");
+}
+
 /* ---- routes ---- */
 
 static void rows_may_only_get_newer(void **state)
@@ -622,7 +646,8 @@ TEST_MAIN(TEST(the_home_may_deliver), TEST(no_other_server_may_deliver_while_the
           TEST(the_ledger_balances), TEST(an_intercepted_packet_may_be_sent_again),
           TEST(a_packet_delivered_twice_is_found), TEST(a_packet_that_was_never_sent_is_found),
           TEST(a_packet_that_disappeared_is_found), TEST(a_drop_in_the_calm_is_found),
-          TEST(rows_may_only_get_newer), TEST(nothing_leaves_by_a_dead_port),
-          TEST(a_server_that_does_not_come_back_is_named), TEST(a_packet_that_is_left_is_found),
-          TEST(shares_by_weight_are_fair), TEST(a_service_that_loses_its_turn_is_found),
+          TEST(a_packet_of_a_guest_apart_may_be_dropped), TEST(rows_may_only_get_newer),
+          TEST(nothing_leaves_by_a_dead_port), TEST(a_server_that_does_not_come_back_is_named),
+          TEST(a_packet_that_is_left_is_found), TEST(shares_by_weight_are_fair),
+          TEST(a_service_that_loses_its_turn_is_found),
           TEST(a_link_that_carries_nothing_is_an_error))
