@@ -132,7 +132,7 @@ void group_end(struct group *group)
     group->custody_disk = 0;
     group->order_count = 0;
     group->judge->count = 0;
-    group->judged = false;
+    group->judged = group->asked = false;
     group->held.kind = 0;
     group->replays = 0;
     group->seen = 0;

@@ -297,6 +297,9 @@ void views_timer(struct views *views)
 
 void views_open(struct views *views)
 {
+    views->leaves = false;
+    if (views->process)
+        return; /* it is being opened: the owner has begun again meanwhile */
     views->process = draw_name(views);
     views->run = draw_name(views);
     twin_open(&views->twin);

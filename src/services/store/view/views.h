@@ -45,7 +45,7 @@ struct views_events {
 /* Takes memory; only in start(). NULL: there is too little, or too many servers. */
 struct views *views_init(struct weft_self *self, const struct views_settings *settings,
                          const struct views_events *events, void *owner);
-/* Begins; ends with opened(). */
+/* Begins; ends with opened(). Until then it may be called again. */
 void views_open(struct views *views);
 
 /* The service passes these on. A packet of views begins with one of these bytes, an enum news_kind;
