@@ -75,6 +75,7 @@ static struct {
     struct attempt *attempts; /* by ticket, from 1 */
     size_t attempt_count, attempts_room;
     bool steady, available, final;
+    bool losses; /* a key may be unavailable at the end */
 } all;
 
 static int64_t now(void)
@@ -251,7 +252,7 @@ static void begin(struct client *client, struct lane *lane)
     client->requests++;
     lane->request.client = client->name;
     lane->request.patience = all.available ? PATIENCE_LAST : patience[below(5)];
-    lane->strict = all.available;
+    lane->strict = all.available && !all.losses;
     lane->fair = all.steady;
     lane->busy = true;
     lane->doubtful = false;
@@ -427,7 +428,7 @@ static void finish(struct weft_simulation *simulation)
         for (unsigned j = 0; j < client->lanes_used; j++)
             if (client->lanes[j].busy && client->lanes[j].strict)
                 wrong(client, client->lanes[j].number, "there is no answer until the end");
-        if (i >= WRITERS && client->lanes[0].reads < READS && all.final)
+        if (i >= WRITERS && client->lanes[0].reads < READS && all.final && !all.losses)
             weft_sim_fail(simulation, "client %u has not read all keys", i);
     }
     if (!account_judge(&all.account)) {
@@ -460,6 +461,11 @@ void store_clients_begin(const struct plan *plan)
     free(all.attempts);
     memset(&all, 0, sizeof all);
     store_keys_init(&all.keys, plan);
+}
+
+void store_clients_expect_losses(void)
+{
+    all.losses = true;
 }
 
 const struct store_account *store_clients_account(void)

@@ -10,7 +10,8 @@
  * - Some order of the requests explains all answers (store/history).
  * - After the storm, each request is answered; some time later none is refused or left open.
  *
- * No data may be lost: faults that leave no whole copy of a key do not belong here. */
+ * Faults that may leave no whole copy of a key need store_clients_expect_losses: a key may then be
+ * unavailable at the end. It is never answered wrongly. */
 
 #include <weft/simulation.h>
 
@@ -21,5 +22,7 @@ extern const struct weft_checker store_clients;
 
 /* Forgets everything; before each run. The plan is borrowed for the run. */
 void store_clients_begin(const struct plan *plan);
+/* In this run. */
+void store_clients_expect_losses(void);
 /* Of the run, until the next one begins. */
 const struct store_account *store_clients_account(void);

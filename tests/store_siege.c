@@ -20,6 +20,8 @@ struct state {
     psec down_until, paused_until, cut_until; /* 0: not so */
 };
 
+#define FRAIL_FROM (3 * PSEC_PER_SECOND) /* the store was founded before */
+
 struct siege {
     const struct store_siege *settings;
     struct store_siege_result *result;
@@ -28,6 +30,9 @@ struct siege {
     struct rng rng;
     uint32_t count;
     struct state states[SERVERS];
+    struct disk_settings disk; /* of all servers */
+    node_id frail;             /* whose disk is frail; NODE_NONE: none */
+    psec frail_until;          /* 0: it works */
 };
 
 static uint64_t below(struct siege *siege, uint64_t bound)
@@ -117,6 +122,49 @@ static void cut_off(struct siege *siege, node_id id, psec length)
     cables_apply(siege);
 }
 
+/* ---- the frail disk ---- */
+
+static void frail_replace(struct siege *siege, psec length)
+{
+    if (!siege->states[siege->frail].down_until)
+        crash(siege, siege->frail, length);
+    weft_sim_record(siege->simulation, "the disk of server %u is replaced", siege->frail);
+    world_erase(siege->world, siege->frail);
+}
+
+static void frail_strike(struct siege *siege, psec length)
+{
+    struct disk *disk = world_disk(siege->world, siege->frail);
+    struct disk_settings settings = siege->disk;
+    const char *what = "is full";
+    switch (below(siege, siege->settings->rots ? 4 : 2)) {
+    case 0:
+        what = "fails to sync";
+        settings.fails = (uint32_t)(1000 << below(siege, 10));
+        break;
+    case 1:
+        settings.size = disk_used(disk) + below(siege, 1 << 20);
+        break;
+    case 2:
+        what = "damages what it keeps";
+        settings.rot = (uint32_t)(1000 << below(siege, 7));
+        break;
+    default:
+        frail_replace(siege, length);
+        return;
+    }
+    weft_sim_record(siege->simulation, "the disk of server %u %s for %u ms", siege->frail, what,
+                    (unsigned)(length / MILLI));
+    siege->frail_until = now(siege) + length;
+    disk_set(disk, &settings);
+}
+
+static void frail_relieve(struct siege *siege)
+{
+    siege->frail_until = 0;
+    disk_set(world_disk(siege->world, siege->frail), &siege->disk);
+}
+
 /* ---- the siege ---- */
 
 static bool works(const struct state *state)
@@ -144,6 +192,11 @@ static void strike(struct siege *siege)
     node_id id = (node_id)below(siege, siege->count);
     psec length = length_draw(siege);
     bool needed = 2 * (count_working(siege) - 1) <= siege->count;
+    if (siege->frail != NODE_NONE && now(siege) > FRAIL_FROM && below(siege, 3) == 0) {
+        siege->result->failures++;
+        frail_strike(siege, length);
+        return;
+    }
     if (!works(&siege->states[id]) || (needed && below(siege, 8)))
         return;
     siege->result->failures++;
@@ -180,6 +233,8 @@ static void relieve(struct siege *siege, psec moment)
     }
     if (joined)
         cables_apply(siege);
+    if (siege->frail_until && siege->frail_until <= moment)
+        frail_relieve(siege);
 }
 
 static bool run_for(struct siege *siege, psec length)
@@ -222,13 +277,15 @@ static void world_make(struct siege *siege)
     world.settled = below(siege, 2);
     world.answered = answered;
     world.context = siege;
-    world.disk = (struct disk_settings){
+    siege->disk = (struct disk_settings){
         .size = 64 << 20,
         .delay = (1 + below(siege, 100)) * MICRO,
         .jitter = below(siege, 5000) * MICRO,
         .torn = (uint32_t)below(siege, 500000),
         .lost = (uint32_t)below(siege, 500000),
     };
+    world.disk = siege->disk;
+    siege->frail = settings->frail ? (node_id)below(siege, siege->count) : NODE_NONE;
     enum err err = world_open(&siege->world, &world, NULL);
     assert(err == OK);
 }

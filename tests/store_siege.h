@@ -4,7 +4,10 @@
  * A storm of sim/chaos is short: the services hardly notice that a server is gone before the storm
  * is over. Here a failure lasts for as long as the store takes to go on without the server, and to
  * take it back: servers crash and start again, stop and go on, are cut off together, and their
- * disks hang. Mostly a majority of the servers works. */
+ * disks hang. Mostly a majority of the servers works.
+ *
+ * One server can have a *frail* disk: for a while it fails, or is full. If it *rots*, it also
+ * damages what it keeps, or is replaced by an empty one. Then it may have had the last copy. */
 
 #include "node/plan.h"
 #include "sim/world/simulation.h"
@@ -16,6 +19,7 @@ struct store_siege {
     const struct weft_checker *checker;
     struct simulation_record *record; /* or NULL */
     uint64_t seed;
+    bool frail, rots; /* the disk of one server */
 };
 
 struct store_siege_result {
