@@ -433,7 +433,7 @@ void spread_look(struct views *views)
     pass_votes(views);
 }
 
-void spread_open(struct views *views)
+void spread_init(struct views *views)
 {
     for (uint32_t i = 0; i < views->port_count; i++)
         views->ports[i].neighbour = WEFT_NOBODY;

@@ -159,7 +159,7 @@ static void begin(struct views *views)
     views->is_open = true;
     decision_init(&views->decision);
     roster_copy(views->entered, views->decision.view);
-    spread_open(views);
+    spread_init(views);
     propose_open(views);
 }
 

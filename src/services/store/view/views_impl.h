@@ -106,7 +106,7 @@ void views_install(struct views *views, const struct roster *roster, view_ballot
 
 /* ---- spread.c ---- */
 
-void spread_open(struct views *views);
+void spread_init(struct views *views);
 /* Looks at the links again. */
 void spread_look(struct views *views);
 /* Begins a wave of this server. */
