@@ -390,21 +390,35 @@ static enum err daemon_settings(struct daemon *daemon, struct why *why)
     return err ? err : configuration_check(&daemon->settings, daemon->services, why);
 }
 
+/* An optional service, or one to load. */
+static enum err service_find(struct daemon *daemon, const char *word,
+                             const struct weft_service **service, struct why *why)
+{
+    *service = services_optional_find(word);
+    if (*service)
+        return OK;
+    if (*word != '/')
+        return why_fail(why, ERR_USAGE, "%s: this version of weft has no such service", word);
+    enum err err = plugins_add(&daemon->plugins, word, why);
+    if (!err)
+        *service = daemon->plugins.services[daemon->plugins.count - 1];
+    return err;
+}
+
 static enum err daemon_services(struct daemon *daemon, struct why *why)
 {
-    unsigned count = 0;
-    for (uint32_t i = 0; i < daemon->cluster.service_count; i++) {
-        enum err err = plugins_add(&daemon->plugins, daemon->cluster.services[i], why);
-        if (err)
-            return err;
-    }
-    if (services_count + daemon->plugins.count > NODE_SERVICES_MAX)
+    unsigned count = services_count;
+    if (services_count + daemon->cluster.service_count > NODE_SERVICES_MAX)
         return why_fail(why, ERR_USAGE, "too many services: a server runs at most %d",
                         NODE_SERVICES_MAX);
-    for (unsigned i = 0; i < services_count; i++)
-        daemon->services[count++] = services_all[i];
-    for (unsigned i = 0; i < daemon->plugins.count; i++)
-        daemon->services[count++] = daemon->plugins.services[i];
+    memcpy(daemon->services, services_all, count * sizeof(struct weft_service *));
+    for (uint32_t i = 0; i < daemon->cluster.service_count; i++) {
+        const struct weft_service *service;
+        enum err err = service_find(daemon, daemon->cluster.services[i], &service, why);
+        if (err)
+            return err;
+        daemon->services[count++] = service;
+    }
     return daemon_settings(daemon, why);
 }
 

@@ -24,6 +24,7 @@
 #include "os/realtime.h"
 #include "os/shared_memory.h"
 #include "process/child.h"
+#include "services/services.h"
 #include "topology/format/format.h"
 #include "transport/clock.h"
 #include "transport/memfile.h"
@@ -59,8 +60,8 @@ static enum err services_parse(struct up *up, struct why *why)
         if (file->service_count == CLUSTER_SERVICES_MAX)
             return why_fail(why, ERR_USAGE, "--service: at most %d services can be loaded",
                             CLUSTER_SERVICES_MAX);
-        char *path = realpath(value, NULL);
-        if (!path || access(path, R_OK)) {
+        char *path = services_optional_find(value) ? strdup(value) : realpath(value, NULL);
+        if (!path || (*path == '/' && access(path, R_OK))) {
             free(path);
             return why_fail(why, ERR_INPUT, "--service %s: %s", value, strerror(errno));
         }
@@ -412,7 +413,9 @@ static const struct option up_options[] = {
     {"processes", "P", "number of processes that share the servers (default: one for each server)"},
     {"pin", NULL, "bind the processes to the processors in turn"},
     {"realtime", NULL, "as --pin, with priority over ordinary programs (needs CAP_SYS_NICE)"},
-    {"service", "FILE", "a service to load into every server; may be repeated"},
+    {"service", "NAME|FILE",
+     "a service that every server runs besides: an optional one of weft, as store, or a shared "
+     "object; may be repeated"},
     SERVICE_VALUE_OPTIONS,
     {"silence", "MS", "a link without hellos for this time is down (default 3000)"},
     {"data", "DIR", "the data directory, in which services keep files (see below)"},
@@ -482,6 +485,7 @@ const struct command command_up = {
     .examples = "  weft up\n"
                 "  weft up torus:4x4 --dir /tmp/small --wire udp\n"
                 "  weft up novacube:4x4 --rate 1Gbps --processes 2\n"
+                "  weft up torus:3x3 --service store\n"
                 "  weft up torus:3x3 --service ./counter.so --set counter.fresh=1s\n"
                 "  weft up torus:3x3x3 --commission --wiring exchanged.json",
     .run = up_run,

@@ -5,6 +5,7 @@
 #include "cli/core/call.h"
 #include "cli/service/service_realm.h"
 #include "cli/service/service_values.h"
+#include "services/services.h"
 
 /* Adds a bound; that of a text is a length. */
 static void bound_put(struct result *result, const char *key,
@@ -67,6 +68,7 @@ static void service_put(struct result *result, const struct weft_service *servic
     result_string(result, "name", service->name);
     result_string(result_hide(result), "service", service->name);
     result_uint(result, "id", service->id);
+    result_bool(result, "optional", services_optional_find(service->name) == service);
     result_array(result, "parameters");
     for (unsigned i = 0; (parameter = parameter_at(service, i)); i++)
         parameter_put(result, parameter);
@@ -75,8 +77,9 @@ static void service_put(struct result *result, const struct weft_service *servic
 
 /* ---- list ---- */
 
-static const char list_page[] = "{=<><}service\tid\tparameters\n"
-                                "{#services}{name}\t{id}\t{#parameters|, }{name}{/}\n{/}{/}";
+static const char list_page[] =
+    "{=<><}service\tid\tparameters\n"
+    "{#services}{name}{?optional}, optional{/}\t{id}\t{#parameters|, }{name}{/}\n{/}{/}";
 
 /* Within the list of parameters, `name` is that of a parameter. */
 static const char names_page[] = "{#services}{#parameters}{service}.{name}\n{/}{/}";
@@ -86,6 +89,7 @@ static enum err list_run(struct call *call, struct why *why)
     struct service_realm realm;
     enum err err = OK;
     service_realm_init(&realm);
+    service_realm_add_optional(&realm);
     for (int i = 0; !err && i < call->argument_count; i++)
         err = service_realm_load(&realm, call->arguments[i], why);
     if (!err) {
@@ -113,10 +117,11 @@ const struct command command_service_list = {
     .arguments = "[FILE...]",
     .summary = "list the services of a server and their parameters",
     .description =
-        "Lists the services that every server runs, and those of the shared objects that are "
-        "named, with the parameters that weft up --set can change. weft service show prints what "
-        "a parameter means.\n\n"
-        "With --json: services, a list of name, id and parameters (as in weft service show).",
+        "Lists the services that every server runs, the optional ones, which weft up --service "
+        "NAME starts, and those of the shared objects that are named, with the parameters that "
+        "weft up --set can change. weft service show prints what a parameter means.\n\n"
+        "With --json: services, a list of name, id, optional and parameters (as in weft service "
+        "show).",
     .options = list_options,
     .examples = "  weft service list\n"
                 "  weft service list ./counter.so",
@@ -125,10 +130,11 @@ const struct command command_service_list = {
 
 /* ---- show ---- */
 
-static const char show_page[] = "service {name}, id {id}\n"
-                                "{=<<<<<}parameter\ttype\tdefault\tvalues\tmeaning\n"
-                                "{#parameters}{name}\t{type}\t{value}\t{range}\t{help}\n{/}{/}"
-                                "set one with: weft up --set {name}.NAME=VALUE\n";
+static const char show_page[] =
+    "service {name}, id {id}{?optional}; started by weft up --service {name}{/}\n"
+    "{=<<<<<}parameter\ttype\tdefault\tvalues\tmeaning\n"
+    "{#parameters}{name}\t{type}\t{value}\t{range}\t{help}\n{/}{/}"
+    "set one with: weft up --set {name}.NAME=VALUE\n";
 
 static const struct option show_options[] = {{0}};
 
@@ -137,6 +143,7 @@ static enum err show_run(struct call *call, struct why *why)
     struct service_realm realm;
     const struct weft_service *service;
     service_realm_init(&realm);
+    service_realm_add_optional(&realm);
     enum err err = service_realm_find(&realm, call->arguments[0], &service, why);
     if (!err)
         service_put(call_result(call, show_page), service);

@@ -19,30 +19,40 @@ void service_realm_fini(struct service_realm *realm)
     plugins_fini(&realm->plugins);
 }
 
-enum err service_realm_load(struct service_realm *realm, const char *path, struct why *why)
+void service_realm_add_optional(struct service_realm *realm)
 {
-    if (realm->count == NODE_SERVICES_MAX)
-        return why_fail(why, ERR_USAGE, "%s: too many services: a server runs at most %d", path,
-                        NODE_SERVICES_MAX);
-    enum err err = plugins_add(&realm->plugins, path, why);
-    if (err)
-        return err;
-    realm->services[realm->count++] = realm->plugins.services[realm->plugins.count - 1];
-    struct why reason = {0};
-    err = node_services_check(realm->services, &reason);
-    return err ? why_fail(why, err, "%s: %s", path, reason.text) : OK;
+    for (const struct weft_service *const *service = services_optional; *service; service++)
+        realm->services[realm->count++] = *service;
 }
 
-static bool is_path(const char *word)
+bool service_is_path(const char *word)
 {
     size_t length = strlen(word);
     return strchr(word, '/') || (length > 3 && strcmp(word + length - 3, ".so") == 0);
 }
 
+enum err service_realm_load(struct service_realm *realm, const char *word, struct why *why)
+{
+    if (realm->count == NODE_SERVICES_MAX)
+        return why_fail(why, ERR_USAGE, "%s: too many services: a server runs at most %d", word,
+                        NODE_SERVICES_MAX);
+    const struct weft_service *service = services_optional_find(word);
+    if (!service) {
+        enum err err = plugins_add(&realm->plugins, word, why);
+        if (err)
+            return err;
+        service = realm->plugins.services[realm->plugins.count - 1];
+    }
+    realm->services[realm->count++] = service;
+    struct why reason = {0};
+    enum err err = node_services_check(realm->services, &reason);
+    return err ? why_fail(why, err, "%s: %s", word, reason.text) : OK;
+}
+
 enum err service_realm_find(struct service_realm *realm, const char *word,
                             const struct weft_service **service, struct why *why)
 {
-    if (is_path(word)) {
+    if (service_is_path(word)) {
         enum err err = service_realm_load(realm, word, why);
         *service = err ? NULL : realm->services[realm->count - 1];
         return err;

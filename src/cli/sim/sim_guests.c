@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cli/service/service_realm.h"
 #include "cli/service/service_values.h"
-#include "services/services.h"
 
 #define STEADY_NSEC_MAX   60000000000ll
 #define NAME_MAX_SIZE     32
@@ -15,22 +15,15 @@
 
 /* ---- services ---- */
 
-static const struct weft_service *service_find(const char *name)
-{
-    for (unsigned i = 0; i < services_count; i++)
-        if (strcmp(services_all[i]->name, name) == 0)
-            return services_all[i];
-    return NULL;
-}
-
-static enum err no_such_service(const char *word, struct why *why)
+static enum err no_such_service(const struct service_realm *realm, const char *word,
+                                struct why *why)
 {
     struct text all = {0};
-    for (unsigned i = 0; i < services_count; i++)
-        text_printf(&all, "%s%s", i ? ", " : "", services_all[i]->name);
     struct nearest nearest = nearest_make(word, strlen(word));
-    for (unsigned i = 0; i < services_count; i++)
-        nearest_try(&nearest, services_all[i]->name);
+    for (unsigned i = 0; i < realm->count; i++) {
+        text_printf(&all, "%s%s", i ? ", " : "", realm->services[i]->name);
+        nearest_try(&nearest, realm->services[i]->name);
+    }
     enum err err = why_fail(
         why, ERR_USAGE,
         "--service %.80s: no such service%s; expected one of %s, or a file with "
@@ -43,19 +36,26 @@ static enum err no_such_service(const char *word, struct why *why)
 /* A name is a service of weft; a word with a slash or ending in .so is a file. */
 static enum err service_add(struct sim_guests *guests, const char *word, struct why *why)
 {
-    size_t length = strlen(word);
     if (guests->count == SIM_GUESTS_MAX)
         return why_fail(why, ERR_USAGE, "--service %.80s: too many services; at most %d", word,
                         SIM_GUESTS_MAX);
-    if (strchr(word, '/') || (length > 3 && strcmp(word + length - 3, ".so") == 0)) {
+    if (service_is_path(word)) {
         enum err err = plugins_add(&guests->plugins, word, why);
         if (err)
             return err;
         guests->services[guests->count++] = guests->plugins.services[guests->plugins.count - 1];
         return OK;
     }
-    guests->services[guests->count] = service_find(word);
-    return guests->services[guests->count++] ? OK : no_such_service(word, why);
+    struct service_realm realm;
+    service_realm_init(&realm);
+    service_realm_add_optional(&realm);
+    for (unsigned i = 0; i < realm.count; i++) {
+        if (strcmp(realm.services[i]->name, word) == 0) {
+            guests->services[guests->count++] = realm.services[i];
+            return OK;
+        }
+    }
+    return no_such_service(&realm, word, why);
 }
 
 /* ---- the checker ---- */

@@ -210,14 +210,20 @@ static enum err parse_transport(struct parse *parse)
     return json_reader_fail(&parse->reader, "wire: expected shm or udp");
 }
 
+static bool is_service(const struct text *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
+    return word->size && (word->data[0] == '/' || !word->data[strspn(word->data, letters)]);
+}
+
 static enum err parse_services(struct parse *parse)
 {
     struct cluster_file *file = parse->file;
     enum err err = json_reader_expect(&parse->reader, JSON_ARRAY, "services");
     while (json_reader_more(&parse->reader, &err)) {
-        if (parse->reader.event != JSON_STRING || !parse->reader.text.size ||
-            parse->reader.text.data[0] != '/')
-            return json_reader_fail(&parse->reader, "services: expected absolute paths");
+        if (parse->reader.event != JSON_STRING || !is_service(&parse->reader.text))
+            return json_reader_fail(&parse->reader,
+                                    "services: expected absolute paths, or names of services");
         if (file->service_count == CLUSTER_SERVICES_MAX)
             return json_reader_fail(&parse->reader, "services: more than %d", CLUSTER_SERVICES_MAX);
         char *copy = strdup(parse->reader.text.data);

@@ -55,7 +55,7 @@ struct cluster_file {
     bool realtime;     /* processes have priority over ordinary ones: see realtime.h */
     bool commissioned; /* servers find their places by their cables: see serial_file.h */
     uint32_t service_count;
-    char *services[CLUSTER_SERVICES_MAX]; /* absolute paths; owned */
+    char *services[CLUSTER_SERVICES_MAX]; /* absolute paths, or names (services_optional); owned */
     char *data;       /* the data directory, an absolute path; owned; NULL: none */
     uint64_t data_id; /* of the cluster in its data directory: survives `down` (data_owner.h) */
     struct configuration settings; /* values of parameters that the operator set; owned */

@@ -27,9 +27,10 @@ static void a_cluster_is_written_and_read_again(void **state)
                                .pinned = true,
                                .realtime = true,
                                .commissioned = true,
-                               .service_count = 1};
+                               .service_count = 2};
     struct cluster_file other;
     one.services[0] = strdup("/lib/a b\"c.so");
+    one.services[1] = strdup("store");
     assert_int_equal(configuration_add(&one.settings, "--set", "store.label=a \"b\" = c", &why),
                      OK);
     assert_int_equal(configuration_add(&one.settings, "--set", "store.copies=3", &why), OK);
@@ -51,8 +52,9 @@ static void a_cluster_is_written_and_read_again(void **state)
     assert_true(other.pinned);
     assert_true(other.realtime);
     assert_true(other.commissioned);
-    assert_int_equal(other.service_count, 1);
+    assert_int_equal(other.service_count, 2);
     assert_string_equal(other.services[0], one.services[0]);
+    assert_string_equal(other.services[1], one.services[1]);
     assert_int_equal(other.settings.count, 2);
     assert_string_equal(other.settings.items[0].service, "store");
     assert_string_equal(other.settings.items[0].name, "label");
@@ -141,8 +143,10 @@ static void an_invalid_field_is_named(void **state)
     memset(text + size, 'x', CLUSTER_WORDS_SIZE);
     snprintf(text + size + CLUSTER_WORDS_SIZE, 2, "\"");
     refused_for(text, "topology: too long");
-    refused_for("\"services\": [7]", "services: expected absolute paths");
-    refused_for("\"services\": [\"\"]", "services: expected absolute paths");
+    refused_for("\"services\": [7]", "services: expected absolute paths, or names of services");
+    refused_for("\"services\": [\"near/one\"]",
+                "services: expected absolute paths, or names of services");
+    refused_for("\"services\": [\"\"]", "services: expected absolute paths, or names of services");
     size = snprintf(text, sizeof text, "\"services\": [");
     for (unsigned i = 0; i <= CLUSTER_SERVICES_MAX; i++)
         size += snprintf(text + size, sizeof text - (size_t)size, "%s\"/s\"", i ? ", " : "");
