@@ -204,9 +204,9 @@ static int send_bytes(struct client *client, struct lane *lane)
     static uint8_t bytes[WEFT_MESSAGE_MAX];
     struct store_request *request = &lane->request;
     request->again = lane->tries > 0;
-    assert(1 + request_size(request) <= sizeof bytes);
+    assert(1 + store_request_size(request) <= sizeof bytes);
     bytes[0] = STORE_CALL_REQUEST;
-    size_t size = 1 + request_write(request, bytes + 1, sizeof bytes - 1);
+    size_t size = 1 + store_request_write(request, bytes + 1, sizeof bytes - 1);
     lane->ticket = attempt_add(client, lane);
     return weft_sim_send(all.simulation, client->program, store_service.name, lane->ticket, bytes,
                          (uint32_t)size);
@@ -362,7 +362,7 @@ static void answer(struct weft_simulation *simulation, uint32_t program, uint64_
     if (attempt->answered)
         wrong(client, attempt->number, "there is a second answer");
     attempt->answered = true;
-    if (!answer_read(&said, bytes, size)) {
+    if (!store_answer_read(&said, bytes, size)) {
         wrong(client, attempt->number, "the answer is malformed");
         return;
     }

@@ -6,7 +6,7 @@
  * of them may have happened, the less an answer says, and the longer a judge takes. */
 
 #include "node/plan.h"
-#include "services/store/wire/request.h"
+#include "wire/store.h"
 
 #define STORE_SLOTS    12 /* keys in use */
 #define STORE_COUNTERS 3  /* the first slots: the values are numbers */

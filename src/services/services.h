@@ -8,7 +8,7 @@ extern const struct weft_service *const services_all[]; /* ends with NULL */
 /* Entries of services_all, without the NULL. */
 extern const unsigned services_count;
 
-/* These run where somebody wants them: weft up --service NAME. */
+/* These run only in clusters that name them: weft up --service NAME. */
 extern const struct weft_service *const services_optional[]; /* ends with NULL */
 
 /* NULL: there is none. */

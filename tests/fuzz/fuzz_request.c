@@ -1,7 +1,7 @@
 /* Tests the requests to the store and the answers: any bytes are refused, or are exactly what our
  * writer writes, and it needs exactly that room. */
 #include "fuzz.h"
-#include "services/store/wire/request.h"
+#include "wire/store.h"
 
 static uint8_t *make_room(size_t size)
 {
@@ -13,24 +13,25 @@ static uint8_t *make_room(size_t size)
 static void request_decode(const uint8_t *data, size_t size)
 {
     struct store_request request;
-    if (!request_read(&request, data, size))
+    if (!store_request_read(&request, data, size))
         return;
     uint8_t *again = make_room(size);
-    assert(request_size(&request) == size && request_write(&request, again, size) == size);
+    assert(store_request_size(&request) == size &&
+           store_request_write(&request, again, size) == size);
     assert(memcmp(again, data, size) == 0);
-    assert(request_write(&request, again, size - 1) == 0);
+    assert(store_request_write(&request, again, size - 1) == 0);
     free(again);
 }
 
 static void answer_decode(const uint8_t *data, size_t size)
 {
     struct store_answer answer;
-    if (!answer_read(&answer, data, size))
+    if (!store_answer_read(&answer, data, size))
         return;
     uint8_t *again = make_room(size);
-    assert(answer_size(&answer) == size && answer_write(&answer, again, size) == size);
+    assert(store_answer_size(&answer) == size && store_answer_write(&answer, again, size) == size);
     assert(memcmp(again, data, size) == 0);
-    assert(answer_write(&answer, again, size - 1) == 0);
+    assert(store_answer_write(&answer, again, size - 1) == 0);
     assert(store_status_text(answer.status)[0]);
     free(again);
 }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "services/store/log/record.h"
-#include "services/store/wire/request.h"
+#include "wire/store.h"
 
 struct outcome {
     uint64_t client;

@@ -43,7 +43,7 @@ static void ask_end(struct store *store, struct ask *ask)
 static void answer(struct store *store, uint64_t client, uint64_t ticket, enum store_status status)
 {
     uint8_t bytes[64];
-    size_t size = answer_write(&(struct store_answer){.status = status}, bytes, sizeof bytes);
+    size_t size = store_answer_write(&(struct store_answer){.status = status}, bytes, sizeof bytes);
     (void)!weft_answer(store->self, client, ticket, bytes, (uint32_t)size);
 }
 
@@ -72,7 +72,8 @@ static void send(struct store *store, struct ask *ask, weft_server to)
                       ask->holder);
         return;
     }
-    struct buffer *bytes = buffer_make(&store->buffers, (uint32_t)request_size(&ask->request));
+    struct buffer *bytes =
+        buffer_make(&store->buffers, (uint32_t)store_request_size(&ask->request));
     if (!bytes)
         return;
     struct letter *letter = store->out;
@@ -80,7 +81,7 @@ static void send(struct store *store, struct ask *ask, weft_server to)
     letter->epoch = roster->epoch;
     letter->group = ask->group->number;
     letter->ticket = ticket_of(ask);
-    letter->size = (uint32_t)request_write(&ask->request, bytes->bytes, bytes->size);
+    letter->size = (uint32_t)store_request_write(&ask->request, bytes->bytes, bytes->size);
     letter->bytes = bytes->bytes;
     mail_send(store, to, letter);
     buffer_release(&store->buffers, bytes);
@@ -98,7 +99,7 @@ void ask_request(struct store *store, uint64_t client, uint64_t ticket, const vo
     }
     memcpy(holder->bytes, bytes, size);
     struct ask *ask = NULL;
-    if (!request_read(&request, holder->bytes, size) || request.number & REWRITTEN)
+    if (!store_request_read(&request, holder->bytes, size) || request.number & REWRITTEN)
         answer(store, client, ticket, STORE_MALFORMED);
     else if (!(ask = pool_take_used(&store->asks)))
         answer(store, client, ticket, STORE_BUSY);
@@ -130,7 +131,8 @@ void ask_request(struct store *store, uint64_t client, uint64_t ticket, const vo
 static bool is_in_doubt(const struct ask *ask, const void *bytes, uint32_t size)
 {
     struct store_answer said;
-    return ask->was_repeated && ask->request.op != STORE_GET && answer_read(&said, bytes, size) &&
+    return ask->was_repeated && ask->request.op != STORE_GET &&
+           store_answer_read(&said, bytes, size) &&
            (said.status == STORE_UNAVAILABLE || said.status == STORE_BUSY ||
             said.status == STORE_FULL);
 }

@@ -97,7 +97,7 @@ static void open_letter(struct store *store, weft_server from, struct buffer *bu
         break;
     case LETTER_REQUEST: {
         struct store_request request;
-        if (request_read(&request, letter->bytes, letter->size))
+        if (store_request_read(&request, letter->bytes, letter->size))
             serve_request(store, from, letter->ticket, &request, letter->epoch, buffer);
         break;
     }

@@ -36,11 +36,11 @@ static void reply(struct op *op, const struct store_answer *answer)
     struct store *store = op->group->store;
     if (op->origin == WEFT_NOBODY)
         return;
-    size_t size = answer_size(answer);
+    size_t size = store_answer_size(answer);
     struct buffer *buffer = buffer_make(&store->buffers, (uint32_t)size);
     if (!buffer)
         return; /* it is asked again */
-    size = answer_write(answer, buffer->bytes, size);
+    size = store_answer_write(answer, buffer->bytes, size);
     store->answered++;
     if (op->origin == store->here) {
         ask_answered(store, op->ticket, buffer->bytes, (uint32_t)size);

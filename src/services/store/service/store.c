@@ -239,7 +239,7 @@ static const struct weft_service_ops ops = {
 
 const struct weft_service store_service = {
     .version = WEFT_SERVICE_VERSION,
-    .name = "store",
+    .name = STORE_NAME,
     .id = STORE_SERVICE,
     .size = sizeof(struct store),
     .ops = &ops,

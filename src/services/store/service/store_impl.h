@@ -18,7 +18,7 @@
 #include "services/store/service/store.h"
 #include "services/store/view/views.h"
 #include "services/store/wire/letter.h"
-#include "services/store/wire/request.h"
+#include "wire/store.h"
 
 #define MSEC 1000000LL
 

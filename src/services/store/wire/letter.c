@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/digest.h"
-#include "services/store/wire/request.h"
+#include "wire/store.h"
 
 #define HEAD_SIZE    9  /* of every letter */
 #define WRITE_SIZE   16 /* of a WRITE, before the record */

@@ -259,7 +259,7 @@ static void letters_are_read_as_written(void **unused)
     assert_int_equal(largest, AT_CONTENT + 2 + LETTER_PAGE_KEYS * (1 + INDEX_KEY_SIZE_MAX + 8));
 }
 
-/* The bytes of a request are all to the end of the letter: request_read counts them. */
+/* The bytes of a request are all to the end of the letter: store_request_read counts them. */
 static void letters_are_refused_if_bytes_are_missing_or_left(void **unused)
 {
     size_t size;

@@ -1,6 +1,6 @@
 /* Writes random requests and answers, reads them again, cuts them off at each byte, and changes
  * one field at a time to nonsense. */
-#include "services/store/wire/request.h"
+#include "wire/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +85,7 @@ static bool is_read(const void *bytes, size_t size)
     void *copy = malloc(size ? size : 1);
     assert_non_null(copy);
     memcpy(copy, bytes, size);
-    bool sense = request_read(&request, copy, size);
+    bool sense = store_request_read(&request, copy, size);
     free(copy);
     return sense;
 }
@@ -96,7 +96,7 @@ static bool answer_is_read(const void *bytes, size_t size)
     void *copy = malloc(size ? size : 1);
     assert_non_null(copy);
     memcpy(copy, bytes, size);
-    bool sense = answer_read(&answer, copy, size);
+    bool sense = store_answer_read(&answer, copy, size);
     free(copy);
     return sense;
 }
@@ -107,10 +107,10 @@ static void requests_are_read_as_written(void **unused)
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct rng rng = rng_make(seed, 1);
         struct store_request made = make_request(&rng), again;
-        size_t size = request_write(&made, bytes, sizeof bytes);
+        size_t size = store_request_write(&made, bytes, sizeof bytes);
         print_message("# seed %lu\n", (unsigned long)seed);
-        assert_int_equal(size, request_size(&made));
-        assert_true(request_read(&again, bytes, size));
+        assert_int_equal(size, store_request_size(&made));
+        assert_true(store_request_read(&again, bytes, size));
         assert_same_request(&again, &made);
         for (size_t i = 0; i < size; i++)
             assert_false(is_read(bytes, i));
@@ -134,10 +134,10 @@ static void answers_are_read_as_written(void **unused)
         make_bytes(value, sizeof value, &rng);
         if (made.status == STORE_DONE)
             made.value_size = make_size(&rng, VALUE_MAX);
-        size_t size = answer_write(&made, bytes, sizeof bytes);
+        size_t size = store_answer_write(&made, bytes, sizeof bytes);
         print_message("# seed %lu\n", (unsigned long)seed);
-        assert_int_equal(size, answer_size(&made));
-        assert_true(answer_read(&again, bytes, size));
+        assert_int_equal(size, store_answer_size(&made));
+        assert_true(store_answer_read(&again, bytes, size));
         assert_true(again.status == made.status && again.flags == made.flags &&
                     again.version == made.version && again.value_size == made.value_size);
         assert_memory_equal(again.value, value, made.value_size);
@@ -154,21 +154,21 @@ static void too_little_room_is_reported(void **unused)
     struct rng rng = rng_make(3, 3);
     struct store_request request = make_request(&rng);
     struct store_answer answer = {.status = STORE_DONE, .value = value, .value_size = 20};
-    for (size_t room = 0; room <= request_size(&request); room++) {
+    for (size_t room = 0; room <= store_request_size(&request); room++) {
         uint8_t *bytes = malloc(room + 1);
         assert_non_null(bytes);
         bytes[room] = 0x5a;
-        bool fits = room == request_size(&request);
-        assert_int_equal(request_write(&request, bytes, room), fits ? room : 0);
+        bool fits = room == store_request_size(&request);
+        assert_int_equal(store_request_write(&request, bytes, room), fits ? room : 0);
         assert_int_equal(bytes[room], 0x5a);
         free(bytes);
     }
-    for (size_t room = 0; room <= answer_size(&answer); room++) {
+    for (size_t room = 0; room <= store_answer_size(&answer); room++) {
         uint8_t *bytes = malloc(room + 1);
         assert_non_null(bytes);
         bytes[room] = 0x5a;
-        bool fits = room == answer_size(&answer);
-        assert_int_equal(answer_write(&answer, bytes, room), fits ? room : 0);
+        bool fits = room == store_answer_size(&answer);
+        assert_int_equal(store_answer_write(&answer, bytes, room), fits ? room : 0);
         assert_int_equal(bytes[room], 0x5a);
         free(bytes);
     }
@@ -190,7 +190,7 @@ static bool is_read_with(const struct store_request *request, size_t at, unsigne
                          uint64_t content)
 {
     uint8_t bytes[ROOM];
-    size_t whole = request_write(request, bytes, sizeof bytes);
+    size_t whole = store_request_write(request, bytes, sizeof bytes);
     assert_true(is_read(bytes, whole));
     struct writer field = writer_make(bytes + at, size);
     write_integer(&field, content, size);
@@ -238,12 +238,12 @@ static void answers_that_are_nonsense_are_refused(void **unused)
 {
     uint8_t bytes[ROOM];
     struct store_answer answer = {.status = STORE_DONE, .value = "value", .value_size = 5};
-    size_t size = answer_write(&answer, bytes, sizeof bytes);
+    size_t size = store_answer_write(&answer, bytes, sizeof bytes);
     assert_true(answer_is_read(bytes, size));
     bytes[0] = STORE_ABSENT; /* there is no value then */
     assert_false(answer_is_read(bytes, size));
     answer.value_size = 0;
-    size = answer_write(&answer, bytes, sizeof bytes);
+    size = store_answer_write(&answer, bytes, sizeof bytes);
     bytes[0] = STORE_MALFORMED;
     assert_true(answer_is_read(bytes, size));
     bytes[0] = STORE_MALFORMED + 1;
@@ -258,8 +258,8 @@ static void keys_are_of_any_length_up_to_the_limit(void **unused)
     request.key = key;
     for (unsigned size = 0; size <= STORE_KEY_MAX; size += STORE_KEY_MAX) {
         request.key_size = size;
-        assert_int_equal(request_write(&request, bytes, sizeof bytes), AT_KEY + size);
-        assert_true(request_read(&again, bytes, AT_KEY + size));
+        assert_int_equal(store_request_write(&request, bytes, sizeof bytes), AT_KEY + size);
+        assert_true(store_request_read(&again, bytes, AT_KEY + size));
         assert_int_equal(again.key_size, size);
     }
     bytes[AT_KEY_SIZE] = STORE_KEY_MAX + 1; /* and there is another byte */

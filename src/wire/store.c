@@ -1,5 +1,5 @@
-/* request: see the header. */
-#include "services/store/wire/request.h"
+/* store: see the header. */
+#include "wire/store.h"
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -7,12 +7,12 @@
 #define REQUEST_HEAD 48
 #define ANSWER_HEAD  17
 
-size_t request_size(const struct store_request *request)
+size_t store_request_size(const struct store_request *request)
 {
     return REQUEST_HEAD + request->key_size + (size_t)request->value_size;
 }
 
-size_t request_write(const struct store_request *request, void *out, size_t room)
+size_t store_request_write(const struct store_request *request, void *out, size_t room)
 {
     struct writer to = writer_make(out, room);
     assert(request->key_size <= STORE_KEY_MAX);
@@ -45,7 +45,7 @@ static bool request_fits(const struct store_request *request)
     return request->client && request->number && request->patience > 0;
 }
 
-bool request_read(struct store_request *request, const void *bytes, size_t size)
+bool store_request_read(struct store_request *request, const void *bytes, size_t size)
 {
     struct reader in = reader_make(bytes, size);
     uint8_t op = read_u8(&in), condition = read_u8(&in), again = read_u8(&in);
@@ -64,12 +64,12 @@ bool request_read(struct store_request *request, const void *bytes, size_t size)
            request_fits(request);
 }
 
-size_t answer_size(const struct store_answer *answer)
+size_t store_answer_size(const struct store_answer *answer)
 {
     return ANSWER_HEAD + (size_t)answer->value_size;
 }
 
-size_t answer_write(const struct store_answer *answer, void *out, size_t room)
+size_t store_answer_write(const struct store_answer *answer, void *out, size_t room)
 {
     struct writer to = writer_make(out, room);
     write_u8(&to, (uint8_t)answer->status);
@@ -80,7 +80,7 @@ size_t answer_write(const struct store_answer *answer, void *out, size_t room)
     return to.failed ? 0 : room - to.left;
 }
 
-bool answer_read(struct store_answer *answer, const void *bytes, size_t size)
+bool store_answer_read(struct store_answer *answer, const void *bytes, size_t size)
 {
     struct reader in = reader_make(bytes, size);
     uint8_t status = read_u8(&in);

@@ -1,5 +1,5 @@
 #pragma once
-/* request: what a program asks of the store, and what it is answered. Pure.
+/* store: what a program asks of the store, and what it is answered. Pure.
  *
  * A client numbers its requests. One that is not answered in time is sent again, perhaps to another
  * server, with the same number: then it takes effect once, and the answer is that of the first
@@ -9,8 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define STORE_NAME    "store" /* of the service */
 #define STORE_KEY_MAX 250
 #define STORE_WINDOW  64
+
+/* What a program sends to the service begins with one of these bytes. */
+enum store_call {
+    STORE_CALL_REQUEST = 1, /* the rest is a request, the answer an answer */
+};
 
 enum store_op {
     STORE_GET = 1,
@@ -66,13 +72,13 @@ struct store_answer {
 };
 
 /* Bytes that the functions below write. */
-size_t request_size(const struct store_request *request);
-size_t answer_size(const struct store_answer *answer);
+size_t store_request_size(const struct store_request *request);
+size_t store_answer_size(const struct store_answer *answer);
 /* Return how many bytes they wrote; 0: there is no room for all. */
-size_t request_write(const struct store_request *request, void *out, size_t room);
-size_t answer_write(const struct store_answer *answer, void *out, size_t room);
+size_t store_request_write(const struct store_request *request, void *out, size_t room);
+size_t store_answer_write(const struct store_answer *answer, void *out, size_t room);
 /* False: nonsense. Keys and values point into the bytes. */
-bool request_read(struct store_request *request, const void *bytes, size_t size);
-bool answer_read(struct store_answer *answer, const void *bytes, size_t size);
+bool store_request_read(struct store_request *request, const void *bytes, size_t size);
+bool store_answer_read(struct store_answer *answer, const void *bytes, size_t size);
 
 const char *store_status_text(enum store_status status); /* a few words */
