@@ -1,4 +1,6 @@
 /* program: the calls of weft/weft.h. */
+#include "program/program.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -101,11 +103,11 @@ static int attach_any(struct weft_attachment *attachment, const char *folder, ns
     }
 }
 
-static int attach_begin(struct weft_attachment *attachment, const char *dir, uint32_t server)
+static int attach_begin(struct weft_attachment *attachment, const char *dir, uint32_t server,
+                        nsec deadline)
 {
     char folder[PLACE_SIZE], path[PLACE_SIZE];
     const char *node = getenv("WEFT_NODE");
-    nsec deadline = clock_after(ATTACH_NSEC);
     if (!dir && server == WEFT_ANY && node && *node)
         return attach_at(attachment, node, deadline);
     int result = place_folder(dir, folder);
@@ -130,7 +132,8 @@ static void attachment_free(struct weft_attachment *attachment)
     free(attachment);
 }
 
-int weft_attach(const char *dir, uint32_t server, unsigned flags, struct weft_attachment **out)
+int program_attach(const char *dir, uint32_t server, unsigned flags, nsec deadline,
+                   struct weft_attachment **out)
 {
     if (flags & ~(unsigned)WEFT_BY_SOCKET || !out)
         return -EINVAL;
@@ -148,13 +151,18 @@ int weft_attach(const char *dir, uint32_t server, unsigned flags, struct weft_at
     if (!result)
         result = owner_make(&attachment->owner);
     if (!result)
-        result = attach_begin(attachment, dir, server);
+        result = attach_begin(attachment, dir, server, deadline);
     if (result) {
         attachment_free(attachment);
         return result;
     }
     *out = attachment;
     return 0;
+}
+
+int weft_attach(const char *dir, uint32_t server, unsigned flags, struct weft_attachment **out)
+{
+    return program_attach(dir, server, flags, clock_after(ATTACH_NSEC), out);
 }
 
 /* Returns 0, or why this process cannot use the attachment. */

@@ -8,6 +8,8 @@
  *   wait.c      one thread receives while several wait
  *   program.c   the calls of weft/weft.h
  *
+ * The folder store has the calls of weft/store.h, which use those.
+ *
  * Each file calls only files above it in this list.
  *
  * Tickets: those of weft_ask are odd, those of weft_post are even. So an answer that comes after

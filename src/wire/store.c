@@ -40,7 +40,8 @@ static bool request_fits(const struct store_request *request)
     if (request->condition > STORE_IF_VERSION ||
         (request->condition == STORE_IF_VERSION) != (request->version != 0))
         return false;
-    if ((request->op == STORE_GET || request->op == STORE_DELETE) && request->value_size)
+    if (request->value_size > STORE_VALUE_MAX ||
+        ((request->op == STORE_GET || request->op == STORE_DELETE) && request->value_size))
         return false;
     return request->client && request->number && request->patience > 0;
 }

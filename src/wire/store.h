@@ -13,6 +13,9 @@
 #define STORE_KEY_MAX 250
 #define STORE_WINDOW  64
 
+/* Bytes of a value: it fits into a message with its key. */
+#define STORE_VALUE_MAX 65000
+
 /* What a program sends to the service begins with one of these bytes. */
 enum store_call {
     STORE_CALL_REQUEST = 1, /* the rest is a request, the answer an answer */

@@ -166,7 +166,7 @@ static void op_join(struct op *op, const void *value, uint32_t size)
     struct store *store = op->group->store;
     const struct store_request *request = &op->request;
     uint64_t sum = (uint64_t)size + request->value_size;
-    if (sum > RECORD_VALUE_MAX) {
+    if (sum > STORE_VALUE_MAX) {
         op_refuse(op, STORE_TOO_LARGE);
         return;
     }

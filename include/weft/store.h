@@ -1,0 +1,158 @@
+#pragma once
+/* store: keys whose values survive. A program keeps values in the cluster's store, which runs where
+ * the cluster was started with it (weft up --service store).
+ *
+ *     struct weft_store *store;
+ *     char value[100];
+ *
+ *     weft_store_open(NULL, WEFT_ANY, &store);
+ *     weft_store_put(store, "colour", 6, "blue", 4, weft_deadline(1000000000));
+ *     int size = weft_store_get(store, "colour", 6, value, sizeof value, NULL,
+ *                               weft_deadline(1000000000));
+ *
+ * Each key has a value and a *version*, a number that grows with every change of the key and is
+ * never used again, also not after the key was deleted. Every request acts as if at one moment
+ * between its call and its return, and all programs see these moments in the same order. What a
+ * call has reported as done stays done, as long as one copy of the key is left.
+ *
+ * A request that gets no answer is sent again, also to another server, until its deadline. It takes
+ * effect at most once. When the deadline passes without an answer, the result is -ETIMEDOUT: the
+ * change may have happened, may still happen, or not. Every other result says for certain what
+ * happened: after an error, nothing did.
+ *
+ * Rules for every call:
+ *  - A call returns >= 0 or a negative errno, which weft_store_strerror explains.
+ *  - Deadlines are those of <weft/weft.h>.
+ *  - A store has an attachment of its own. Calls may be made from any thread, one after the other:
+ *    a call waits, until its deadline, for the one that another thread is in. Threads that are not
+ *    to wait for each other open a store each.
+ *  - A child of fork() cannot use its parent's store: every call returns -ECHILD.
+ *
+ * docs/guide/store.md is for newcomers. */
+
+#include <weft/weft.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_STORE_KEY_MAX   250   /* bytes of a key: any bytes, also none */
+#define WEFT_STORE_VALUE_MAX 65000 /* bytes of a value that a program can send or receive */
+#define WEFT_STORE_UNDER_WAY 64    /* requests of one store, without an answer */
+
+struct weft_store;
+
+/* Opens the store by way of that server; see weft_attach. With WEFT_ANY, calls that wait change to
+ * another server of this machine when theirs ends or does not answer.
+ *
+ * As weft_attach; -ENOSYS: the server does not run the store. */
+WEFT_PROGRAM_API int weft_store_open(const char *dir, uint32_t server, struct weft_store **store);
+/* Requests under way may still happen. */
+WEFT_PROGRAM_API int weft_store_close(struct weft_store *store);
+/* As weft_strerror, with the store's own meanings. Never NULL. */
+WEFT_PROGRAM_API const char *weft_store_strerror(int error);
+
+/* ---- the usual requests ---- */
+
+/* Reads a value and returns its size. *version is that of the value; NULL: it is not wanted.
+ * -ENOENT: there is no such key; -EMSGSIZE: the value is larger than `room`, and its beginning was
+ * read. */
+WEFT_PROGRAM_API int weft_store_get(struct weft_store *store, const void *key, size_t key_size,
+                                    void *value, size_t room, uint64_t *version, int64_t deadline);
+WEFT_PROGRAM_API int weft_store_put(struct weft_store *store, const void *key, size_t key_size,
+                                    const void *value, size_t value_size, int64_t deadline);
+/* Puts the value if the key still has that version, or if *version is 0, does not exist; then
+ * *version is the new one. -ESTALE, -EEXIST: it has another one, which is in *version (0: the key
+ * does not exist). */
+WEFT_PROGRAM_API int weft_store_exchange(struct weft_store *store, const void *key, size_t key_size,
+                                         const void *value, size_t value_size, uint64_t *version,
+                                         int64_t deadline);
+/* -ENOENT: there is no such key. */
+WEFT_PROGRAM_API int weft_store_delete(struct weft_store *store, const void *key, size_t key_size,
+                                       int64_t deadline);
+/* Adds to the decimal number that is the key's value, below 2^64; *number is the new one. A
+ * difference below 0 becomes 0. -ENOENT: there is no such key; -ERANGE: the value is not such a
+ * number, or the sum is too large. */
+WEFT_PROGRAM_API int weft_store_add(struct weft_store *store, const void *key, size_t key_size,
+                                    int64_t delta, uint64_t *number, int64_t deadline);
+
+/* ---- any request ---- */
+
+enum weft_store_op {
+    WEFT_STORE_GET = 1,
+    WEFT_STORE_PUT,
+    WEFT_STORE_DELETE,
+    WEFT_STORE_INCR, /* adds `delta` */
+    WEFT_STORE_DECR,
+    WEFT_STORE_APPEND, /* `value` after the one that is there */
+    WEFT_STORE_PREPEND,
+};
+
+/* A change happens only if ... */
+enum weft_store_condition {
+    WEFT_STORE_ALWAYS,
+    WEFT_STORE_IF_ABSENT,  /* else -EEXIST */
+    WEFT_STORE_IF_PRESENT, /* else -ENOENT */
+    WEFT_STORE_IF_VERSION, /* the key has `version`, else -ESTALE */
+};
+
+struct weft_store_request {
+    uint32_t op;        /* of enum weft_store_op */
+    uint32_t condition; /* of enum weft_store_condition; not for WEFT_STORE_GET */
+    const void *key;
+    const void *value;
+    size_t key_size, value_size;
+    uint64_t version;
+    uint64_t delta;
+    uint32_t flags; /* WEFT_STORE_PUT: kept with the value; what they mean is up to programs */
+    uint32_t zero;  /* 0 */
+};
+
+struct weft_store_answer {
+    int32_t result;      /* what weft_store_ask would return */
+    uint32_t flags;      /* of the value that was read */
+    uint64_t ticket;     /* of the request */
+    uint64_t version;    /* of the value that was read, or of the change. After -EEXIST, -ENOENT or
+                          * -ESTALE: that of the key, 0 if it does not exist */
+    uint64_t number;     /* WEFT_STORE_INCR, WEFT_STORE_DECR: the new number */
+    uint32_t value_size; /* WEFT_STORE_GET: all bytes of the value */
+    uint32_t zero;       /* 0 */
+};
+
+/* Sends a request and waits for the answer. Returns 0, or for WEFT_STORE_GET the size of the value.
+ * `answer` may be NULL.
+ *
+ * -EINVAL: the request makes no sense; -EFBIG: the key or the value is too large, or would become
+ * so; -ETIMEDOUT: see above; -ENOTCONN: until the deadline no server could be reached;
+ * -EHOSTUNREACH: too few servers of the store are there; -EBUSY: the servers have too many requests
+ * under way; -ENOSPC: their disks or memories are full; -ENOSYS: the server does not run the store.
+ */
+WEFT_PROGRAM_API int weft_store_ask(struct weft_store *store,
+                                    const struct weft_store_request *request,
+                                    struct weft_store_answer *answer, void *value, size_t room,
+                                    int64_t deadline);
+
+/* ---- many requests at once, and event loops ---- */
+
+/* Begins a request, which ends at the latest at its deadline, and does not wait. Key and value are
+ * copied. *ticket is the number that the answer repeats, never 0. The requests under way happen in
+ * any order. -EAGAIN: too many are under way. */
+WEFT_PROGRAM_API int weft_store_post(struct weft_store *store,
+                                     const struct weft_store_request *request, uint64_t *ticket,
+                                     int64_t deadline);
+/* Takes the next answer to a posted request, and returns 1. -ENODATA: no request is under way;
+ * -EMSGSIZE: the value is larger than `room`; answer->value_size says how large, and the answer
+ * stays. -EAGAIN, -ETIMEDOUT: there is none until the deadline of this call. */
+WEFT_PROGRAM_API int weft_store_take(struct weft_store *store, struct weft_store_answer *answer,
+                                     void *value, size_t room, int64_t deadline);
+/* Returns a descriptor that becomes readable, once it is armed, when weft_store_take is to be
+ * called: it may have an answer, or other work to do. It belongs to the store. Call weft_store_take
+ * with WEFT_NOW until it returns another result than 1, then weft_store_arm, and sleep only if that
+ * returns 0. */
+WEFT_PROGRAM_API int weft_store_fd(struct weft_store *store);
+/* Returns 0, or -EAGAIN: there is something to take already. */
+WEFT_PROGRAM_API int weft_store_arm(struct weft_store *store);
+
+#ifdef __cplusplus
+}
+#endif

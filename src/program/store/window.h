@@ -1,0 +1,68 @@
+#pragma once
+/* window: the requests of one store that are under way, and the answers that wait to be taken.
+ * Pure: it neither sends nor looks at the clock.
+ *
+ * Servers remember what the last STORE_WINDOW requests of a client were answered. So a request gets
+ * a number only when the one that is lower by that much has ended. */
+
+#include <weft/store.h>
+
+#include "base/list.h"
+#include "wire/store.h"
+
+static_assert(WEFT_STORE_UNDER_WAY == STORE_WINDOW, "servers remember as many requests");
+
+struct pending {
+    struct list link; /* of `open` or `ended` */
+    struct store_request request;
+    uint64_t post; /* the ticket of the message under way; 0: none is */
+    int64_t deadline;
+    int64_t send_at;   /* no message is under way: when to send one */
+    int64_t answer_by; /* one is: a server that works answers it until then */
+    unsigned sent;     /* messages that a server may have received */
+    bool ended;
+    struct weft_store_answer answer;
+    uint8_t *value;  /* of a GET that has ended; owned */
+    uint8_t bytes[]; /* the key and the value */
+};
+
+struct window {
+    struct pending *slots[STORE_WINDOW]; /* by number; NULL: free */
+    struct list open;                    /* oldest first */
+    struct list ended;
+    unsigned open_count;
+    uint64_t client;
+    uint32_t number;  /* of the last request */
+    uint64_t tickets; /* given so far */
+};
+
+void window_init(struct window *window, uint64_t client);
+void window_fini(struct window *window);
+
+/* 0, or why programs may not ask this: -EINVAL, -EFBIG. */
+int window_check(const struct weft_store_request *request);
+/* Adds a good request. -EAGAIN: the window is full; -ENOMEM. */
+int window_add(struct window *window, const struct weft_store_request *request, int64_t deadline,
+               int64_t now, struct pending **pending);
+/* May the window go on with these numbers? False: all must end first, then window_renew. */
+bool window_has_numbers(const struct window *window);
+void window_renew(struct window *window, uint64_t client);
+
+/* The request as it is to be sent now; returns its size. At least STORE_MESSAGE_MAX bytes. */
+#define STORE_MESSAGE_MAX (1 + 64 + STORE_KEY_MAX + STORE_VALUE_MAX)
+size_t window_write(const struct pending *pending, int64_t patience, void *out, size_t room);
+/* NULL: none. */
+struct pending *window_find(const struct window *window, uint64_t post);
+/* A server has answered. The request ends, or is to be sent again. */
+void window_answered(struct window *window, struct pending *pending, const void *bytes, size_t size,
+                     int64_t now);
+/* The message is lost, and a server may have received it. */
+void window_lost(struct pending *pending, int64_t now);
+/* Ends it without an answer. */
+void window_end(struct window *window, struct pending *pending, int result);
+/* Ends those whose deadline has passed. */
+void window_expire(struct window *window, int64_t now);
+/* When something is to be done at the latest; INT64_MAX: never. */
+int64_t window_next(const struct window *window);
+/* The answer has been taken. */
+void window_take(struct pending *pending);
