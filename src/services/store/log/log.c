@@ -10,14 +10,6 @@ static bool settings_make_sense(const struct log_settings *settings)
            settings->segment >= largest && settings->segment / RECORD_UNIT < UINT32_MAX;
 }
 
-void log_prepare(struct log *log)
-{
-    log->reads_end = &log->reads;
-    log->spares_most = SPARES_MAX;
-    for (unsigned i = 0; i < BATCHES; i++)
-        log->batches[i].log = log;
-}
-
 struct log *log_init(struct weft_self *self, const struct log_settings *settings,
                      const struct log_events *events, void *owner)
 {

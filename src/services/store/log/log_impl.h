@@ -252,7 +252,14 @@ void hint_load(struct log *log, struct segment *segment, uint32_t units,
 
 /* ---- log.c, close.c ---- */
 
-void log_prepare(struct log *log); /* what is not zero before log_open */
+/* What is not zero before log_open. */
+static inline void log_prepare(struct log *log)
+{
+    log->reads_end = &log->reads;
+    log->spares_most = SPARES_MAX;
+    for (unsigned i = 0; i < BATCHES; i++)
+        log->batches[i].log = log;
+}
 
 void close_look(struct log *log);
 

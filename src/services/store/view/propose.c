@@ -234,10 +234,12 @@ void propose_saved(struct views *views, uint64_t change)
     views->proposing = 0;
     if (decision->phase == DECISION_RESTS)
         return;
-    if (decision->promised == decision->ballot)
+    if (decision->promised == decision->ballot) {
         spread_begin(views, decision->ballot, decision->phase);
-    else
+        propose_votes(views);
+    } else {
         give_up(views); /* it has promised more to another proposer meanwhile */
+    }
 }
 
 /* Have all that can be reached promised? One that has a later view does not, but tells it. For a
@@ -275,7 +277,8 @@ void propose_votes(struct views *views)
 {
     struct decision *decision = &views->decision;
     const struct wave *wave = &views->wave;
-    if (views->proposing || wave->ballot != decision->ballot || wave->phase != decision->phase)
+    bool own = wave->ballot == decision->ballot && wave->phase == decision->phase;
+    if (views->entering || views->proposing || wave->parent != NO_PORT || !own)
         return;
     if (decision->phase == DECISION_ASKS)
         promised(views);

@@ -162,16 +162,12 @@ void spread_flush(struct views *views)
 
 /* ---- waves ---- */
 
-/* Votes have come, or some will not come: tells the parent, or counts them. */
+/* Votes have come, or some will not come: tells the parent. */
 static void pass_votes(struct views *views)
 {
     struct wave *wave = &views->wave;
-    if (!wave->ballot || views->entering)
+    if (!wave->ballot || views->entering || wave->parent == NO_PORT)
         return;
-    if (wave->parent == NO_PORT) {
-        propose_votes(views);
-        return;
-    }
     struct views_port *parent = &views->ports[wave->parent];
     bool complete = is_complete(views);
     bool late = !wave->told && weft_now(views->self) >= wave->tell_at;
@@ -217,17 +213,6 @@ void spread_begin(struct views *views, view_ballot ballot, enum decision_phase p
     if (phase == DECISION_PROPOSES)
         roster_copy(views->wave.roster, views->decision.proposal);
     add_own_vote(views);
-    pass_votes(views);
-}
-
-void spread_end(struct views *views)
-{
-    views->wave.ballot = 0;
-    views->wave.phase = DECISION_RESTS;
-    views->wave.parent = NO_PORT;
-    views->wave.vote = 0;
-    views->wave.told = true;
-    views->fetching = false;
 }
 
 /* A later wave has come. */
@@ -437,7 +422,7 @@ void spread_init(struct views *views)
 {
     for (uint32_t i = 0; i < views->port_count; i++)
         views->ports[i].neighbour = WEFT_NOBODY;
-    spread_end(views);
+    wave_end(views);
     spread_look(views);
 }
 

@@ -182,53 +182,6 @@ static void state_opened(void *owner, const void *bytes, int64_t size)
 
 /* ---- views ---- */
 
-bool views_may_vote(const struct views *views)
-{
-    const struct decision *decision = &views->decision;
-    return roster_votes(decision->view, decision->server, decision->disk);
-}
-
-/* The later view may have ended this server's membership: notes when. */
-static void note_stay(struct views *views, const struct roster *later)
-{
-    uint32_t server = views->decision.server;
-    const struct roster *view = views->decision.view;
-    const struct roster_entry *now = &view->entries[server], *then = &later->entries[server];
-    if (!now->since || now->disk != views->decision.disk || then->since == now->since)
-        return;
-    if (views->stay_count == STAYS_MAX)
-        memmove(&views->stays[0], &views->stays[1], --views->stay_count * sizeof *views->stays);
-    /* If it was a member again in between, it has not acted as one. */
-    views->stays[views->stay_count++] = (struct stay){
-        .from = now->since,
-        .until = then->from == now->since ? then->until : view->epoch,
-    };
-}
-
-uint32_t views_stayed_until(const struct views *views, uint32_t since)
-{
-    for (uint32_t i = 0; i < views->stay_count; i++) {
-        if (views->stays[i].from <= since && since <= views->stays[i].until)
-            return views->stays[i].until;
-    }
-    return since;
-}
-
-void views_install(struct views *views, const struct roster *roster, view_ballot ballot)
-{
-    struct decision *decision = &views->decision;
-    if (roster->epoch <= decision->view->epoch)
-        return;
-    note_stay(views, roster);
-    roster_copy(views->former, decision->view);
-    bool installed = decision_install(decision, roster);
-    assert(installed);
-    views->last_ballot = ballot;
-    views->proposing = 0;
-    spread_end(views);
-    views->entering = twin_change(&views->twin);
-}
-
 /* The view is durable: the server acts in it, and tells others. */
 static void enter(struct views *views)
 {
@@ -282,6 +235,12 @@ static void finish(struct views *views)
     arm(views);
 }
 
+static void look(struct views *views)
+{
+    spread_look(views);
+    propose_votes(views);
+}
+
 void views_timer(struct views *views)
 {
     if (weft_now(views->self) < views->armed)
@@ -289,7 +248,7 @@ void views_timer(struct views *views)
     views->armed = 0;
     twin_tick(&views->twin);
     if (views->is_open) {
-        spread_look(views);
+        look(views);
         propose_look(views);
     }
     finish(views);
@@ -340,8 +299,9 @@ void views_deliver(struct views *views, struct weft_packet *packet)
         return;
     }
     if (views->is_open) {
-        spread_look(views); /* the link may just have come up */
+        look(views); /* the link may just have come up */
         (void)take(views, packet, views->in);
+        propose_votes(views);
         finish(views);
     }
     weft_done(packet);
@@ -354,7 +314,7 @@ void views_peer(struct views *views, weft_server server, bool up)
     views->lost[server] = up ? 0 : weft_now(views->self);
     if (!up)
         views->wishes[server].run = 0;
-    spread_look(views);
+    look(views);
     propose_look(views);
     finish(views);
 }
@@ -402,14 +362,6 @@ static bool has_run(const struct roster *roster, uint32_t server, uint64_t run)
 bool views_is_member(const struct views *views)
 {
     return views->is_open && has_run(views->entered, views->decision.server, views->run);
-}
-
-bool views_has_quorum(const struct views *views)
-{
-    uint64_t reached[NEWS_SERVERS_MAX / 64] = {0};
-    for (uint32_t i = 0; i < views->count; i++)
-        bitset_put(reached, i, !views->lost[i]);
-    return views->is_open && roster_quorum(views->decision.view, reached);
 }
 
 void views_count(const struct views *views, struct views_counts *counts)

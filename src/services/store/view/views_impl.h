@@ -1,6 +1,6 @@
 #pragma once
-/* What the parts of views share: views.c (state, disk, timer), spread.c (neighbours and waves) and
- * propose.c (what is proposed, and when). */
+/* What the parts of views share: views.c (state, disk, timer), propose.c (what is proposed, and
+ * when), spread.c (neighbours and waves) and install.c (the view that the server is in). */
 
 #include "services/store/view/news.h"
 #include "services/store/view/twin.h"
@@ -98,20 +98,20 @@ struct views {
     struct views_counts counts;
 };
 
-/* ---- views.c ---- */
+/* ---- install.c ---- */
 
 bool views_may_vote(const struct views *views);
 /* decision.view is a later one now. */
 void views_install(struct views *views, const struct roster *roster, view_ballot ballot);
+void wave_end(struct views *views);
 
-/* ---- spread.c ---- */
+/* ---- spread.c: calls install.c. After it, propose_votes is to be called ---- */
 
 void spread_init(struct views *views);
 /* Looks at the links again. */
 void spread_look(struct views *views);
 /* Begins a wave of this server. */
 void spread_begin(struct views *views, view_ballot ballot, enum decision_phase phase);
-void spread_end(struct views *views);
 void spread_news(struct views *views); /* for all neighbours */
 /* A change is durable. */
 void spread_saved(struct views *views, uint64_t change);
@@ -122,12 +122,12 @@ void spread_piece(struct views *views, uint32_t port, const struct view_piece *p
 void spread_flush(struct views *views);
 bool spread_is_busy(const struct views *views);
 
-/* ---- propose.c ---- */
+/* ---- propose.c: calls spread.c and install.c ---- */
 
 void propose_open(struct views *views);
 void propose_look(struct views *views);
 void propose_wish(struct views *views, weft_server server, const struct view_wish *wish);
-/* Votes have come for what this server asks or proposes. */
+/* Counts the votes that have come for what this server asks or proposes. */
 void propose_votes(struct views *views);
 void propose_saved(struct views *views, uint64_t change);
 void propose_entered(struct views *views);
