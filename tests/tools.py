@@ -161,6 +161,14 @@ class Cycles(unittest.TestCase):
         files = {**self.FILES, "src/base/sub/b.c": "int b(void){return 1;}\n"}
         self.assertEqual(self.cycles("", files)[0], 0)
 
+    def test_a_function_that_two_files_define_is_found(self):
+        files = {"src/base/a.c": "int same(void){return 1;}\nstatic int own(void){return 1;}\nint a(void){return own();}\n",
+                 "src/node/b.c": "int same(void){return 2;}\nstatic int own(void){return 2;}\nint b(void){return own();}\n"}
+        code, out = self.cycles("", files)
+        self.assertEqual(code, 1)
+        self.assertIn("cycles: base/a and node/b define same\n", out)
+        self.assertIn("1 findings", out)
+
     def test_an_empty_build_does_not_pass(self):
         self.assertEqual(self.cycles("", {})[0], 1)
 

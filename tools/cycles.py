@@ -1,4 +1,5 @@
-"""cycles: checks by their symbols that the files of a layer do not depend on each other in cycles.
+"""cycles: checks by their symbols that the files of a layer do not depend on each other in cycles, and
+that no two files of weft define the same function or variable.
 
     tools/cycles.py BUILD [ROOT]
 
@@ -6,6 +7,9 @@ A file depends on a second file of its layer if its object uses a symbol that th
 defines. Files that depend on each other in a cycle cannot be read, tested or replaced one by one. Each
 cycle is printed with its symbols and is an error, unless tools/cycles.txt lists it with a reason. A
 listed cycle that no longer exists, or is smaller now, is an error, too.
+
+The linker takes the first of two definitions in static libraries without a word, and programs contain
+different libraries; so a call could reach another function than the one that was meant.
 """
 
 import collections
@@ -15,6 +19,7 @@ import subprocess
 import sys
 
 DEFINED = "TDBRVWCGSiu"  # nm's letters for symbols that other objects can use
+STRONG = "TDBRGS"  # ... and that only one may define
 
 
 def objects_read(build, root):
@@ -29,18 +34,24 @@ def objects_read(build, root):
     return layers
 
 
-def edges_find(objects):
-    """Returns {file: {file that it depends on: the symbols}}."""
+def symbols_read(objects):
+    """Yields (file, nm's letter, symbol) of objects given as {file: object}."""
     names = {str(built): name for name, built in objects.items()}
     listing = subprocess.run(["nm", "-A", *names], capture_output=True, text=True, check=True)
-    used, home = collections.defaultdict(set), {}
     for line in listing.stdout.splitlines():
         built, rest = line.split(":", 1)
         kind, symbol = rest.split()[-2:]
+        yield names[built], kind, symbol
+
+
+def edges_find(objects):
+    """Returns {file: {file that it depends on: the symbols}}."""
+    used, home = collections.defaultdict(set), {}
+    for name, kind, symbol in symbols_read(objects):
         if kind == "U":
-            used[names[built]].add(symbol)
+            used[name].add(symbol)
         elif kind in DEFINED:
-            home[symbol] = names[built]
+            home[symbol] = name
     edges = {name: collections.defaultdict(set) for name in objects}
     for name, symbols in used.items():
         for symbol in symbols:
@@ -85,6 +96,16 @@ def cycle_print(layer, cycle, edges):
             print(f"    {name} -> {other}: {' '.join(sorted(edges[name][other]))}")
 
 
+def twins_find(layers):
+    """Returns {symbol: the files that define it} of symbols that several files define."""
+    homes = collections.defaultdict(set)
+    for layer, objects in layers.items():
+        for name, kind, symbol in symbols_read(objects):
+            if kind in STRONG and symbol != "main":
+                homes[symbol].add(f"{layer}/{name}")
+    return {symbol: files for symbol, files in homes.items() if len(files) > 1}
+
+
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
@@ -103,6 +124,9 @@ def main():
     for layer, cycle in sorted(set(listed) - found, key=str):
         print("cycles: tools/cycles.txt lists files that are no cycle: "
               f"{layer}: {' '.join(sorted(cycle))}")
+        bad += 1
+    for symbol, files in sorted(twins_find(layers).items()):
+        print(f"cycles: {' and '.join(sorted(files))} define {symbol}")
         bad += 1
     count = sum(len(objects) for objects in layers.values())
     print(f"cycles: {count} files in {len(layers)} layers, {len(listed)} listed cycles, {bad} findings")

@@ -271,7 +271,7 @@ static int ask_run(struct weft_attachment *attachment, struct asking *asking, ns
     monitor_take(&attachment->monitor);
     asking->ask.ticket = asking->request.head.ticket = attachment->next_ask;
     attachment->next_ask += 2;
-    int result = program_wait(attachment, ask_is_done, asking, deadline);
+    int result = attachment_wait(attachment, ask_is_done, asking, deadline);
     list_remove(&asking->ask.node);
     request_waits(attachment, &asking->request, false);
     monitor_drop(&attachment->monitor);
@@ -324,7 +324,7 @@ static int post_run(struct weft_attachment *attachment, struct request *request,
         if (attachment->contact.stage != CONTACT_UP)
             return -ENOTCONN;
     }
-    int result = program_wait(attachment, post_is_done, request, deadline);
+    int result = attachment_wait(attachment, post_is_done, request, deadline);
     request_waits(attachment, request, false);
     /* The answer cannot have been received yet: no other thread had the monitor since. */
     void *service = (void *)(uintptr_t)(request->head.service + 1u);
@@ -373,7 +373,7 @@ int weft_take(struct weft_attachment *attachment, struct weft_message *message, 
     if (result || !message || (room && !bytes))
         return result ? result : -EINVAL;
     monitor_take(&attachment->monitor);
-    result = program_wait(attachment, take_is_done, &taking, deadline);
+    result = attachment_wait(attachment, take_is_done, &taking, deadline);
     monitor_drop(&attachment->monitor);
     return result ? result : taking.result;
 }

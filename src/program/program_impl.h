@@ -85,5 +85,5 @@ void program_signal(struct weft_attachment *attachment);
 /* With the monitor held: waits until the condition is met. It is evaluated with the monitor held,
  * and may send. Returns 0, -ETIMEDOUT, or -EAGAIN if the deadline is WEFT_NOW. */
 typedef bool program_condition(struct weft_attachment *attachment, void *context);
-MUST_CHECK int program_wait(struct weft_attachment *attachment, program_condition *is_met,
+MUST_CHECK int attachment_wait(struct weft_attachment *attachment, program_condition *is_met,
                             void *context, nsec deadline);

@@ -128,7 +128,7 @@ static int program_receive(struct weft_attachment *attachment, program_condition
     return met ? 0 : result;
 }
 
-int program_wait(struct weft_attachment *attachment, program_condition *is_met, void *context,
+int attachment_wait(struct weft_attachment *attachment, program_condition *is_met, void *context,
                  nsec deadline)
 {
     if (is_met(attachment, context))
