@@ -8,6 +8,7 @@
 
 #define AGAIN_NSEC (500 * MSEC) /* without an answer */
 #define SOON_NSEC  (20 * MSEC)  /* when it is not known which server leads */
+#define SHORT_NSEC (50 * MSEC)  /* when there were too few copies */
 #define TURNS      4            /* how often a request goes on at once from server to server */
 #define INDEX_BITS 16           /* of a ticket */
 
@@ -128,23 +129,34 @@ void ask_request(struct store *store, uint64_t client, uint64_t ticket, const vo
 /* ---- answers ---- */
 
 /* A copy of the request is refused, and another one may still be done. */
-static bool is_in_doubt(const struct ask *ask, const void *bytes, uint32_t size)
+static bool is_in_doubt(const struct ask *ask, enum store_status status)
 {
-    struct store_answer said;
     return ask->was_repeated && ask->request.op != STORE_GET &&
-           store_answer_read(&said, bytes, size) &&
-           (said.status == STORE_UNAVAILABLE || said.status == STORE_BUSY ||
-            said.status == STORE_FULL);
+           (status == STORE_UNAVAILABLE || status == STORE_BUSY || status == STORE_FULL);
+}
+
+/* Too few servers are there, but soon there may be enough. */
+static void wait_for_servers(struct store *store, struct ask *ask)
+{
+    if (!ask->was_repeated)
+        ask->was_sent = false; /* this copy, the only one, has done nothing */
+    ask->turns = 0;
+    ask->again_at = weft_now(store->self) + SHORT_NSEC;
 }
 
 void ask_answered(struct store *store, uint64_t ticket, const void *bytes, uint32_t size)
 {
     struct ask *ask = find(store, ticket);
-    if (!ask)
+    struct store_answer said;
+    if (!ask || !store_answer_read(&said, bytes, size))
         return;
     if (ask->to != WEFT_NOBODY)
         ask->group->hint = ask->to;
-    if (is_in_doubt(ask, bytes, size))
+    if (said.status == STORE_UNAVAILABLE && weft_now(store->self) < ask->deadline) {
+        wait_for_servers(store, ask);
+        return;
+    }
+    if (is_in_doubt(ask, said.status))
         answer(store, ask->client, ask->ticket, STORE_UNKNOWN);
     else
         (void)!weft_answer(store->self, ask->client, ask->ticket, bytes, size);
