@@ -186,6 +186,8 @@ static int ask(struct weft_store *store, const struct weft_store_request *reques
         if (result)
             return result;
     }
+    if (result)
+        return result;
     while (!result && !pending->ended)
         result = progress(store, deadline);
     if (result == -EAGAIN || result == -ETIMEDOUT)

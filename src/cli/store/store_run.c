@@ -1,0 +1,76 @@
+#include "cli/store/store_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define PATIENCE_SECONDS 5.0
+#define SECONDS_MAX      86400.0
+
+static enum err fail_open(const struct store_run *run, int result, struct why *why)
+{
+    if (result == -ENOSYS)
+        return why_fail(why, ERR_SYSTEM,
+                        "the cluster runs no store; start it with: weft up SPEC --service store");
+    return why_fail(why, ERR_SYSTEM, "%s: %s", run->cluster.folder, weft_store_strerror(result));
+}
+
+enum err store_run_open(struct store_run *run, struct call *call, struct why *why)
+{
+    double seconds = PATIENCE_SECONDS;
+    uint32_t server = WEFT_ANY;
+    *run = (struct store_run){.call = call};
+    enum err err = call_real(call, "timeout", 0.001, SECONDS_MAX, &seconds, why);
+    if (!err)
+        err = cluster_open(&run->cluster, call, why);
+    if (err)
+        return err;
+    run->patience = (int64_t)(seconds * 1e9);
+    if (call_has(call, "from"))
+        err = cluster_from(&run->cluster, call, &server, why);
+    int result = err ? 0 : weft_store_open(run->cluster.folder, server, &run->store);
+    if (result)
+        err = fail_open(run, result, why);
+    if (err)
+        store_run_close(run);
+    return err;
+}
+
+void store_run_close(struct store_run *run)
+{
+    if (run->store)
+        (void)weft_store_close(run->store);
+    cluster_close(&run->cluster);
+}
+
+int store_run_try(struct store_run *run, const char *key, struct weft_store_request *request,
+                  struct weft_store_answer *answer, void *value, size_t room)
+{
+    request->key = key;
+    request->key_size = strlen(key);
+    return weft_store_ask(run->store, request, answer, value, room, weft_deadline(run->patience));
+}
+
+enum err store_run_ask(struct store_run *run, const char *key, struct weft_store_request *request,
+                       struct weft_store_answer *answer, struct why *why)
+{
+    int result = store_run_try(run, key, request, answer, NULL, 0);
+    return result < 0 ? store_run_fail(key, result, answer, why) : OK;
+}
+
+enum err store_run_fail(const char *key, int result, const struct weft_store_answer *answer,
+                        struct why *why)
+{
+    const char *text = weft_store_strerror(result);
+    if (result == -ESTALE && answer->version)
+        return why_fail(why, ERR_NO, "%.80s: %s: %" PRIu64, key, text, answer->version);
+    if (result == -ESTALE)
+        return why_fail(why, ERR_NO, "%.80s: there is no such key", key);
+    if (result == -ENOENT || result == -EEXIST)
+        return why_fail(why, ERR_NO, "%.80s: %s", key, text);
+    if (result == -EFBIG)
+        return why_fail(why, ERR_INPUT, "%.80s: %s; a key has at most %d bytes, a value %d", key,
+                        text, WEFT_STORE_KEY_MAX, WEFT_STORE_VALUE_MAX);
+    bool input = result == -ERANGE || result == -EINVAL;
+    return why_fail(why, input ? ERR_INPUT : ERR_SYSTEM, "%.80s: %s", key, text);
+}

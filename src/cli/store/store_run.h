@@ -1,0 +1,36 @@
+#pragma once
+/* store_run: what the commands that use the store share. */
+
+#include <weft/store.h>
+
+#include "cli/cluster/cluster.h"
+#include "cli/core/call.h"
+
+/* clang-format off */
+#define STORE_RUN_OPTIONS                                                                          \
+    CLUSTER_OPTIONS,                                                                               \
+    {"from", "ID", "the server to ask (default: the first that answers)"},                         \
+    {"timeout", "SECONDS", "give up after this time (default 5)"}
+/* clang-format on */
+
+struct store_run {
+    struct call *call;
+    struct cluster cluster;
+    struct weft_store *store;
+    int64_t patience; /* nanoseconds */
+};
+
+/* Finds the cluster and opens its store. */
+MUST_CHECK enum err store_run_open(struct store_run *run, struct call *call, struct why *why);
+void store_run_close(struct store_run *run);
+
+/* Asks about a key, which becomes that of the request. Fails if the result is an error. */
+MUST_CHECK enum err store_run_ask(struct store_run *run, const char *key,
+                                  struct weft_store_request *request,
+                                  struct weft_store_answer *answer, struct why *why);
+/* The same without a failure: the result of weft_store_ask. */
+int store_run_try(struct store_run *run, const char *key, struct weft_store_request *request,
+                  struct weft_store_answer *answer, void *value, size_t room);
+/* Explains a negative result. */
+MUST_CHECK enum err store_run_fail(const char *key, int result,
+                                   const struct weft_store_answer *answer, struct why *why);
