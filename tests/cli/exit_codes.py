@@ -39,7 +39,7 @@ class Row:
         self.yes, self.no, self.wrong, self.long = yes, no, wrong, long
 
 
-# In a cluster torus:4 whose servers 2 and 3 are dead, with service 42 and table 7.
+# In a cluster torus:4 with a store whose servers 2 and 3 are dead, with service 42 and table 7.
 ROWS = {
     "up": Row(None, Ask("torus:2"), [Ask(NONE), Ask("torus:2", "--service", NONE),
                                      Ask("torus:2", "--set", "ping.memory=x"), Ask("torus:2", "--config", NONE),
@@ -97,6 +97,15 @@ ROWS = {
                         Ask("torus:3x3", "--check", "-", stdin="nonsense\n")], WAITS),
     "service list": Row(Ask(), None, [Ask(NONE)], None),
     "service show": Row(Ask("ping"), None, [Ask(NONE), Ask("./none.so")], None),
+    "put": Row(Ask("k", "v"), Ask("none", "v", "--if-present"),
+               [Ask("k", "v", "--dir", NONE), Ask("k", "--file", NONE), Ask("k", "v", "--append", "--prepend"),
+                Ask("k" * 251, "v")], WAITS),
+    "get": Row(Ask("k"), Ask("none"), [Ask("k", "--dir", NONE), Ask("k", "--from", "99")], None),
+    "del": Row(Ask("k"), Ask("none"), [Ask("k", "--dir", NONE), Ask("k", "l", "--if-version", "1")], None),
+    "cas": Row(Ask("c", "0", "v"), Ask("none", "5", "v"), [Ask("c", "0", "v", "--dir", NONE), Ask("c", "x", "v")],
+               Ask("c", "0")),
+    "incr": Row(Ask("n", "--initial", "1"), Ask("none"), [Ask("n", "--dir", NONE), Ask("n", "x")], None),
+    "stat": Row(Ask("c"), Ask("none"), [Ask("c", "--dir", NONE)], None),
     "ripc serve": Row(Ask("1", "--seconds", "0"), Ask("42"), [Ask("1", "--secret-file", NONE)], Ask("1")),
     "ripc ping": Row(Ask("42", "--count", "1"), Ask("41"), [Ask("42", "--secret-file", NONE)],
                      Ask("42", "--interval", "50")),
@@ -147,7 +156,7 @@ class ExitCodes(unittest.TestCase):
         cls.commands = weft("help", "--json").json["commands"]
         cls.weft("route", "rules", "torus:3x3", "--ways", "2", "--out", "tables")
         cls.addClassCleanup(cls.weft, "down", "--grace", "0")
-        assert cls.weft("up", "torus:4", "--silence", "30000", "--wait", PATIENCE).code == 0
+        assert cls.weft("up", "torus:4", "--service", "store", "--silence", "30000", "--wait", PATIENCE).code == 0
         for server in ("2", "3"):
             assert cls.weft("kill", server).code == 0
         cls.begin("ripc", "serve", "42")

@@ -27,8 +27,8 @@ def groups():
 @functools.cache
 def unspoken():
     """Commands of one word that form a group, and the name of the group."""
-    return {line[2:20].strip(): "cluster" for line in weft("help", "cluster").out.splitlines()
-            if line.startswith("  ")}
+    return {line[2:20].strip(): group for group in ("cluster", "store")
+            for line in weft("help", group).out.splitlines() if line.startswith("  ")}
 
 
 @functools.cache

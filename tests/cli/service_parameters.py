@@ -237,8 +237,9 @@ class Parameters(ClusterCase):
         self.assertRegex(text, r"\ncopies +integer +3 +-1 to 9 +copies\n")
         self.assertRegex(text, r"\nmode +choice +safe +fast, safe, none +what to risk\n")
         listed = weft("service", "list", self.typed, "--json").json["services"]
-        self.assertEqual([row["name"] for row in listed], ["control", "ping", "bench", "directory", "ripc", "typed"])
-        self.assertTrue(all(row["parameters"][-1]["name"] == "memory" for row in listed))
+        self.assertEqual([row["name"] for row in listed], ["control", "ping", "bench", "directory", "ripc", "store", "typed"])
+        self.assertEqual([row["name"] for row in listed if row["optional"]], ["store"])
+        self.assertTrue(all("memory" in [one["name"] for one in row["parameters"]] for row in listed))
         self.assertRegex(weft("service", "list").out, r"\ndirectory +4  lease, names, claims_held, memory\n")
         wrong = weft("service", "show", "pnig")
         self.assertEqual((wrong.code, wrong.out), (2, ""))

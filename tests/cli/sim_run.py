@@ -123,7 +123,7 @@ class SimRun(unittest.TestCase):
     def test_every_listed_service_runs(self):
         unknown = weft("sim", "run", "torus:3x3", "--service", "relay")
         names = re.search(r"expected one of ([\w, ]+), or a file", unknown.err).group(1).split(", ")
-        self.assertEqual(sorted(names), ["bench", "control", "directory", "ping", "ripc"])
+        self.assertEqual(sorted(names), ["bench", "control", "directory", "ping", "ripc", "store"])
         manual = weft("help", "sim", "run").out
         option = re.sub(r"\s+", " ", manual)
         option = re.search(r"the service: (.+?), or a shared object", option).group(1)
