@@ -9,7 +9,7 @@
 #include "program/place.h"
 #include "program/program.h"
 
-#define FIND_NSEC     (5 * NSEC_PER_SEC)
+#define OPEN_NSEC     (5 * NSEC_PER_SEC)
 #define PATIENCE_NSEC (2 * NSEC_PER_SEC)        /* after that a server says that it does not know */
 #define SILENCE_NSEC  (1 * NSEC_PER_SEC)        /* if it does not, it is taken to be hung */
 #define BLOCKED_NSEC  (5 * NSEC_PER_SEC / 1000) /* until the next try to send */
@@ -17,6 +17,11 @@
 #define MOVE_NSEC     (NSEC_PER_SEC / 2) /* between two attempts to move, and for each server */
 
 /* ---- attaching ---- */
+
+static nsec earlier(nsec a, nsec b)
+{
+    return a < b ? a : b;
+}
 
 static int watch(const struct line *line, struct weft_attachment *attachment)
 {
@@ -48,17 +53,48 @@ static int take_up(struct line *line, struct weft_attachment *attachment, nsec d
     return 0;
 }
 
+/* Takes up the first other server of the run directory that answers; a hung one takes MOVE_NSEC.
+ * Returns the error of the first one if none does. */
+static int reach(struct line *line, nsec deadline)
+{
+    char folder[PLACE_SIZE];
+    uint32_t server = UINT32_MAX;
+    int first = 0, result = place_folder(line->dir, folder);
+    while (!result && !(result = place_next(folder, &server))) {
+        struct weft_attachment *attachment;
+        nsec patience = earlier(deadline, clock_after(MOVE_NSEC));
+        if (line->attachment && server == line->server)
+            continue;
+        result = program_attach(line->dir, server, 0, patience, &attachment);
+        if (!result)
+            result = take_up(line, attachment, patience);
+        if (!result || clock_is_past(deadline))
+            return result;
+        first = first ? first : result;
+        result = 0;
+    }
+    return first ? first : result;
+}
+
 int line_open(struct line *line, const char *dir, uint32_t server)
 {
     struct weft_attachment *attachment;
     const char *node = getenv("WEFT_NODE");
     bool by_socket = !dir && node && *node;
+    nsec deadline = clock_after(OPEN_NSEC);
+    int result;
     line->epoll_fd = -1;
     line->may_move = server == WEFT_ANY && !by_socket;
     if (dir && !(line->dir = strdup(dir)))
         return -ENOMEM;
-    int result = weft_attach(dir, server, 0, &attachment);
-    return result ? result : take_up(line, attachment, clock_after(FIND_NSEC));
+    if (!line->may_move) {
+        result = weft_attach(dir, server, 0, &attachment);
+        return result ? result : take_up(line, attachment, deadline);
+    }
+    do {
+        result = reach(line, deadline);
+    } while (result == -ETIMEDOUT && !clock_is_past(deadline));
+    return result;
 }
 
 void line_close(struct line *line)
@@ -78,11 +114,6 @@ int line_watch(struct line *line, int epoll_fd)
 }
 
 /* ---- sending and receiving ---- */
-
-static nsec earlier(nsec a, nsec b)
-{
-    return a < b ? a : b;
-}
 
 /* The server is gone, or its memory for messages is full, if -ENOTCONN or -EAGAIN is returned. */
 static int send_one(struct line *line, struct pending *pending, nsec now)
@@ -164,20 +195,11 @@ static void lose_all(struct window *window, nsec now)
 
 void line_move(struct line *line, struct window *window, nsec deadline)
 {
-    char folder[PLACE_SIZE];
-    uint32_t server = UINT32_MAX;
     nsec now = clock_now();
     if (!line->may_move || !line->gone_since || now - line->gone_since < GONE_NSEC ||
-        now < line->move_at || place_folder(line->dir, folder))
+        now < line->move_at)
         return;
-    while (clock_now() < deadline && !place_next(folder, &server)) {
-        struct weft_attachment *attachment;
-        nsec patience = earlier(deadline, clock_after(MOVE_NSEC));
-        if (server == line->server || program_attach(line->dir, server, 0, patience, &attachment) ||
-            take_up(line, attachment, patience))
-            continue;
+    if (!reach(line, deadline))
         lose_all(window, clock_now());
-        return;
-    }
     line->move_at = clock_after(MOVE_NSEC);
 }
