@@ -81,6 +81,21 @@ class Examples(unittest.TestCase):
         finally:
             subprocess.run([weft, "down", "--grace", "0"], capture_output=True, timeout=60, env=self.env)
 
+    def test_bank_loses_no_money(self):
+        self.env["WEFT_DIR"] = self.env["WEFT_FOLDER"] + "/run"
+        weft = FOLDER.parent / "weft"
+        up = [weft, "up", "torus:3x3", "--service", "store", "--silence", "30000", "--wait", "120"]
+        try:
+            subprocess.run(up, check=True, capture_output=True, timeout=150, env=self.env)
+            programs = [subprocess.Popen([FOLDER / "bank", "30"], stdout=subprocess.PIPE, text=True, env=self.env)
+                        for _ in range(3)]
+            said = [program.communicate(timeout=120)[0].splitlines() for program in programs]
+            self.assertEqual([program.returncode for program in programs], [0, 0, 0])
+            self.assertEqual({lines[1] for lines in said}, {"the accounts have 100 in all"})
+            self.assertEqual(sorted(int(lines[0].split()[0]) for lines in said), [30, 60, 90])
+        finally:
+            subprocess.run([weft, "down", "--grace", "0"], capture_output=True, timeout=60, env=self.env)
+
     def test_sst_counting_counts_in_step(self):
         *counted, rate = sorted(self.lines("sst_counting", "3", "5000"), key=lambda line: line[0] != "p")
         self.assertEqual(sorted(counted), [

@@ -409,7 +409,8 @@ unload:
 
 static const struct option sim_run_options[] = {
     {"service", "NAME|FILE",
-     "the service: bench, ping, control, directory, ripc, store, or a shared object; may be repeated"},
+     "the service: bench, ping, control, directory, ripc, store, or a shared object; may be "
+     "repeated"},
     SERVICE_VALUE_OPTIONS,
     SIM_CHECKER_OPTIONS,
     {"load", "WHAT", "the load: keys, servers or links (bench), pings (ping), requests, nothing"},
