@@ -193,6 +193,7 @@ static void stats(struct weft_self *self, struct weft_report *report)
 {
     const struct store *store = weft_memory(self);
     const struct roster *roster = views_roster(store->views);
+    struct log_counts log;
     uint64_t leads = 0, keys = 0;
     for (int64_t i = 0; i < store->group_count; i++) {
         leads += replica_serves(&store->groups[i].replica);
@@ -201,6 +202,11 @@ static void stats(struct weft_self *self, struct weft_report *report)
     (void)!weft_stat(report, "view", roster ? roster->epoch : 0);
     (void)!weft_stat(report, "groups_led", leads);
     (void)!weft_stat(report, "keys", keys);
+    log_count(store->log, &log);
+    (void)!weft_stat(report, "log_bytes", log.bytes);
+    (void)!weft_stat(report, "log_live", log.live);
+    (void)!weft_stat(report, "log_copied", log.copied);
+    (void)!weft_stat(report, "log_full", log.full);
     (void)!weft_stat(report, "answered", store->answered);
     (void)!weft_stat(report, "failures", store->failures);
     (void)!weft_stat(report, "garbage", store->garbage);
