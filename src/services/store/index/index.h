@@ -98,5 +98,12 @@ static inline struct index_key index_key_of(const struct index_entry *entry)
     return (struct index_key){entry->key, entry->key_size};
 }
 
+/* Is more than 7/8 of the region in use? Then new keys of clients are refused. The rest is for what
+ * a server cannot refuse: its share may be larger than that of the server that decides. */
+static inline bool index_is_tight(const struct index *index)
+{
+    return index->blocks.used > index->blocks.unit_count * BLOCKS_UNIT / 8 * 7;
+}
+
 /* Asserts the invariants of the whole index; takes a time proportional to its size. */
 void index_check(const struct index *index);

@@ -94,6 +94,27 @@ static void a_region_that_was_emptied_holds_as_many_keys_again(void **state)
     free(memory);
 }
 
+/* Whoever stops then leaves an eighth of the region, also after the index was full once. */
+static void an_index_is_tight_before_it_is_full(void **state)
+{
+    uint32_t size = 65536, count = 0;
+    void *memory = memory_make(size);
+    struct index index;
+    assert_true(index_init(&index, memory, size, 1));
+    bool is_new = true;
+    uint32_t tight = 0;
+    for (; is_new; count++) {
+        struct index_key key = {(const uint8_t *)&count, sizeof count};
+        tight += !index_is_tight(&index);
+        if (!index_insert(&index, 0, key, 1, INDEX_VALUE, &is_new))
+            break;
+    }
+    assert_in_range(count - tight, count / 10, count / 7);
+    assert_true(index_drop(&index, 0, UINT32_MAX));
+    assert_false(index_is_tight(&index));
+    free(memory);
+}
+
 static void memory_without_room_for_the_groups_is_refused(void **state)
 {
     uint64_t memory[8] = {0};
@@ -110,4 +131,5 @@ static void memory_without_room_for_the_groups_is_refused(void **state)
 TEST_MAIN(TEST(a_key_needs_at_most_64_bytes_besides_its_own),
           TEST(a_full_region_refuses_new_keys_and_keeps_the_old_ones),
           TEST(a_region_that_was_emptied_holds_as_many_keys_again),
+          TEST(an_index_is_tight_before_it_is_full),
           TEST(memory_without_room_for_the_groups_is_refused))

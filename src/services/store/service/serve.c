@@ -116,7 +116,8 @@ static void op_write(struct op *op, enum record_kind kind, const void *value, ui
     };
     struct log_counts counts;
     log_count(group->store->log, &counts);
-    if (counts.full && kind == RECORD_VALUE)
+    bool is_new = !op->found && index_is_tight(&group->store->index);
+    if ((counts.full || is_new) && kind == RECORD_VALUE)
         op_refuse(op, STORE_FULL);
     else if (group->changes_count >= CHANGES_MOST || !change_make(group, &record, &op->version))
         op_refuse(op, STORE_BUSY);
