@@ -96,6 +96,7 @@ static void versions_belong_to_one_change(void **state)
          "1 2"},
         {"a value that was never written", "0-1 put a = 1; 2-3 get = 1 b", "0 1"},
         {"a version that was never made", "0-1 put a = 1; 2-3 get = 2 a", "1 0"},
+        {"a version that was never made, read twice", "0-9 get = 1 a; 1-2 get = 1 a", "1"},
         {"a request takes effect twice", "0-1 put a = 1; 2-3 put b = 2; 4-5 get = 3 b", "2 1"},
         {"an increment takes effect twice", "0-1 put 5 = 1; 2-3 incr 1 = 2 6; 4-5 get = 3 7",
          "2 1"},
@@ -172,6 +173,8 @@ static void values_follow_from_the_one_before(void **state)
         {"a touch keeps the value", "0-1 put a = 1; 2-3 touch = 2; 4-5 get = 2 a", NULL},
         {"a touch brings an old value back",
          "0-1 put a = 1; 2-3 put b = 2; 4-5 touch = 3; 6-7 get = 3 a", "2 3"},
+        {"an append to another value than the unknown one", "0-? put a; 2-3 append@5 b = 6 xb",
+         "1"},
         {"append if version", "0-1 put a = 1; 2-3 append@1 b = 2 ab; 4-5 append@1 c ! 2", NULL},
     };
     JUDGE(examples);
