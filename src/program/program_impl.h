@@ -86,4 +86,4 @@ void program_signal(struct weft_attachment *attachment);
  * and may send. Returns 0, -ETIMEDOUT, or -EAGAIN if the deadline is WEFT_NOW. */
 typedef bool program_condition(struct weft_attachment *attachment, void *context);
 MUST_CHECK int attachment_wait(struct weft_attachment *attachment, program_condition *is_met,
-                            void *context, nsec deadline);
+                               void *context, nsec deadline);

@@ -129,7 +129,7 @@ static int program_receive(struct weft_attachment *attachment, program_condition
 }
 
 int attachment_wait(struct weft_attachment *attachment, program_condition *is_met, void *context,
-                 nsec deadline)
+                    nsec deadline)
 {
     if (is_met(attachment, context))
         return 0;

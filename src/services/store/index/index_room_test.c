@@ -94,7 +94,7 @@ static void a_region_that_was_emptied_holds_as_many_keys_again(void **state)
     free(memory);
 }
 
-/* Whoever stops then leaves an eighth of the region, also after the index was full once. */
+/* Then about an eighth of the region is left. */
 static void an_index_is_tight_before_it_is_full(void **state)
 {
     uint32_t size = 65536, count = 0;
