@@ -133,11 +133,12 @@ int weft_store_close(struct weft_store *store)
 static int progress(struct weft_store *store, nsec deadline)
 {
     struct window *window = &store->window;
+    unsigned open_before = window->open_count;
     if (deadline > clock_now())
         line_move(&store->line, window, deadline);
     window_expire(window, clock_now());
     int result = line_send(&store->line, window);
-    if (result || !list_is_empty(&window->ended))
+    if (result || window->open_count < open_before)
         return result;
     nsec next = window_next(window);
     result = line_receive(&store->line, window, next < deadline ? next : deadline);
@@ -231,8 +232,12 @@ static int take(struct weft_store *store, struct weft_store_answer *answer, void
     struct window *window = &store->window;
     int result = 0;
     while (list_is_empty(&window->ended)) {
-        if (window->open_count == 0)
+        if (window->open_count == 0) {
+            /* What the attachment says must not keep the descriptor readable. */
+            while (!line_receive(&store->line, window, WEFT_NOW))
+                ;
             return -ENODATA;
+        }
         if (result)
             return result;
         result = progress(store, deadline);
