@@ -18,6 +18,12 @@ static struct op *op_at(struct list *link)
     return container_of(link, struct op, link);
 }
 
+static bool has_key(const struct op *op, const struct store_request *request)
+{
+    return op->request.key_size == request->key_size &&
+           memcmp(op->request.key, request->key, request->key_size) == 0;
+}
+
 /* ---- the end ---- */
 
 static void op_free(struct op *op)
@@ -261,9 +267,7 @@ static bool must_wait(const struct op *op)
         if (other->request.client == op->request.client &&
             other->request.number == op->request.number && other->stage != OP_WAITS)
             return true;
-        if ((other->stage == OP_WRITES || other->stage == OP_READS) &&
-            other->request.key_size == op->request.key_size &&
-            memcmp(other->request.key, op->request.key, op->request.key_size) == 0)
+        if ((other->stage == OP_WRITES || other->stage == OP_READS) && has_key(other, &op->request))
             return true;
     }
     return false;
@@ -505,6 +509,20 @@ static weft_server leader_of(const struct group *group)
     return group->judged && group->lead_to != group->store->here ? group->lead_to : WEFT_NOBODY;
 }
 
+/* The same request, which waits or is under way. Requests that wait long are sent again; if each of
+ * them was done separately, there would be ever more of them. */
+static struct op *find_same(struct group *group, const struct store_request *request)
+{
+    list_each(&group->ops, link)
+    {
+        struct op *op = op_at(link);
+        if (op->request.client == request->client && op->request.number == request->number &&
+            !op->rewrites && !op->gone && has_key(op, request))
+            return op;
+    }
+    return NULL;
+}
+
 void serve_request(struct store *store, weft_server origin, uint64_t ticket,
                    const struct store_request *request, uint32_t epoch, struct buffer *holder)
 {
@@ -518,7 +536,14 @@ void serve_request(struct store *store, weft_server origin, uint64_t ticket,
     if (request->op != STORE_GET &&
         once_is_over(&store->once, request->client, number, request->number))
         return; /* a copy that comes late; its program has its answer */
-    struct op *op = pool_take(&store->ops);
+    struct op *op = find_same(group, request);
+    if (op) { /* the answer goes to the one who asked last */
+        op->origin = origin;
+        op->ticket = ticket;
+        op->request.again |= request->again;
+        return;
+    }
+    op = pool_take(&store->ops);
     if (!op) {
         retry(store, origin, ticket, number, WEFT_NOBODY);
         return;
