@@ -2,4 +2,4 @@
 
 weft.ripc sends messages between services named by 64-bit ids; weft.sst shares
 tables of state between the members of a group; weft.program sends requests to the
-services of a cluster."""
+services of a cluster; weft.store keeps values under keys in a cluster's store."""
