@@ -148,9 +148,12 @@ static void pass(struct once *once, uint64_t client, uint32_t group, uint32_t nu
 
 void once_note(struct once *once, const struct outcome *outcome)
 {
-    if (once_find(once, outcome->client, outcome->number) ||
+    const struct outcome *known = once_find(once, outcome->client, outcome->number);
+    if ((known && (known->version || !outcome->version)) ||
         once_is_over(once, outcome->client, outcome->group, outcome->number))
         return;
+    if (known) /* this server has refused what another leader has done */
+        forget(once, (uint32_t)(known - once->outcomes) + 1);
     pass(once, outcome->client, outcome->group, outcome->number);
     uint32_t number = new_number(once);
     struct outcome *new = at(once, number);

@@ -53,7 +53,8 @@ void once_clear(struct once *once);
 struct outcome *once_find(const struct once *once, uint64_t client, uint32_t number);
 struct outcome *once_find_version(const struct once *once, uint32_t group, uint64_t version);
 /* Notes an outcome, unless it is known or over; forgets those that it makes be over, and the oldest
- * one if there is no room. */
+ * one if there is no room. A change replaces a refusal: only the leader that refused a request
+ * knows that, so a later leader may have done it. */
 void once_note(struct once *once, const struct outcome *outcome);
 /* Is the request over, because its client has sent one to the same group that is beyond its window?
  */

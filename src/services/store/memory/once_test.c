@@ -46,10 +46,13 @@ static bool oracle_is_over(uint64_t client, uint32_t group, uint32_t number)
 
 static void note(struct once *once, const struct outcome *new)
 {
+    uint32_t known = oracle_find(new->client, new->number);
     once_note(once, new);
-    if (oracle_find(new->client, new->number) < noted_count ||
+    if ((known < noted_count && (noted[known].version || !new->version)) ||
         oracle_is_over(new->client, new->group, new->number))
         return;
+    if (known < noted_count)
+        oracle_forget(known);
     for (uint32_t i = noted_count; i-- > 0;) {
         if (noted[i].client == new->client &&
             noted[i].group == new->group &&noted[i].number + STORE_WINDOW < new->number)
@@ -128,8 +131,29 @@ static void outcomes_are_found_until_they_are_over(void **unused)
     }
 }
 
+static void a_change_replaces_a_refusal_and_not_the_other_way_round(void **unused)
+{
+    struct once once = {.forgets = forgets};
+    void *memory = calloc(1, once_size(ROOM));
+    struct outcome refusal = {.client = 1, .number = 7, .group = 2, .status = STORE_CONFLICT};
+    struct outcome change = {.client = 1, .number = 7, .group = 2, .version = 9};
+    once_init(&once, memory, ROOM);
+    once_note(&once, &refusal);
+    assert_int_equal(once_find(&once, 1, 7)->version, 0);
+    once_note(&once, &change);
+    assert_int_equal(once_find(&once, 1, 7)->version, 9);
+    assert_ptr_equal(once_find_version(&once, 2, 9), once_find(&once, 1, 7));
+    once_note(&once, &refusal);
+    assert_int_equal(once_find(&once, 1, 7)->version, 9);
+    assert_int_equal(once.count, 1);
+    free(memory);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(outcomes_are_found_until_they_are_over)};
+    const struct CMUnitTest tests[] = {
+        TEST(outcomes_are_found_until_they_are_over),
+        TEST(a_change_replaces_a_refusal_and_not_the_other_way_round),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -280,9 +280,10 @@ static void take_copy(struct group *group, const struct letter *letter, struct b
     const struct record *record = &letter->record;
     const struct index_entry *entry =
         disk_find(store, group->number, record->key, record->key_size);
+    const struct outcome *outcome =
+        once_find(&store->once, record->client, record->request & ~REWRITTEN);
     bool newer = entry && entry->version >= record->version;
-    bool noted = record->client == 0 ||
-                 once_find(&store->once, record->client, record->request & ~REWRITTEN);
+    bool noted = record->client == 0 || (outcome && outcome->version); /* not as a refusal */
     if (group->replica.role != REPLICA_LEARNS || letter->epoch != group->replica.epoch ||
         (newer && noted))
         return;
