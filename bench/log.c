@@ -87,7 +87,7 @@ static void on_found(void *owner, const struct record *record, struct log_place 
         log_dead(logger->log, place, record->key_size, record->value_size);
 }
 
-static bool on_live(void *owner, const struct record *record, struct log_place place)
+static bool on_live(void *owner, struct record *record, struct log_place place)
 {
     struct logger *logger = owner;
     struct index_key key = {record->key, record->key_size};

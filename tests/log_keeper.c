@@ -116,7 +116,7 @@ static void on_damaged(void *owner, const struct log_damage *damage)
     keeper->damaged = true;
 }
 
-static bool on_live(void *owner, const struct record *record, struct log_place place)
+static bool on_live(void *owner, struct record *record, struct log_place place)
 {
     struct keeper *keeper = owner;
     struct entry *entry = &keeper->entries[key_of(record)];

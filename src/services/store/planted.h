@@ -39,12 +39,29 @@
     X(CUSTODY_DROPPED, "dropped", "a server that retires forgets who keeps the group")             \
     X(LEASE_UNWAITED, "lease", "a server does not wait until leases of others have ended")         \
     X(CLOCK_FIRST, "clock", "a read checks the leases before it takes the value")                  \
-    X(MINORITY_SERVES, "minority", "a read does not check the leases")
+    X(MINORITY_SERVES, "minority", "a read does not check the leases")                             \
+    X(COMMIT_ALONE, "alone", "a write is committed when the leader has stored it")                 \
+    X(GAP_TAKEN, "gap", "a write is stored though the one before it is missing")
+/* Found by clients of simulated stores (sim-store_planted). */
+#define STORE_SERVICE_PLANTED(X)                                                                   \
+    X(READ_UNCONFIRMED, "reads", "a leader answers reads without asking whether it still leads")   \
+    X(REFUSAL_UNCONFIRMED, "refuses", "a leader refuses without asking whether it still leads")    \
+    X(VIEW_UNCHECKED, "view", "a server confirms leaders of earlier views")                        \
+    X(CONDITION_UNCOMMITTED, "condition", "a condition sees a change that is not committed")       \
+    X(STORED_EARLY, "stored", "a server has stored a write before that is durable")                \
+    X(CUSTODY_STAYS, "stays", "a custody stays open when its server was left out")                 \
+    X(FOUNDER_AGAIN, "founder", "a server that lost its disk takes itself for a founder")          \
+    X(FAILURE_IGNORED, "failed", "a server whose disk has failed goes on")                         \
+    X(REQUEST_FORGOTTEN, "forgotten", "servers that follow do not remember requests")              \
+    X(OUTCOMES_UNTAUGHT, "untaught", "a learner does not hear what requests have done")            \
+    X(LESSON_SHORT, "page", "only the first page of a learner's keys is compared")                 \
+    X(REQUESTS_STAY, "requests", "requests under way survive the end of a view")                   \
+    X(REWRITE_SHOWN, "shown", "clients see the version of a value that a leader wrote again")
 
 enum store_bug {
 #define STORE_BUG(bug, name, text) STORE_##bug,
     STORE_LOG_PLANTED(STORE_BUG) STORE_VIEW_PLANTED(STORE_BUG) STORE_SPREAD_PLANTED(STORE_BUG)
-        STORE_REPLICA_PLANTED(STORE_BUG)
+        STORE_REPLICA_PLANTED(STORE_BUG) STORE_SERVICE_PLANTED(STORE_BUG)
 #undef STORE_BUG
             STORE_BUGS,
 };

@@ -285,7 +285,7 @@ static bool place(struct log *log, struct log_append *append)
 /* A copy waits for its place while a tombstone of its key may be placed and become durable, and a
  * new segment may begin. It must not come behind that tombstone in a later segment: the tombstone
  * would be dropped earlier than the copy, and a start would find the copy. */
-static bool is_outdated(struct log *log, const struct log_append *append)
+static bool is_outdated(struct log *log, struct log_append *append)
 {
     return append->from.segment && !log->events->live(log->owner, &append->record, append->from);
 }

@@ -68,12 +68,13 @@ static bool copy_begin(struct walk *walk, const struct record *record, struct lo
 {
     struct log *log = walk->log;
     struct copying *copying = &log->copying;
-    if (!log->events->live(log->owner, record, place))
+    struct record copied = *record;
+    if (!log->events->live(log->owner, &copied, place))
         return true;
     struct copy *copy = copying->free;
     copying->free = copy->next;
     *copy = (struct copy){
-        .append = {.record = *record, .urgent = true, .done = copy_done, .from = place, .log = log},
+        .append = {.record = copied, .urgent = true, .done = copy_done, .from = place, .log = log},
     };
     copying->copies++;
     walk->held = true;

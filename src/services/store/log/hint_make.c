@@ -198,14 +198,15 @@ static bool record_add(struct walk *walk, const struct record *record, struct lo
 {
     struct log *log = walk->log;
     struct hinting *hinting = &log->hinting;
-    if (hinting->overflows || !log->events->live(log->owner, record, place))
+    struct record hinted = *record;
+    if (hinting->overflows || !log->events->live(log->owner, &hinted, place))
         return true;
     hinting->overflows = hinting->used + HINT_ENTRY_MAX > hinting->room ||
                          hinting->count == hinting->room / HINT_ENTRY_HEAD;
     if (hinting->overflows)
         return true;
     hinting->places[hinting->count++] = hinting->used;
-    hinting->used += hint_entry_write(record, place.unit, hinting->entries + hinting->used);
+    hinting->used += hint_entry_write(&hinted, place.unit, hinting->entries + hinting->used);
     return true;
 }
 

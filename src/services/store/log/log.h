@@ -49,8 +49,8 @@ struct log_events {
      * server. The segment is kept until log_forgive, also when nothing in it is needed any more.
      * From then on only records that are needed are reported. */
     void (*damaged)(void *owner, const struct log_damage *damage);
-    /* Is this record still needed? */
-    bool (*live)(void *owner, const struct record *record, struct log_place place);
+    /* Is this record still needed? The owner may change its kind: then a copy has that one. */
+    bool (*live)(void *owner, struct record *record, struct log_place place);
     /* The record was copied. Returns whether the owner uses the new place from now on. False: the
      * record was needed when the copy began, but no longer is. */
     bool (*moved)(void *owner, const struct record *record, struct log_place from,

@@ -27,6 +27,8 @@ enum record_kind {
     RECORD_VALUE = 1,
     RECORD_TOMBSTONE, /* the key was removed */
     RECORD_MARK,      /* no key: it only says what is durable */
+    RECORD_OUTCOME,   /* what a request has done to a key that was changed again since */
+    RECORD_DISOWNED,  /* no key: a change with that version was never committed */
 };
 
 /* Where a record is: the number of its segment, from 1, and its offset in units. Places are in the

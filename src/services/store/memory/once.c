@@ -50,12 +50,18 @@ static uint32_t *client_chain(const struct once *once, uint64_t client, uint32_t
     return &once->by_client[hash_mix(client ^ hash_mix(~(uint64_t)group)) % once->room];
 }
 
-struct outcome *once_find(const struct once *once, uint64_t client, uint32_t number)
+static uint32_t number_of(const struct once *once, uint64_t client, uint32_t number)
 {
     uint32_t i = *request_chain(once, client, number);
     while (i && (at(once, i)->client != client || at(once, i)->number != number))
         i = at(once, i)->by_request;
-    return i ? at(once, i) : NULL;
+    return i;
+}
+
+struct outcome *once_find(const struct once *once, uint64_t client, uint32_t number)
+{
+    uint32_t i = number_of(once, client, number);
+    return i && !at(once, i)->disowned ? at(once, i) : NULL;
 }
 
 struct outcome *once_find_version(const struct once *once, uint32_t group, uint64_t version)
@@ -146,14 +152,20 @@ static void pass(struct once *once, uint64_t client, uint32_t group, uint32_t nu
     }
 }
 
+static bool is_better(const struct outcome *known, const struct outcome *outcome)
+{
+    return outcome->version > known->version ||
+           (outcome->version == known->version && outcome->disowned && !known->disowned);
+}
+
 void once_note(struct once *once, const struct outcome *outcome)
 {
-    const struct outcome *known = once_find(once, outcome->client, outcome->number);
-    if ((known && (known->version || !outcome->version)) ||
+    uint32_t known = number_of(once, outcome->client, outcome->number);
+    if ((known && !is_better(at(once, known), outcome)) ||
         once_is_over(once, outcome->client, outcome->group, outcome->number))
         return;
-    if (known) /* this server has refused what another leader has done */
-        forget(once, (uint32_t)(known - once->outcomes) + 1);
+    if (known)
+        forget(once, known);
     pass(once, outcome->client, outcome->group, outcome->number);
     uint32_t number = new_number(once);
     struct outcome *new = at(once, number);
@@ -178,14 +190,26 @@ void once_note(struct once *once, const struct outcome *outcome)
     once->newest = number;
 }
 
-const struct outcome *once_next(const struct once *once, uint32_t group, uint32_t *cursor)
+struct outcome *once_next(const struct once *once, uint32_t group, uint32_t *cursor)
 {
     while (*cursor < once->fresh) {
-        const struct outcome *outcome = at(once, ++*cursor);
-        if (outcome->client && outcome->group == group && outcome->superseded)
+        struct outcome *outcome = at(once, ++*cursor);
+        if (outcome->client && outcome->group == group && outcome->version && !outcome->disowned)
             return outcome;
     }
     return NULL;
+}
+
+void once_doubt(struct once *once, uint32_t group, uint64_t version)
+{
+    for (uint32_t i = 1; i <= once->fresh; i++) {
+        struct outcome *outcome = at(once, i);
+        if (!outcome->client || outcome->group != group)
+            continue;
+        outcome->doubtful = outcome->version < version;
+        if (!outcome->version)
+            forget(once, i);
+    }
 }
 
 void once_expire(struct once *once, int64_t before)

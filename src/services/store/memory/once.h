@@ -7,7 +7,11 @@
  * remembered, as long as there is room. The records of such requests stay in the log, also when
  * their keys were changed again (`superseded`). So every server that has the group knows the same,
  * also one that has started again or has just learned it, and a copy of a request that comes late
- * is told from a new one. */
+ * is told from a new one.
+ *
+ * A server can have records that were never committed, and that the others do not have: what they
+ * say of a request has not happened. Such a server learns the group. Then it doubts what it
+ * remembers until the leader has confirmed it, and disowns the rest. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +31,8 @@ struct outcome {
     uint32_t value_size;
     uint8_t key_size;
     bool superseded; /* the record is kept only because of the outcome */
+    bool disowned;   /* it has not happened, although there is a record of that version */
+    bool doubtful;   /* it is not known yet whether it has happened */
     /* Private. */
     uint32_t by_request, by_version, by_client; /* next of the same hash, as a number from 1 */
     uint32_t older, newer;                      /* in the order in which they were noted */
@@ -49,17 +55,21 @@ uint64_t once_size(uint32_t room);
 void once_init(struct once *once, void *memory, uint32_t room);
 /* Forgets all, without a word to the owner. */
 void once_clear(struct once *once);
-/* NULL: unknown. */
+/* NULL: unknown, or disowned. */
 struct outcome *once_find(const struct once *once, uint64_t client, uint32_t number);
+/* Also if it is disowned. */
 struct outcome *once_find_version(const struct once *once, uint32_t group, uint64_t version);
-/* Notes an outcome, unless it is known or over; forgets those that it makes be over, and the oldest
- * one if there is no room. A change replaces a refusal: only the leader that refused a request
- * knows that, so a later leader may have done it. */
+/* Notes an outcome, unless it is over; forgets those that it makes be over, and the oldest one if
+ * there is no room. Of two outcomes of one request, that with the higher version stays: it was done
+ * because the other one had not happened, or that was a refusal. */
 void once_note(struct once *once, const struct outcome *outcome);
 /* Is the request over, because its client has sent one to the same group that is beyond its window?
  */
 bool once_is_over(const struct once *once, uint64_t client, uint32_t group, uint32_t number);
-/* The next superseded outcome of the group after `*cursor`, which begins at 0; NULL at the end. */
-const struct outcome *once_next(const struct once *once, uint32_t group, uint32_t *cursor);
+/* The next change of the group that has happened, or may have, after `*cursor`, which begins at 0;
+ * NULL at the end. */
+struct outcome *once_next(const struct once *once, uint32_t group, uint32_t *cursor);
+/* Doubts all changes of the group with lower versions. Forgets its refusals. */
+void once_doubt(struct once *once, uint32_t group, uint64_t version);
 /* Forgets what was noted before that time. */
 void once_expire(struct once *once, int64_t before);

@@ -48,7 +48,7 @@ static void note(struct once *once, const struct outcome *new)
 {
     uint32_t known = oracle_find(new->client, new->number);
     once_note(once, new);
-    if ((known < noted_count && (noted[known].version || !new->version)) ||
+    if ((known < noted_count && noted[known].version >= new->version) ||
         oracle_is_over(new->client, new->group, new->number))
         return;
     if (known < noted_count)
@@ -70,19 +70,19 @@ static void expire(struct once *once, int64_t before)
         oracle_forget(0);
 }
 
-static void compare_superseded(const struct once *once, uint32_t group)
+static void compare_changes(const struct once *once, uint32_t group)
 {
     uint32_t cursor = 0, count = 0;
     for (uint32_t i = 0; i < noted_count; i++)
-        count += noted[i].superseded && noted[i].group == group;
+        count += noted[i].version && !noted[i].disowned && noted[i].group == group;
     for (const struct outcome *next; (next = once_next(once, group, &cursor)); count--)
-        assert_true(next->superseded && next->group == group);
+        assert_true(next->version && !next->disowned && next->group == group);
     assert_int_equal(count, 0);
 }
 
 static void compare(const struct once *once)
 {
-    compare_superseded(once, 1);
+    compare_changes(once, 1);
     for (uint32_t i = 0; i < 4 * 3 * 20; i++) {
         uint64_t client = 1 + i % 4;
         assert_int_equal(once_is_over(once, client, i / 4 % 3, i / 12 * 20),
@@ -92,6 +92,11 @@ static void compare(const struct once *once)
     assert_int_equal(forgotten, 0);
     for (uint32_t i = 0; i < noted_count; i++) {
         const struct outcome *found = once_find(once, noted[i].client, noted[i].number);
+        if (noted[i].disowned) {
+            assert_null(found);
+            assert_true(once_find_version(once, noted[i].group, noted[i].version)->disowned);
+            continue;
+        }
         assert_non_null(found);
         assert_int_equal(found->version, noted[i].version);
         assert_true(noted[i].version == 0 ||
@@ -122,6 +127,7 @@ static void outcomes_are_found_until_they_are_over(void **unused)
                                               .group = (uint32_t)rng_below(&rng, 3),
                                               .version = i % 7 ? i : 0,
                                               .superseded = i % 3 == 0,
+                                              .disowned = i % 7 && i % 11 == 0,
                                               .at = i});
             compare(&once);
             assert_null(once_find(&once, 5, 1));
@@ -149,11 +155,60 @@ static void a_change_replaces_a_refusal_and_not_the_other_way_round(void **unuse
     free(memory);
 }
 
+/* What a learner remembers is doubtful until the leader confirms it. */
+static void a_learner_doubts_its_changes_and_forgets_its_refusals(void **unused)
+{
+    struct once once = {.forgets = forgets};
+    void *memory = calloc(1, once_size(ROOM));
+    once_init(&once, memory, ROOM);
+    for (uint32_t i = 0; i < 12; i++)
+        once_note(&once, &(struct outcome){.client = 1 + i,
+                                           .number = 7,
+                                           .group = i % 2,
+                                           .version = i < 8 ? 100 + i : 0});
+    once_doubt(&once, 1, 105);
+    for (uint32_t i = 0; i < 12; i++) {
+        const struct outcome *found = once_find(&once, 1 + i, 7);
+        if (i % 2 && i >= 8)
+            assert_null(found);
+        else
+            assert_int_equal(found->doubtful, i % 2 && i < 5);
+    }
+    assert_int_equal(once.count, 10);
+    once_doubt(&once, 1, 0);
+    assert_false(once_find(&once, 2, 7)->doubtful);
+    free(memory);
+}
+
+/* A record says that a change did not happen, and comes with its version. */
+static void a_change_is_disowned_once_and_for_all(void **unused)
+{
+    struct once once = {.forgets = forgets};
+    void *memory = calloc(1, once_size(ROOM));
+    struct outcome change = {.client = 1, .number = 7, .group = 2, .version = 9}, not_so = change;
+    not_so.disowned = true;
+    once_init(&once, memory, ROOM);
+    once_note(&once, &change);
+    once_note(&once, &not_so);
+    assert_null(once_find(&once, 1, 7));
+    once_note(&once, &change); /* the same record is read again */
+    assert_null(once_find(&once, 1, 7));
+    assert_true(once_find_version(&once, 2, 9)->disowned);
+    change.version = 10; /* it is done after all */
+    once_note(&once, &change);
+    assert_int_equal(once_find(&once, 1, 7)->version, 10);
+    assert_int_equal(once.count, 1);
+    forgotten = 0;
+    free(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(outcomes_are_found_until_they_are_over),
         TEST(a_change_replaces_a_refusal_and_not_the_other_way_round),
+        TEST(a_learner_doubts_its_changes_and_forgets_its_refusals),
+        TEST(a_change_is_disowned_once_and_for_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,15 @@
 /* Epoch in the upper 28 bits, counter in the lower 36. 0: none. */
 typedef uint64_t store_version;
 
+#define STORE_COUNTER_BITS 36
+
+/* No change has this version; those of that view have higher ones, those of earlier views lower
+ * ones. */
+static inline store_version store_version_before(uint32_t epoch)
+{
+    return (store_version)epoch << STORE_COUNTER_BITS;
+}
+
 #define KEEPERS_MAX 8
 
 struct custody {

@@ -8,8 +8,6 @@
 #include "services/store/planted.h"
 #include "services/store/replica/replica_impl.h"
 
-#define COUNTER_BITS 36
-
 void replica_lead_forget(struct replica *replica)
 {
     replica->active = 0;
@@ -56,20 +54,16 @@ static void tell_required(struct replica *replica, const struct replica_world *w
     }
 }
 
-/* No write has this version; those of this view have higher ones. */
-static store_version version_before(const struct replica *replica)
-{
-    return (store_version)replica->epoch << COUNTER_BITS;
-}
-
 /* Commits what all in-sync servers have. */
 static void commit(struct replica *replica, const struct replica_world *world)
 {
     if (!replica->active)
         return;
-    store_version least = replica->received, before = version_before(replica);
+    store_version least = replica->received, before = store_version_before(replica->epoch);
     for (uint32_t i = 0; i < replica->peer_count; i++) {
         const struct replica_peer *peer = &replica->peers[i];
+        if (STORE_HAS(COMMIT_ALONE) && peer->server != replica->server)
+            continue;
         if (is_required(peer) && peer->stored < least)
             least = peer->stored;
     }
@@ -357,7 +351,7 @@ bool replica_serves(const struct replica *replica)
 
 static store_version version_after(const struct replica *replica)
 {
-    store_version before = version_before(replica);
+    store_version before = store_version_before(replica->epoch);
     return (replica->received < before ? before : replica->received) + 1;
 }
 

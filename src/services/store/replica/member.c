@@ -192,6 +192,8 @@ bool replica_accept(struct replica *replica, const struct replica_message *messa
         replica->role != REPLICA_LEARNS)
         return false;
     replica->leader = message->from;
+    if (STORE_HAS(GAP_TAKEN) && message->version > replica->received)
+        replica->received = message->previous;
     if (message->previous != replica->received)
         return false;
     replica->received = message->version;

@@ -1,6 +1,9 @@
 /* change: what a group writes. The leader makes changes and sends them; all in-sync servers and
  * learners append them to their logs, in the order of their versions. */
+#include "services/store/planted.h"
 #include "services/store/service/store_impl.h"
+
+#include <errno.h>
 
 #include "base/check.h"
 #include "base/digest.h"
@@ -182,19 +185,46 @@ static uint64_t replay_bit(uint32_t server)
 
 static void replay_next(struct replay *replay);
 
-static const struct index_entry *find_next(const struct group *group, store_version from)
+/* A change that the other server lacks. */
+struct lacking {
+    store_version version; /* 0: there is none */
+    struct log_place place;
+    uint32_t key_size, value_size;
+    bool superseded; /* it has changed a key that was changed again */
+};
+
+/* Of two the earlier one. */
+static void find_earlier(struct lacking *found, const struct lacking *other, store_version from)
 {
-    const struct index_entry *next = NULL;
+    if (other->version > from && (!found->version || other->version < found->version))
+        *found = *other;
+}
+
+static struct lacking find_next(const struct group *group, store_version from)
+{
+    const struct store *store = group->store;
+    struct lacking found = {0};
     const struct index_key all = {NULL, 0};
     struct index_key after;
-    const struct index_entry *entry = index_next(&group->store->index, group->number, NULL, all);
+    const struct index_entry *entry = index_next(&store->index, group->number, NULL, all);
     while (entry) {
-        if (entry->version > from && (!next || entry->version < next->version))
-            next = entry;
+        find_earlier(&found,
+                     &(struct lacking){entry->version, disk_place(entry), entry->key_size,
+                                       entry->value_size, false},
+                     from);
         after = index_key_of(entry);
-        entry = index_next(&group->store->index, group->number, &after, all);
+        entry = index_next(&store->index, group->number, &after, all);
     }
-    return next;
+    uint32_t cursor = 0;
+    const struct outcome *outcome;
+    while ((outcome = once_next(&store->once, group->number, &cursor))) {
+        if (outcome->superseded)
+            find_earlier(&found,
+                         &(struct lacking){outcome->version, outcome->place, outcome->key_size,
+                                           outcome->value_size, true},
+                         from);
+    }
+    return found;
 }
 
 static void replay_end(struct replay *replay)
@@ -211,6 +241,8 @@ static void replay_send(struct replay *replay, const struct record *record, stor
     struct letter *letter = group->store->out;
     const struct record none = {0};
     fill_letter(group, letter, record ? record : &none);
+    if (record && replay->superseded)
+        letter->record.kind = RECORD_OUTCOME;
     letter->message = (struct replica_message){.kind = REPLICA_WRITE,
                                                .epoch = replay->epoch,
                                                .from = group->store->here,
@@ -229,6 +261,8 @@ static void replay_was_read(struct disk_read *read)
         replay_send(replay, &read->read.record, read->read.record.version);
     buffer_release(&store->buffers, read->buffer);
     read->buffer = NULL;
+    if (read->read.result == -EBADMSG)
+        disk_lose(store);
     if (read->read.result)
         replay_end(replay); /* the leader asks again */
     else
@@ -242,16 +276,16 @@ static void replay_next(struct replay *replay)
         replay_end(replay);
         return;
     }
-    const struct index_entry *entry = find_next(group, replay->from);
-    if (!entry || entry->version > replay->until) {
+    const struct lacking next = find_next(group, replay->from);
+    if (!next.version || next.version > replay->until) {
         /* A removed key was the last one, and that is forgotten here. */
         replay_send(replay, NULL, replay->until);
         replay_end(replay);
         return;
     }
+    replay->superseded = next.superseded;
     replay->read.done = replay_was_read;
-    if (!disk_read(group->store, disk_place(entry), entry->key_size, entry->value_size,
-                   &replay->read))
+    if (!disk_read(group->store, next.place, next.key_size, next.value_size, &replay->read))
         replay_end(replay);
 }
 
@@ -274,29 +308,35 @@ void change_replay(struct group *group, uint32_t server, store_version from)
 
 /* ---- what comes from a leader ---- */
 
+bool change_copy(struct group *group, const struct record *record, struct buffer *holder)
+{
+    struct change *change = pool_take(&group->store->changes);
+    if (!change)
+        return false;
+    change->group = group;
+    change->copies = true;
+    change->buffer = holder ? buffer_hold(holder) : NULL;
+    group->copies++;
+    append(change, record);
+    return true;
+}
+
 static void take_copy(struct group *group, const struct letter *letter, struct buffer *holder)
 {
     struct store *store = group->store;
     const struct record *record = &letter->record;
     const struct index_entry *entry =
         disk_find(store, group->number, record->key, record->key_size);
-    const struct outcome *outcome =
-        once_find(&store->once, record->client, record->request & ~REWRITTEN);
     bool newer = entry && entry->version >= record->version;
-    bool noted = record->client == 0 || (outcome && outcome->version); /* not as a refusal */
-    if (group->replica.role != REPLICA_LEARNS || letter->epoch != group->replica.epoch ||
-        (newer && noted))
+    if (group->replica.role != REPLICA_LEARNS || letter->epoch != group->replica.epoch)
         return;
-    struct change *change = pool_take(&store->changes);
-    if (!change) {
-        group->copies_failed = true;
+    struct outcome *known = once_find(&store->once, record->client, record->request & ~REWRITTEN);
+    bool noted = record->client == 0 || (known && known->version == record->version);
+    if (known && noted)
+        known->doubtful = false;
+    if ((newer || record->kind == RECORD_OUTCOME) && noted)
         return;
-    }
-    change->group = group;
-    change->copies = true;
-    change->buffer = buffer_hold(holder);
-    group->copies++;
-    append(change, record);
+    group->copies_failed |= !change_copy(group, record, holder);
 }
 
 static void take_write(struct group *group, const struct letter *letter, struct buffer *holder)
@@ -323,6 +363,9 @@ static void take_write(struct group *group, const struct letter *letter, struct 
     group->changes_count++;
     if (letter->record.kind) {
         append(change, &letter->record);
+        struct replica_world world = group_world(group);
+        if (STORE_HAS(STORED_EARLY))
+            replica_stored(replica, &world, message->version);
     } else {
         change->durable = true;
         advance(group);

@@ -2,6 +2,7 @@
  *
  * The last group of the index is the server's own: its keys are the numbers of groups, and the
  * values their custodies. */
+#include "services/store/planted.h"
 #include "services/store/service/store_impl.h"
 
 #include <errno.h>
@@ -53,16 +54,21 @@ static bool is_at(const struct index_entry *entry, struct log_place place)
 static void supersede(struct store *store, uint32_t group, const struct index_entry *entry)
 {
     struct outcome *outcome = once_find_version(&store->once, group, entry->version);
-    if (outcome)
+    if (outcome && is_at(entry, outcome->place))
         outcome->superseded = true;
     else
         log_dead(store->log, disk_place(entry), entry->key_size, entry->value_size);
 }
 
+static bool leads(const struct store *store, uint32_t group)
+{
+    return group < store->group_count && store->groups[group].replica.role == REPLICA_LEADS;
+}
+
 static void note_outcome(struct store *store, const struct record *record, struct log_place place,
                          bool superseded)
 {
-    if (record->client) {
+    if (record->client && !(STORE_HAS(REQUEST_FORGOTTEN) && !leads(store, record->group))) {
         once_note(&store->once, &(struct outcome){
                                     .client = record->client,
                                     .number = record->request & ~REWRITTEN,
@@ -72,6 +78,7 @@ static void note_outcome(struct store *store, const struct record *record, struc
                                     .place = place,
                                     .key_size = record->key_size,
                                     .value_size = record->value_size,
+                                    .disowned = record->kind == RECORD_DISOWNED,
                                 });
         struct outcome *outcome = once_find_version(&store->once, record->group, record->version);
         if (outcome && log_place_order(outcome->place) == log_place_order(place)) {
@@ -97,6 +104,10 @@ void disk_put(struct store *store, const struct record *record, struct log_place
 {
     bool is_new, removed = record->kind == RECORD_TOMBSTONE;
     enum index_kind kind = removed ? INDEX_TOMBSTONE : INDEX_VALUE;
+    if (record->kind == RECORD_OUTCOME || record->kind == RECORD_DISOWNED) {
+        note_outcome(store, record, place, true);
+        return;
+    }
     struct index_entry *entry =
         index_insert(&store->index, record->group, key_of(record->key, record->key_size),
                      record->version, kind, &is_new);
@@ -171,23 +182,29 @@ void disk_lose(struct store *store)
     store_fail(store, -EBADMSG);
 }
 
-static bool on_live(void *owner, const struct record *record, struct log_place place)
+/* The record is not that of its key. A copy of it says so: else it could outlive the tombstone of
+ * the key, and a start would find a key that was removed. */
+static bool is_outcome(const struct store *store, struct record *record, struct log_place place)
+{
+    const struct outcome *outcome = once_find_version(&store->once, record->group, record->version);
+    if (record->kind != RECORD_DISOWNED)
+        record->kind = RECORD_OUTCOME;
+    return outcome && log_place_order(outcome->place) == log_place_order(place);
+}
+
+static bool on_live(void *owner, struct record *record, struct log_place place)
 {
     struct store *store = owner;
     struct index_entry *entry = disk_find(store, record->group, record->key, record->key_size);
-    if (!is_at(entry, place)) {
-        const struct outcome *outcome =
-            once_find_version(&store->once, record->group, record->version);
-        return outcome && log_place_order(outcome->place) == log_place_order(place);
-    }
+    if (!is_at(entry, place))
+        return is_outcome(store, record, place);
     if (entry->kind != INDEX_TOMBSTONE || log_oldest(store->log, place.segment) <= entry->expiry)
         return true;
     if (!replica_purges(&store->groups[record->group].replica, entry->version))
         return true;
     supersede(store, record->group, entry);
     index_remove(&store->index, record->group, entry);
-    const struct outcome *outcome = once_find_version(&store->once, record->group, record->version);
-    return outcome && log_place_order(outcome->place) == log_place_order(place);
+    return is_outcome(store, record, place);
 }
 
 static bool on_moved(void *owner, const struct record *record, struct log_place from,

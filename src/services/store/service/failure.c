@@ -2,6 +2,7 @@
  * log. After a pause it opens the log again and joins as a process that has started would: what was
  * not synced is lost, what is damaged is fetched from other servers. The pause grows until
  * something becomes durable again. */
+#include "services/store/planted.h"
 #include "services/store/service/store_impl.h"
 
 #include "base/check.h"
@@ -11,7 +12,7 @@
 
 void store_fail(struct store *store, int error)
 {
-    if (store->stage >= STORE_FAILED)
+    if (store->stage >= STORE_FAILED || (store->stage == STORE_RUNS && STORE_HAS(FAILURE_IGNORED)))
         return;
     store->stage = STORE_FAILED;
     store->error = error;

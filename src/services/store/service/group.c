@@ -1,4 +1,5 @@
 /* group: a placement group on this server, from view to view. */
+#include "services/store/planted.h"
 #include "services/store/service/store_impl.h"
 
 #include "base/check.h"
@@ -66,6 +67,8 @@ static bool is_founder(const struct group *group, const struct roster *roster)
 {
     const struct store *store = group->store;
     const struct roster_entry *entry = &roster->entries[store->here];
+    if (STORE_HAS(FOUNDER_AGAIN))
+        return entry->founder;
     return entry->founder && entry->lost == 0 && entry->disk == views_disk(store->views);
 }
 
@@ -92,13 +95,16 @@ static void found(struct group *group, const struct roster *roster)
 static void pass(const struct group *group, const struct roster *roster, struct custody *custody)
 {
     const struct store *store = group->store;
+    if (STORE_HAS(CUSTODY_STAYS))
+        return;
     custody_pass(custody, roster, store->here, views_stayed_until(store->views, custody->since));
 }
 
 void group_enter(struct group *group, const struct roster *roster)
 {
     struct replica *replica = &group->replica;
-    serve_forget(group);
+    if (!STORE_HAS(REQUESTS_STAY))
+        serve_forget(group);
     lesson_end(group);
     confirm_forget(group);
     if (replica->custody.since == 0 && !replica->keeping && is_founder(group, roster))

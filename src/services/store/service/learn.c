@@ -2,9 +2,13 @@
  * group in their order: it asks the learner for a page of its keys and their versions, compares
  * them with its own, and sends the records that the learner lacks, one after the other. What
  * changes meanwhile comes to the learner in the chain. */
+#include "services/store/planted.h"
 #include "services/store/service/store_impl.h"
 
+#include <errno.h>
+
 #include "base/check.h"
+#include "base/digest.h"
 
 #define PATIENCE (2000 * MSEC) /* after that, a lesson begins again */
 
@@ -58,8 +62,10 @@ void lesson_asked(struct group *group, const struct letter *letter, uint32_t fro
     if (letter->epoch != replica->epoch || replica->role != REPLICA_LEARNS ||
         replica->leader != from)
         return;
-    if (letter->first)
+    if (letter->first) {
         group->copies_end = group->copies_failed = false;
+        once_doubt(&group->store->once, group->number, store_version_before(replica->epoch));
+    }
     struct letter *page = group->store->out;
     page->kind = LETTER_PAGE;
     page->epoch = replica->epoch;
@@ -76,9 +82,34 @@ void lesson_ends(struct group *group, const struct replica_message *message)
     lesson_look(group);
 }
 
+/* The leader does not remember this request: what the record here says has not happened. It may
+ * still be there at the next start, so that is written down. */
+static bool disown(struct group *group)
+{
+    uint32_t cursor = 0;
+    struct outcome *outcome;
+    while ((outcome = once_next(&group->store->once, group->number, &cursor))) {
+        if (!outcome->doubtful || !outcome->superseded) /* the record of a key was compared */
+            continue;
+        const struct record record = {.kind = RECORD_DISOWNED,
+                                      .group = group->number,
+                                      .request = outcome->number,
+                                      .client = outcome->client,
+                                      .version = outcome->version,
+                                      .key = "",
+                                      .digest = digest_bytes(NULL, 0)};
+        if (!change_copy(group, &record, NULL))
+            return false;
+        outcome->doubtful = false;
+    }
+    return true;
+}
+
 static void learner_look(struct group *group)
 {
     if (!group->copies_end || group->copies)
+        return;
+    if (!disown(group) || group->copies) /* it goes on when they are durable */
         return;
     struct replica_world world = group_world(group);
     group->copies_end = false;
@@ -136,6 +167,8 @@ static void copy_was_read(struct disk_read *read)
     if (lesson->runs && read->read.result == 0) {
         struct letter *letter = store->out;
         letter->record = read->read.record;
+        if (lesson->is_superseded)
+            letter->record.kind = RECORD_OUTCOME;
         letter->kind = LETTER_COPY;
         letter->epoch = group->replica.epoch;
         letter->group = group->number;
@@ -144,6 +177,10 @@ static void copy_was_read(struct disk_read *read)
     }
     buffer_release(&store->buffers, read->buffer);
     read->buffer = NULL;
+    if (read->read.result == -EBADMSG)
+        disk_lose(store);
+    else if (lesson->runs && read->read.result) /* the log has moved it */
+        lesson_begin(group, lesson->server);
     lesson_look(group);
 }
 
@@ -160,6 +197,7 @@ static bool teach(struct group *group, struct index_key key, const struct index_
         assert(own);
         lesson->read.done = copy_was_read;
         lesson->read.owner = group;
+        lesson->is_superseded = false;
         return disk_read(group->store, disk_place(own), own->key_size, own->value_size,
                          &lesson->read);
     case REPAIR_REWRITE:
@@ -169,16 +207,20 @@ static bool teach(struct group *group, struct index_key key, const struct index_
     return true;
 }
 
-/* What requests have done to keys that were changed again since. False: that was all. */
+/* What requests have done. The learner has most of it, but cannot know which of its records were
+ * never committed. False: that was all. */
 static bool teach_outcome(struct group *group)
 {
     struct lesson *lesson = &group->lesson;
     struct store *store = group->store;
+    if (STORE_HAS(OUTCOMES_UNTAUGHT))
+        return false;
     const struct outcome *outcome = once_next(&store->once, group->number, &lesson->outcome);
     if (!outcome)
         return false;
     lesson->read.done = copy_was_read;
     lesson->read.owner = group;
+    lesson->is_superseded = outcome->superseded;
     return disk_read(store, outcome->place, outcome->key_size, outcome->value_size, &lesson->read);
 }
 
@@ -189,6 +231,8 @@ static bool compare_next(struct group *group)
     const struct index_entry *own = entry_after(group, lesson->first, &lesson->after);
     const struct letter_key *shown =
         lesson->page_at < lesson->page_count ? &page_of(lesson)[lesson->page_at] : NULL;
+    if (own && !shown && STORE_HAS(LESSON_SHORT))
+        return false;
     if (own && !shown && !lesson->last)
         own = NULL; /* belongs to the next page */
     if (!own && !shown)

@@ -1,6 +1,7 @@
 /* serve: requests at the leader of their group. Requests for one key take turns: one that changes
  * it waits until the change before it is committed. What was found out about a key is told only
  * when it is sure that this server still leads (confirm.c). */
+#include "services/store/planted.h"
 #include "services/store/service/store_impl.h"
 
 #include <errno.h>
@@ -79,7 +80,9 @@ static void op_confirm(struct op *op, const struct store_answer *answer)
 {
     op->answer = *answer;
     op->stage = OP_CONFIRMS;
-    op->round = confirm_ask(op->group);
+    bool trusts =
+        op->request.op == STORE_GET ? STORE_HAS(READ_UNCONFIRMED) : STORE_HAS(REFUSAL_UNCONFIRMED);
+    op->round = trusts ? 0 : confirm_ask(op->group);
 }
 
 /* ---- reading ---- */
@@ -238,6 +241,8 @@ static bool look_at_key(struct op *op)
         op->visible = 0;
     op->place = entry ? disk_place(entry) : (struct log_place){0};
     op->value_size = entry ? entry->value_size : 0;
+    if (request->op != STORE_GET && STORE_HAS(CONDITION_UNCOMMITTED))
+        return true;
     return replica_reads(&group->replica, op->found);
 }
 
@@ -267,7 +272,8 @@ static bool must_wait(const struct op *op)
         if (other->request.client == op->request.client &&
             other->request.number == op->request.number && other->stage != OP_WAITS)
             return true;
-        if ((other->stage == OP_WRITES || other->stage == OP_READS) && has_key(other, &op->request))
+        if (!STORE_HAS(CONDITION_UNCOMMITTED) &&
+            (other->stage == OP_WRITES || other->stage == OP_READS) && has_key(other, &op->request))
             return true;
     }
     return false;
@@ -298,6 +304,11 @@ static void op_run_change(struct op *op)
         once_find(&group->store->once, request->client, request->number);
     if (outcome && !op->rewrites) {
         op_repeat(op, outcome);
+        return;
+    }
+    if (!op->rewrites &&
+        once_is_over(&group->store->once, request->client, group->number, request->number)) {
+        op_free(op); /* a copy that comes late, or has waited; its program has its answer */
         return;
     }
     if (!look_at_key(op))
@@ -378,7 +389,7 @@ static struct record visible_part(const struct record *record)
     struct record part = *record;
     if (record->request & REWRITTEN && record->value_size >= REWRITTEN_HEAD) {
         struct reader in = reader_make(record->value, REWRITTEN_HEAD);
-        part.version = read_u64(&in);
+        part.version = STORE_HAS(REWRITE_SHOWN) ? part.version : read_u64(&in);
         part.value = in.next;
         part.value_size -= REWRITTEN_HEAD;
         part.request &= ~REWRITTEN;
@@ -533,9 +544,6 @@ void serve_request(struct store *store, weft_server origin, uint64_t ticket,
         retry(store, origin, ticket, number, leader_of(group));
         return;
     }
-    if (request->op != STORE_GET &&
-        once_is_over(&store->once, request->client, number, request->number))
-        return; /* a copy that comes late; its program has its answer */
     struct op *op = find_same(group, request);
     if (op) { /* the answer goes to the one who asked last */
         op->origin = origin;

@@ -114,6 +114,7 @@ struct replay {
     struct group *group;
     uint32_t server, epoch;
     store_version from, until;
+    bool superseded; /* what is read: its key was changed again */
 };
 
 /* What a learner still lacks, at the leader. */
@@ -130,9 +131,10 @@ struct lesson {
     bool last;            /* it is the last page */
     uint32_t page_count, page_at;
     struct buffer *page; /* of letter_key */
-    uint32_t outcome;    /* after the keys: those of requests until here were sent */
+    uint32_t outcome;    /* after the keys: what requests have done was sent until here */
     struct disk_read read;
-    uint32_t rewrites; /* under way */
+    bool is_superseded; /* what is read: its key was changed again */
+    uint32_t rewrites;  /* under way */
 };
 
 struct group {
@@ -319,6 +321,9 @@ void group_say(struct group *group, weft_server server, const struct replica_mes
 
 /* A new change of a leader. False: there is no memory. `version` is set. */
 bool change_make(struct group *group, const struct record *record, store_version *version);
+/* A record that a learner lacks; the holder, which may be NULL, has what it points to. False: there
+ * is no memory. */
+bool change_copy(struct group *group, const struct record *record, struct buffer *holder);
 /* LETTER_WRITE, LETTER_COPY. */
 void change_arrives(struct group *group, const struct letter *letter, struct buffer *holder);
 /* Forgets what is committed. */

@@ -133,7 +133,7 @@ static size_t record_size(const struct record *record)
 static void put_record(struct writer *out, const struct letter *letter)
 {
     const struct record *record = &letter->record;
-    assert(record->kind <= RECORD_TOMBSTONE && record->key_size <= RECORD_KEY_MAX);
+    assert(record->kind != RECORD_MARK && record->key_size <= RECORD_KEY_MAX);
     assert(record->value_size <= RECORD_VALUE_MAX);
     write_u8(out, (uint8_t)record->kind);
     if (!record->kind)
@@ -152,7 +152,7 @@ static bool get_record(struct reader *in, struct letter *letter, store_version v
 {
     struct record *record = &letter->record;
     uint8_t kind = read_u8(in);
-    if (!kind || kind > RECORD_TOMBSTONE)
+    if (!kind || kind == RECORD_MARK || kind > RECORD_OUTCOME)
         return !kind;
     *record = (struct record){.kind = kind, .group = letter->group, .version = version};
     record->flags = read_u32(in);
