@@ -106,6 +106,7 @@ void store_counts_add(struct store_counts *sum, const struct store_counts *count
     sum->again += counts->again;
     sum->again_known += counts->again_known;
     sum->in_storm += counts->in_storm;
+    sum->echoes += counts->echoes;
     sum->moves += counts->moves;
 }
 
@@ -119,6 +120,6 @@ void store_counts_write(const struct store_counts *counts, struct text *text)
                 counts->conflicts, counts->refused, counts->unknown);
     text_printf(text,
                 "%" PRIu64 " sent again, %" PRIu64 " of them with a known fate; %" PRIu64
-                " moves of clients",
-                counts->again, counts->again_known, counts->moves);
+                " answered again; %" PRIu64 " moves of clients",
+                counts->again, counts->again_known, counts->echoes, counts->moves);
 }

@@ -17,6 +17,7 @@ struct store_counts {
     uint64_t again;       /* requests that were sent more than once */
     uint64_t again_known; /* of those: the fate is known */
     uint64_t in_storm;    /* requests whose fate was known before the steady phase */
+    uint64_t echoes;      /* answered changes that were sent again, and answered again */
     uint64_t moves;       /* of clients to other servers */
 };
 

@@ -14,11 +14,13 @@
 #include "store_requests.h"
 
 #define WRITERS 6
-#define READERS 4  /* they read in the end: */
-#define READS   60 /* all keys in use, and some former ones */
+#define READERS 4   /* they read in the end: */
+#define READS   120 /* all keys in use, and some former ones */
 #define CLIENTS (WRITERS + READERS)
-#define LANES   2 /* requests of one client under way, at most */
-#define TRIES   5 /* of one request, at most */
+#define LANES   2     /* requests of one client under way, at most; ... */
+#define ECHO    LANES /* ... and one that was answered, and comes again */
+#define TRIES   5     /* of one request, at most */
+#define ECHOES  8     /* one of so many changes comes again */
 #define MILLI   INT64_C(1000000)
 
 #define STREAM 0x5c11e775
@@ -56,7 +58,7 @@ struct client {
     uint64_t name;
     uint32_t requests; /* the number of the last one */
     uint64_t seen[STORE_KEYS_MAX];
-    struct lane lanes[LANES];
+    struct lane lanes[LANES + 1];
 };
 
 struct attempt {
@@ -92,7 +94,7 @@ static int64_t below(int64_t bound)
 static void wait_for(struct client *client, struct lane *lane, int64_t wait)
 {
     lane->wake++;
-    uint64_t cookie = lane->wake << 8 | client->index << 1 | (uint64_t)(lane - client->lanes);
+    uint64_t cookie = lane->wake << 8 | client->index << 2 | (uint64_t)(lane - client->lanes);
     int result = weft_sim_timer(all.simulation, now() + wait, cookie);
     assert(result == 0);
 }
@@ -138,7 +140,7 @@ static void move(struct client *client)
     attach(client, server_draw());
     weft_sim_record(all.simulation, "client %u goes to server %u", client->index, client->server);
     all.account.counts.moves++;
-    for (unsigned i = 0; i < client->lanes_used; i++) {
+    for (unsigned i = 0; i <= ECHO; i++) {
         struct lane *lane = &client->lanes[i];
         if (!lane->busy || !lane->waiting)
             continue;
@@ -146,6 +148,51 @@ static void move(struct client *client)
         lane->waiting = false;
         wait_for(client, lane, below(10 * MILLI));
     }
+}
+
+/* ---- what was answered is sent again ---- */
+
+static bool is_echo(const struct client *client, const struct lane *lane)
+{
+    return lane == &client->lanes[ECHO];
+}
+
+/* A change that is done may come again as long as the client remembers it: so could a copy that
+ * was on its way. */
+static void echo_plan(struct client *client, const struct lane *lane)
+{
+    struct lane *echo = &client->lanes[ECHO];
+    if (echo->busy || lane->request.op == STORE_GET || all.final || below(ECHOES))
+        return;
+    echo->busy = true;
+    echo->fair = all.steady;
+    echo->tries = 1;
+    echo->number = lane->number;
+    echo->request = lane->request;
+    if (lane->request.value_size) {
+        memcpy(echo->value, lane->request.value, lane->request.value_size);
+        echo->request.value = echo->value;
+    }
+    wait_for(client, echo, below(MILLI << below(10)));
+}
+
+static void echo_end(struct client *client)
+{
+    client->lanes[ECHO].busy = client->lanes[ECHO].waiting = false;
+}
+
+static void echo_judge(struct client *client, enum history_outcome outcome, uint64_t version,
+                       const struct history_value *result)
+{
+    const struct lane *echo = &client->lanes[ECHO];
+    const struct history_op *op = &all.account.history.ops[echo->number];
+    bool same = outcome == HISTORY_DONE && version == op->version &&
+                (!result || history_same_value(*result, op->result));
+    if (!same)
+        wrong(client, echo->number,
+              "it has another answer when it comes again: %u, version %" PRIu64, outcome, version);
+    all.account.counts.echoes++;
+    echo_end(client);
 }
 
 /* ---- the end of a request ---- */
@@ -160,6 +207,10 @@ static void end(struct client *client, struct lane *lane, enum history_outcome o
                 uint64_t version, const struct history_value *result)
 {
     const struct history_op *op = &all.account.history.ops[lane->number];
+    if (is_echo(client, lane)) {
+        echo_end(client);
+        return;
+    }
     if (outcome == HISTORY_REFUSED && lane->doubtful)
         outcome = HISTORY_UNKNOWN;
     account_end(&all.account, lane->number, outcome, version, result);
@@ -171,6 +222,8 @@ static void end(struct client *client, struct lane *lane, enum history_outcome o
         store_keys_doubt(&all.keys, (unsigned)op->key);
     if (lane->strict && !store_fate_is_known(outcome))
         wrong(client, lane->number, "the store is not available again");
+    if (outcome == HISTORY_DONE)
+        echo_plan(client, lane);
     rest(client, lane);
 }
 
@@ -223,7 +276,8 @@ static void try(struct client *client, struct lane *lane)
         wait_for(client, lane, below(20 * MILLI));
         return;
     }
-    account_sent(&all.account, lane->number, client->server);
+    if (!is_echo(client, lane))
+        account_sent(&all.account, lane->number, client->server);
     lane->tries++;
     lane->waiting = true;
     lane->hurried = !lane->strict && below(40) == 0;
@@ -249,6 +303,8 @@ static void begin(struct client *client, struct lane *lane)
         request_read_of(&maker, (unsigned)below(all.keys.count), &lane->request, &op);
     else
         request_draw(&maker, &lane->request, lane->value, &op);
+    if (op.kind == HISTORY_PUT)
+        store_keys_put(&all.keys, (unsigned)op.key);
     client->requests++;
     lane->request.client = client->name;
     lane->request.patience = all.available ? PATIENCE_LAST : patience[below(5)];
@@ -282,7 +338,7 @@ static bool is_over(const struct client *client, const struct lane *lane)
 static bool is_far_ahead(const struct client *client)
 {
     uint32_t next = client->requests + 1;
-    for (unsigned i = 0; i < client->lanes_used; i++) {
+    for (unsigned i = 0; i <= ECHO; i++) {
         const struct lane *lane = &client->lanes[i];
         if (lane->busy && next - lane->request.number >= STORE_WINDOW)
             return true;
@@ -296,6 +352,8 @@ static void lane_wake(struct client *client, struct lane *lane)
         overdue(client, lane);
     else if (lane->busy)
         try(client, lane);
+    else if (is_echo(client, lane))
+        return;
     else if (is_far_ahead(client))
         rest(client, lane);
     else if (!is_over(client, lane))
@@ -329,8 +387,8 @@ static void timer(struct weft_simulation *simulation, uint64_t cookie)
         readers_start();
         return;
     }
-    struct client *client = &all.clients[(cookie & 255) >> 1];
-    struct lane *lane = &client->lanes[cookie & 1];
+    struct client *client = &all.clients[(cookie & 255) >> 2];
+    struct lane *lane = &client->lanes[cookie & 3];
     if (lane->wake == cookie >> 8)
         lane_wake(client, lane);
 }
@@ -373,6 +431,8 @@ static void answer(struct weft_simulation *simulation, uint32_t program, uint64_
     const char *odd = request_outcome(&lane->request, &said, &outcome, &result, &has_result);
     if (odd)
         wrong(client, lane->number, "%s (%s)", odd, store_status_text(said.status));
+    else if (is_echo(client, lane) && store_fate_is_known(outcome))
+        echo_judge(client, outcome, said.version, has_result ? &result : NULL);
     else if (store_fate_is_known(outcome))
         end(client, lane, outcome, said.version, has_result ? &result : NULL);
     else if (ticket == lane->ticket)
@@ -383,7 +443,7 @@ static void down(struct weft_simulation *simulation, weft_server server)
 {
     for (unsigned i = 0; i < CLIENTS; i++) {
         struct client *client = &all.clients[i];
-        for (unsigned j = 0; j < client->lanes_used; j++) {
+        for (unsigned j = 0; j <= ECHO; j++) {
             struct lane *lane = &client->lanes[j];
             if (client->server == server && lane->waiting)
                 fail_try(client, lane, true);

@@ -10,7 +10,7 @@
 #define BINARY_KEY 10
 
 /* Slots whose keys are in the same placement group: that of the key in the slot named. */
-static const uint8_t beside[STORE_SLOTS] = {0, 1, 2, 0, 0, 0, 1, 1, 8, 9, 10, 11};
+static const uint8_t beside[STORE_SLOTS + 1] = {0, 1, 2, 0, 0, 0, 1, 1, 8, 9, 10, 11, STORE_COLD};
 
 static struct place_group group_of(const struct plan *plan, const struct store_key *key)
 {
@@ -48,8 +48,14 @@ void store_keys_init(struct store_keys *keys, const struct plan *plan)
 {
     keys->plan = plan;
     keys->count = 0;
-    for (unsigned slot = 0; slot < STORE_SLOTS; slot++)
+    for (unsigned slot = 0; slot <= STORE_COLD; slot++)
         key_add(keys, slot);
+}
+
+void store_keys_put(struct store_keys *keys, unsigned index)
+{
+    if (keys->current[STORE_COLD] == index && keys->count < STORE_KEYS_MAX)
+        key_add(keys, STORE_COLD);
 }
 
 void store_keys_doubt(struct store_keys *keys, unsigned index)

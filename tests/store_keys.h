@@ -3,13 +3,17 @@
  * belong to the same placement group, and some have odd names.
  *
  * After some changes with an unknown fate a key is replaced by another one of its group: the more
- * of them may have happened, the less an answer says, and the longer a judge takes. */
+ * of them may have happened, the less an answer says, and the longer a judge takes.
+ *
+ * Cold keys are put once, and only read after that. There are many of them, so that a server that
+ * learns a group has more to learn than fits into a letter. */
 
 #include "node/plan.h"
 #include "wire/store.h"
 
-#define STORE_SLOTS    12 /* keys in use */
-#define STORE_COUNTERS 3  /* the first slots: the values are numbers */
+#define STORE_SLOTS    12          /* keys in use */
+#define STORE_COLD     STORE_SLOTS /* one more: the next cold key */
+#define STORE_COUNTERS 3           /* the first slots: the values are numbers */
 #define STORE_KEYS_MAX 2048
 
 struct store_key {
@@ -21,13 +25,15 @@ struct store_key {
 
 struct store_keys {
     const struct plan *plan; /* borrowed */
-    struct place_group group[STORE_SLOTS];
+    struct place_group group[STORE_SLOTS + 1];
     struct store_key keys[STORE_KEYS_MAX];
     unsigned count;
-    unsigned current[STORE_SLOTS]; /* indices of keys */
+    unsigned current[STORE_SLOTS + 1]; /* indices of keys */
 };
 
 void store_keys_init(struct store_keys *keys, const struct plan *plan);
+/* That key was put. */
+void store_keys_put(struct store_keys *keys, unsigned index);
 /* The fate of a change of that key is unknown. */
 void store_keys_doubt(struct store_keys *keys, unsigned index);
 

@@ -142,7 +142,9 @@ void request_draw(const struct request_maker *maker, struct store_request *reque
     struct rng *rng = maker->rng;
     uint64_t draw = rng_below(rng, 100);
     bool adds = draw >= 95, sums = draw >= 90 && !adds;
-    uint64_t slot = sums   ? rng_below(rng, STORE_COUNTERS)
+    bool cold = draw >= 60 && draw < 65;
+    uint64_t slot = cold   ? STORE_COLD
+                    : sums ? rng_below(rng, STORE_COUNTERS)
                     : adds ? STORE_COUNTERS + rng_below(rng, STORE_SLOTS - STORE_COUNTERS)
                            : rng_below(rng, STORE_SLOTS);
     unsigned key = maker->keys->current[slot];

@@ -15,6 +15,7 @@
 #define LENGTH  (20 * PSEC_PER_SECOND)
 #define CALM    (5 * PSEC_PER_SECOND) /* after which all servers reach each other */
 #define SERVERS 64
+#define OUTAGES 12 /* one of so many strikes is an outage */
 
 struct state {
     psec down_until, paused_until, cut_until; /* 0: not so */
@@ -54,16 +55,21 @@ static int answered(void *context, node_id at, const struct env_answer *to, cons
 
 /* ---- what happens to a server ---- */
 
-static void crash(struct siege *siege, node_id id, psec length)
+static void end(struct siege *siege, node_id id, psec length, bool loses_power)
 {
-    weft_sim_record(siege->simulation, "server %u crashes for %u ms", id,
-                    (unsigned)(length / MILLI));
+    weft_sim_record(siege->simulation, "server %u %s for %u ms", id,
+                    loses_power ? "crashes" : "is killed", (unsigned)(length / MILLI));
     siege->states[id].down_until = now(siege) + length;
-    if (below(siege, 2))
+    if (loses_power)
         world_crash(siege->world, id);
     else
         world_kill(siege->world, id);
     simulation_down(siege->simulation, id);
+}
+
+static void crash(struct siege *siege, node_id id, psec length)
+{
+    end(siege, id, length, below(siege, 2));
 }
 
 static void start(struct siege *siege, node_id id)
@@ -72,6 +78,17 @@ static void start(struct siege *siege, node_id id)
     enum err err = world_restart(siege->world, id, NULL);
     assert(err == OK);
     simulation_up(siege->simulation, id, false);
+}
+
+static psec length_draw(struct siege *siege);
+
+/* The power fails: all servers, or some of them, crash at the same moment. */
+static void outage(struct siege *siege)
+{
+    bool all = below(siege, 2);
+    for (node_id id = 0; id < siege->count; id++)
+        if (!siege->states[id].down_until && (all || below(siege, 2)))
+            end(siege, id, length_draw(siege), true);
 }
 
 static void pause_for(struct siege *siege, node_id id, psec length)
@@ -137,6 +154,7 @@ static void frail_strike(struct siege *siege, psec length)
     struct disk *disk = world_disk(siege->world, siege->frail);
     struct disk_settings settings = siege->disk;
     const char *what = "is full";
+    bool fails_now = false;
     switch (below(siege, siege->settings->rots ? 4 : 2)) {
     case 0:
         what = "fails to sync";
@@ -147,7 +165,8 @@ static void frail_strike(struct siege *siege, psec length)
         break;
     case 2:
         what = "damages what it keeps";
-        settings.rot = (uint32_t)(1000 << below(siege, 7));
+        settings.rot = (uint32_t)(1000 << below(siege, 9));
+        fails_now = below(siege, 3) == 0;
         break;
     default:
         frail_replace(siege, length);
@@ -157,6 +176,8 @@ static void frail_strike(struct siege *siege, psec length)
                     (unsigned)(length / MILLI));
     siege->frail_until = now(siege) + length;
     disk_set(disk, &settings);
+    if (fails_now) /* so its server reads all that it keeps */
+        outage(siege);
 }
 
 static void frail_relieve(struct siege *siege)
@@ -195,6 +216,11 @@ static void strike(struct siege *siege)
     if (siege->frail != NODE_NONE && now(siege) > FRAIL_FROM && below(siege, 3) == 0) {
         siege->result->failures++;
         frail_strike(siege, length);
+        return;
+    }
+    if (below(siege, OUTAGES) == 0) {
+        siege->result->failures++;
+        outage(siege);
         return;
     }
     if (!works(&siege->states[id]) || (needed && below(siege, 8)))
@@ -281,9 +307,12 @@ static void world_make(struct siege *siege)
         .size = 64 << 20,
         .delay = (1 + below(siege, 100)) * MICRO,
         .jitter = below(siege, 5000) * MICRO,
-        .torn = (uint32_t)below(siege, 500000),
-        .lost = (uint32_t)below(siege, 500000),
     };
+    bool loses = below(siege, 2), tears = below(siege, 2);
+    siege->disk.lost = (uint32_t)(loses ? DISK_PARTS : below(siege, 500000));
+    siege->disk.torn = (uint32_t)(tears ? DISK_PARTS : below(siege, 500000));
+    if (loses && tears)
+        siege->disk.lost = 0;
     world.disk = siege->disk;
     siege->frail = settings->frail ? (node_id)below(siege, siege->count) : NODE_NONE;
     enum err err = world_open(&siege->world, &world, NULL);

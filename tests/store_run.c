@@ -1,0 +1,118 @@
+#include "store_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/test.h"
+#include "node/configuration/configuration.h"
+#include "services/store/service/store.h"
+#include "store_clients.h"
+#include "store_siege.h"
+
+#define LINKS   "loss,corruption,duplication,jitter,one_way,flap,plane,cut,late,carrier"
+#define SERVERS "crash,restart,quick,pause,hang,slow,rewind"
+#define DISKS   "disk_lost,disk_torn,disk_slow"
+
+/* Only "rots" contains faults that may leave no whole copy of a key: empty and damaged disks. */
+#define SETS(X)                                                                                    \
+    X("none", .kinds = "")                                                                         \
+    X("links", .kinds = LINKS)                                                                     \
+    X("restarts", .kinds = "crash,restart,quick")                                                  \
+    X("world", .kinds = LINKS "," SERVERS)                                                         \
+    X("disks", .kinds = "crash,restart,quick," DISKS)                                              \
+    X("all", .kinds = LINKS "," SERVERS "," DISKS)                                                 \
+    X("siege", .siege = true)                                                                      \
+    X("frail", .siege = true, .frail = true)                                                       \
+    X("rots", .siege = true, .frail = true, .rots = true)
+
+struct fault_set {
+    const char *kinds; /* of chaos */
+    bool siege, frail, rots;
+};
+
+#define SET_NAME(name, ...) name,
+#define SET(name, ...)      {__VA_ARGS__},
+const char *const store_run_sets[] = {SETS(SET_NAME) NULL};
+static const struct fault_set sets[] = {SETS(SET)};
+#undef SET_NAME
+#undef SET
+
+static struct configuration configuration;
+static const struct weft_service *const services[] = {&store_service, NULL};
+
+/* Small disks have many small files; few groups have many keys each. */
+static void configure(uint64_t seed)
+{
+    const char *const words[] = {"store.segment=512K", "store.group_count=8",
+                                 seed % 2 ? "store.recover=3min" : "store.recover=1s"};
+    struct why why;
+    configuration_fini(&configuration);
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        assert_int_equal(configuration_add(&configuration, "test", words[i], &why), OK);
+}
+
+static struct store_outcome run_siege(const struct test_plan *test, uint64_t seed,
+                                      const struct fault_set *set, struct simulation_record *record)
+{
+    const struct store_siege siege = {.plan = &test->plan,
+                                      .services = services,
+                                      .configuration = &configuration,
+                                      .checker = &store_clients,
+                                      .record = record,
+                                      .seed = seed,
+                                      .frail = set->frail,
+                                      .rots = set->rots};
+    if (siege.rots)
+        store_clients_expect_losses();
+    struct store_siege_result result = store_siege_run(&siege);
+    struct store_outcome outcome = {.hash = result.hash};
+    if (result.failed) {
+        outcome.checker = store_clients.name;
+        outcome.failed_at = result.failure.at;
+        memcpy(outcome.text, result.failure.text, sizeof outcome.text);
+    }
+    return outcome;
+}
+
+static struct store_outcome run_chaos(const struct test_plan *test, uint64_t seed,
+                                      const char *names, struct simulation_record *record)
+{
+    uint32_t kinds = 0;
+    struct why why = {""};
+    if (*names && fault_kinds_read(names, &kinds, &why) != OK) {
+        fprintf(stderr, "%s\n", why.text);
+        exit(2);
+    }
+    const struct chaos_settings settings = {&test->plan, seed, kinds, 0};
+    const struct chaos_guests guests = {.services = services,
+                                        .apart = true,
+                                        .configuration = &configuration,
+                                        .checker = &store_clients,
+                                        .record = record};
+    struct chaos_result result;
+    assert_int_equal(chaos_run_with(&settings, &guests, &result, NULL), OK);
+    struct store_outcome outcome = {
+        .checker = result.checker, .failed_at = result.failed_at, .hash = result.hash};
+    memcpy(outcome.text, result.text, sizeof outcome.text);
+    return outcome;
+}
+
+struct store_outcome store_run(const struct test_plan *test, uint64_t seed, const char *set,
+                               struct simulation_record *record)
+{
+    struct fault_set found = {.kinds = set};
+    for (unsigned i = 0; store_run_sets[i]; i++)
+        if (strcmp(store_run_sets[i], set) == 0)
+            found = sets[i];
+    configure(seed);
+    store_clients_begin(&test->plan);
+    return found.siege ? run_siege(test, seed, &found, record)
+                       : run_chaos(test, seed, found.kinds, record);
+}
+
+const char *store_run_verdict(void)
+{
+    const struct text *text = &store_clients_account()->verdict;
+    return text->size ? text->data : "";
+}
