@@ -56,7 +56,7 @@ static const char usage[] =
     "process are connected by links within the process. With --serial it runs the machine with\n"
     "that serial number in D/wiring.json; the machine finds out by its cables which server it\n"
     "is, and keeps that place permanently. --service loads a service from a shared object\n"
-    "(docs/guide/service.md). --set sets a parameter of a service, --config those that a file\n"
+    "(docs/guide/service.md), or runs an optional one of weft by its name, such as store. --set sets a parameter of a service, --config those that a file\n"
     "lists (man weft-config); --set replaces --config, and both replace D/cluster.json. --pin\n"
     "binds the process to one processor; --data names the data directory, in which services keep\n"
     "files, in place of the one in D/cluster.json. It stays in the foreground; SIGTERM ends it.\n"
@@ -81,6 +81,8 @@ struct daemon {
     int *locks;
     uint32_t server_count, lock_count;
     struct plugins plugins;
+    const struct weft_service *more[NODE_SERVICES_MAX]; /* besides services_all */
+    unsigned more_count;
     const struct weft_service *services[NODE_SERVICES_MAX + 1];
     const char *config;            /* a configuration file, or NULL */
     struct configuration sets;     /* of the command line */
@@ -151,6 +153,23 @@ static enum err set_read(struct daemon *daemon, const char *value, struct why *w
     return configuration_add(&daemon->sets, origin, value, why);
 }
 
+/* An optional service by its name, or a plug-in by its path. */
+static enum err service_add(struct daemon *daemon, const char *word, struct why *why)
+{
+    const struct weft_service *service = services_optional_find(word);
+    if (services_count + daemon->more_count == NODE_SERVICES_MAX)
+        return why_fail(why, ERR_USAGE, "too many services: a server runs at most %d",
+                        NODE_SERVICES_MAX);
+    if (!service) {
+        enum err err = plugins_add(&daemon->plugins, word, why);
+        if (err)
+            return err;
+        service = daemon->plugins.services[daemon->plugins.count - 1];
+    }
+    daemon->more[daemon->more_count++] = service;
+    return OK;
+}
+
 static enum err word_read(struct daemon *daemon, const char *word, const char *value,
                           struct why *why)
 {
@@ -177,7 +196,7 @@ static enum err word_read(struct daemon *daemon, const char *word, const char *v
                             SERIAL_MAX);
         daemon->machine.serial = (uint32_t)number;
     } else if (!strcmp(word, "--service"))
-        return plugins_add(&daemon->plugins, value, why);
+        return service_add(daemon, value, why);
     else if (!strcmp(word, "--config"))
         daemon->config = value;
     else if (!strcmp(word, "--set"))
@@ -390,35 +409,19 @@ static enum err daemon_settings(struct daemon *daemon, struct why *why)
     return err ? err : configuration_check(&daemon->settings, daemon->services, why);
 }
 
-/* An optional service, or one to load. */
-static enum err service_find(struct daemon *daemon, const char *word,
-                             const struct weft_service **service, struct why *why)
-{
-    *service = services_optional_find(word);
-    if (*service)
-        return OK;
-    if (*word != '/')
-        return why_fail(why, ERR_USAGE, "%s: this version of weft has no such service", word);
-    enum err err = plugins_add(&daemon->plugins, word, why);
-    if (!err)
-        *service = daemon->plugins.services[daemon->plugins.count - 1];
-    return err;
-}
-
 static enum err daemon_services(struct daemon *daemon, struct why *why)
 {
-    unsigned count = services_count;
-    if (services_count + daemon->cluster.service_count > NODE_SERVICES_MAX)
-        return why_fail(why, ERR_USAGE, "too many services: a server runs at most %d",
-                        NODE_SERVICES_MAX);
-    memcpy(daemon->services, services_all, count * sizeof(struct weft_service *));
     for (uint32_t i = 0; i < daemon->cluster.service_count; i++) {
-        const struct weft_service *service;
-        enum err err = service_find(daemon, daemon->cluster.services[i], &service, why);
+        const char *word = daemon->cluster.services[i];
+        if (*word != '/' && !services_optional_find(word))
+            return why_fail(why, ERR_USAGE, "%s: this version of weft has no such service", word);
+        enum err err = service_add(daemon, word, why);
         if (err)
             return err;
-        daemon->services[count++] = service;
     }
+    memcpy(daemon->services, services_all, services_count * sizeof(struct weft_service *));
+    memcpy(&daemon->services[services_count], daemon->more,
+           daemon->more_count * sizeof(struct weft_service *));
     return daemon_settings(daemon, why);
 }
 
