@@ -474,6 +474,7 @@ static void op_was_read(struct disk_read *read)
     struct op *op = read->owner;
     struct group *group = op->group;
     const struct record *record = &read->read.record;
+    group->turn += op->request.op != STORE_GET; /* what waits for it can perhaps go on */
     if (op->gone) {
         read_release(op);
         op_free(op);

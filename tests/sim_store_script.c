@@ -1,0 +1,145 @@
+/* A few requests to a simulated store in which nothing fails, at given moments: what the clients of
+ * sim-store do not draw, or would not notice among many others. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/test.h"
+#include "node/configuration/configuration.h"
+#include "node/test_plan.h"
+#include "services/store/service/store.h"
+#include "sim/chaos/chaos.h"
+#include "wire/store.h"
+
+#define MILLI     INT64_C(1000000)
+#define STEPS_MAX 8
+#define CLIENT    77 /* numbers its requests by itself */
+
+/* A request on the one key, and what must be answered. */
+struct step {
+    int64_t at, within; /* milliseconds of the steady phase */
+    enum store_op op;
+    uint32_t number, value_size;
+    bool again;
+    enum store_status status;
+};
+
+static struct {
+    const struct step *steps;
+    uint32_t count, answered;
+    int64_t began; /* the steady phase */
+    int64_t client;
+} script;
+
+static void send(struct weft_simulation *simulation, uint32_t number)
+{
+    static uint8_t bytes[WEFT_MESSAGE_MAX], value[STORE_VALUE_MAX];
+    const struct step *step = &script.steps[number];
+    const struct store_request request = {
+        .op = step->op,
+        .again = step->again,
+        .client = CLIENT,
+        .number = step->number,
+        .patience = 3000 * MILLI,
+        .key = "key",
+        .key_size = 3,
+        .value = value,
+        .value_size = step->value_size,
+    };
+    bytes[0] = STORE_CALL_REQUEST;
+    size_t size = 1 + store_request_write(&request, bytes + 1, sizeof bytes - 1);
+    assert(size > 1);
+    int result = weft_sim_send(simulation, (uint32_t)script.client, store_service.name, 1 + number,
+                               bytes, (uint32_t)size);
+    assert(result == 0);
+}
+
+static void timer(struct weft_simulation *simulation, uint64_t cookie)
+{
+    send(simulation, (uint32_t)cookie);
+}
+
+static void phase(struct weft_simulation *simulation, enum weft_sim_phase phase)
+{
+    if (phase != WEFT_SIM_STEADY)
+        return;
+    script.began = weft_sim_now(simulation);
+    script.client = weft_sim_client(simulation, 0);
+    assert(script.client >= 0);
+    for (uint32_t i = 0; i < script.count; i++) {
+        int result = weft_sim_timer(simulation, script.began + script.steps[i].at * MILLI, i);
+        assert(result == 0);
+    }
+}
+
+static void answer(struct weft_simulation *simulation, uint32_t client, uint64_t ticket,
+                   const void *bytes, uint32_t size)
+{
+    struct store_answer said;
+    const struct step *step = &script.steps[ticket - 1];
+    int64_t took = (weft_sim_now(simulation) - script.began) / MILLI - step->at;
+    script.answered++;
+    if (!store_answer_read(&said, bytes, size))
+        weft_sim_fail(simulation, "step %u: the answer is malformed", (unsigned)ticket - 1);
+    else if (said.status != step->status || took > step->within)
+        weft_sim_fail(simulation, "step %u: %s, after %u ms", (unsigned)ticket - 1,
+                      store_status_text(said.status), (unsigned)took);
+}
+
+static void finish(struct weft_simulation *simulation)
+{
+    if (script.answered != script.count)
+        weft_sim_fail(simulation, "%u of %u steps are answered", script.answered, script.count);
+}
+
+static const struct weft_checker_ops ops = {
+    .timer = timer, .phase = phase, .answer = answer, .finish = finish};
+
+static const struct weft_checker checker = {.version = WEFT_SIMULATION_VERSION,
+                                            .name = "script",
+                                            .steady_nsec = 10000 * MILLI,
+                                            .ops = &ops};
+
+/* On three servers, some of which lead the group of the key: the seed decides. */
+static void play(const struct step *steps, uint32_t count)
+{
+    static const struct weft_service *const services[] = {&store_service, NULL};
+    struct configuration configuration = {0};
+    struct test_plan test;
+    struct why why;
+    test_plan_open(&test, "torus:3");
+    assert_int_equal(configuration_add(&configuration, "test", "store.segment=512K", &why), OK);
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        const struct chaos_settings settings = {&test.plan, seed, 0, 0};
+        const struct chaos_guests guests = {.services = services,
+                                            .apart = true,
+                                            .configuration = &configuration,
+                                            .checker = &checker};
+        struct chaos_result result;
+        memset(&script, 0, sizeof script);
+        script.steps = steps;
+        script.count = count;
+        assert_int_equal(chaos_run_with(&settings, &guests, &result, NULL), OK);
+        if (result.checker)
+            fail_msg("seed %" PRIu64 ": %s: %s", seed, result.checker, result.text);
+    }
+    configuration_fini(&configuration);
+    test_plan_close(&test);
+}
+
+#define PLAY(steps) play(steps, sizeof(steps) / sizeof *(steps))
+
+/* Nothing else happens in the group that would make the store look at what waits. */
+static void a_request_goes_on_when_the_one_before_it_is_refused(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {
+        {0, 500, STORE_PUT, 1, 60000, false, STORE_DONE},
+        {1000, 400, STORE_APPEND, 2, 10000, false, STORE_TOO_LARGE},
+        {1000, 400, STORE_PUT, 3, 10, false, STORE_DONE},
+    };
+    PLAY(steps);
+}
+
+TEST_MAIN(TEST(a_request_goes_on_when_the_one_before_it_is_refused))
