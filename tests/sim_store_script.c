@@ -142,4 +142,21 @@ static void a_request_goes_on_when_the_one_before_it_is_refused(void **state)
     PLAY(steps);
 }
 
-TEST_MAIN(TEST(a_request_goes_on_when_the_one_before_it_is_refused))
+/* The second copy of number 2 finds a value that has room; but its program was told that nothing
+ * was done. */
+static void a_refused_request_is_refused_again(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {
+        {0, 500, STORE_PUT, 1, 60000, false, STORE_DONE},
+        {1000, 400, STORE_APPEND, 2, 10000, false, STORE_TOO_LARGE},
+        {2000, 400, STORE_INCR, 3, 0, false, STORE_NOT_NUMBER},
+        {3000, 400, STORE_PUT, 4, 0, false, STORE_DONE},
+        {4000, 400, STORE_APPEND, 2, 10000, true, STORE_TOO_LARGE},
+        {5000, 400, STORE_INCR, 3, 0, true, STORE_NOT_NUMBER},
+    };
+    PLAY(steps);
+}
+
+TEST_MAIN(TEST(a_request_goes_on_when_the_one_before_it_is_refused),
+          TEST(a_refused_request_is_refused_again))

@@ -177,7 +177,7 @@ static void op_join(struct op *op, const void *value, uint32_t size)
     const struct store_request *request = &op->request;
     uint64_t sum = (uint64_t)size + request->value_size;
     if (sum > STORE_VALUE_MAX) {
-        op_refuse(op, STORE_TOO_LARGE);
+        op_confirm(op, &(struct store_answer){.status = STORE_TOO_LARGE, .version = op->visible});
         return;
     }
     struct buffer *joined = buffer_make(&store->buffers, (uint32_t)sum);
