@@ -178,11 +178,6 @@ void change_resend(struct group *group, uint32_t server)
 
 /* ---- what a former leader had, and another one lacks ---- */
 
-static uint64_t replay_bit(uint32_t server)
-{
-    return UINT64_C(1) << server % 64;
-}
-
 static void replay_next(struct replay *replay);
 
 /* A change that the other server lacks. */
@@ -231,7 +226,7 @@ static void replay_end(struct replay *replay)
 {
     struct store *store = replay->group->store;
     buffer_release(&store->buffers, replay->read.buffer);
-    replay->group->replaying &= ~replay_bit(replay->server);
+    replay->group->replaying &= ~server_bit(replay->server);
     pool_give(&store->replays, replay);
 }
 
@@ -292,7 +287,7 @@ static void replay_next(struct replay *replay)
 void change_replay(struct group *group, uint32_t server, store_version from)
 {
     struct store *store = group->store;
-    if (server == store->here || (group->replaying & replay_bit(server)))
+    if (server == store->here || (group->replaying & server_bit(server)))
         return;
     struct replay *replay = pool_take(&store->replays);
     if (!replay)
@@ -302,7 +297,7 @@ void change_replay(struct group *group, uint32_t server, store_version from)
     replay->epoch = group->replica.epoch;
     replay->from = from;
     replay->until = group->replica.position;
-    group->replaying |= replay_bit(server);
+    group->replaying |= server_bit(server);
     replay_next(replay);
 }
 

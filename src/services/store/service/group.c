@@ -118,7 +118,7 @@ void group_enter(struct group *group, const struct roster *roster)
     group->judge->count = 0;
     group->judged = group->asked = false;
     group->held.kind = 0;
-    group->replays = 0;
+    group->resends = 0;
     group->seen = 0;
     group->copies_end = group->copies_failed = false;
     group->short_since = 0;
@@ -140,7 +140,7 @@ void group_end(struct group *group)
     group->judge->count = 0;
     group->judged = group->asked = false;
     group->held.kind = 0;
-    group->replays = 0;
+    group->resends = 0;
     group->seen = 0;
     group->hint = WEFT_NOBODY;
 }
@@ -362,20 +362,17 @@ static void resend(struct group *group)
 {
     for (uint32_t i = 0; i < group->replica.peer_count; i++) {
         uint32_t server = group->replica.peers[i].server;
-        if (server == group->store->here || !(group->replays >> i & 1))
-            continue;
-        change_resend(group, server);
+        if (server != group->store->here && group->resends & server_bit(server))
+            change_resend(group, server);
     }
-    group->replays = 0;
+    group->resends = 0;
 }
 
 void group_lost(struct group *group, weft_server server)
 {
     struct replica *replica = &group->replica;
-    for (uint32_t i = 0; i < replica->peer_count; i++) {
-        if (replica->peers[i].server == server)
-            group->replays |= UINT64_C(1) << i;
-    }
+    if (has_peer(group, server))
+        group->resends |= server_bit(server);
     bool follows = replica->role == REPLICA_FOLLOWS || replica->role == REPLICA_LEARNS;
     if (follows && replica->leader == server) {
         struct replica_world world = group_world(group);

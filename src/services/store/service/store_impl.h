@@ -166,8 +166,9 @@ struct group {
     int64_t short_since; /* when a copy was missed; 0: none is */
     int64_t repeat_at;
     struct lesson lesson;
-    uint64_t replays;   /* peers, a bit each, to which writes are to be sent again */
-    uint64_t replaying; /* servers to which what they lack is being sent, by their last six bits */
+    /* Servers, by their last six bits (server_bit): to which writes are to be sent again; to which
+     * what they lack is being sent. */
+    uint64_t resends, replaying;
     uint64_t round, confirmed, wanted;
     uint64_t rounds[KEEPERS_MAX]; /* the last one of each keeper of the custody */
     /* The learner. */
@@ -297,6 +298,12 @@ void failure_tick(struct store *store);
 void failure_closed(void *owner); /* the log */
 
 /* ---- group.c ---- */
+
+/* A server in a set of some servers. Of two with the same bit, one may be taken for the other. */
+static inline uint64_t server_bit(uint32_t server)
+{
+    return UINT64_C(1) << server % 64;
+}
 
 extern const struct replica_calls group_calls;
 static inline struct replica_world group_world(struct group *group)
