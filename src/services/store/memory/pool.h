@@ -1,6 +1,7 @@
 #pragma once
 /* pool: a fixed number of things of one size, taken and given back. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -38,6 +39,12 @@ static inline void *pool_take(struct pool *pool)
 {
     void *thing = pool_take_used(pool);
     return thing ? memset(thing, 0, pool->size) : NULL;
+}
+
+/* Are all taken? */
+static inline bool pool_is_exhausted(const struct pool *pool)
+{
+    return pool->used == pool->room;
 }
 
 static inline void pool_give(struct pool *pool, void *thing)

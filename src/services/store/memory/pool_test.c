@@ -32,11 +32,13 @@ static void all_are_taken_once(void **state)
     for (unsigned i = 0; i < ROOM; i++) {
         assert_int_equal(pool.used, i);
         assert_int_equal(pool.fresh, i);
+        assert_false(pool_is_exhausted(&pool));
         assert_true(is_filled(first, i * SIZE, sizeof memory, 0xee)); /* not touched yet */
         assert_ptr_equal(pool_take(&pool), first + i * SIZE);
     }
     assert_null(pool_take(&pool));
     assert_null(pool_take_used(&pool));
+    assert_true(pool_is_exhausted(&pool));
     assert_int_equal(pool.used, ROOM);
     assert_true(is_filled(first, 0, ROOM * SIZE, 0));
     assert_true(is_filled(first, ROOM * SIZE, sizeof memory, 0xee));

@@ -124,7 +124,10 @@ bool change_make(struct group *group, const struct record *record, store_version
 {
     struct store *store = group->store;
     struct letter *letter = store->out;
-    struct change *change = pool_take(&store->changes);
+    /* The other half is for what other leaders send. That ends as soon as it is durable, so two
+     * servers never wait for each other. */
+    bool has_room = store->changes.used < store->changes.room / 2;
+    struct change *change = has_room ? pool_take(&store->changes) : NULL;
     fill_letter(group, letter, record);
     struct buffer *buffer = change ? mail_room(store, letter) : NULL;
     if (!buffer) {
@@ -147,26 +150,29 @@ bool change_make(struct group *group, const struct record *record, store_version
     change->buffer = buffer;
     list_append(&group->changes, &change->link);
     group->changes_count++;
-    for (uint32_t i = 0; i < group->target_count; i++)
-        mail_post(store, group->targets[i], buffer);
+    for (uint32_t i = 0; i < group->target_count; i++) {
+        if (!mail_post(store, group->targets[i], buffer))
+            group->resends |= server_bit(group->targets[i]);
+    }
     bool sense = letter_read(store->in, store->here, buffer->bytes + FRAME, buffer->size - FRAME);
     assert(sense);
     append(change, &store->in->record);
     return true;
 }
 
-void change_resend(struct group *group, uint32_t server)
+bool change_resend(struct group *group, uint32_t server)
 {
     const struct replica *replica = &group->replica;
     store_version stored = 0;
+    bool sent = true;
     for (uint32_t i = 0; i < replica->peer_count; i++) {
         if (replica->peers[i].server == server)
             stored = replica->peers[i].stored;
     }
     list_each(&group->changes, link)
     {
-        if (change_at(link)->version > stored)
-            mail_post(group->store, server, change_at(link)->buffer);
+        if (sent && change_at(link)->version > stored)
+            sent = mail_post(group->store, server, change_at(link)->buffer);
     }
     const struct replica_message committed = {.kind = REPLICA_COMMITTED,
                                               .epoch = replica->epoch,
@@ -174,6 +180,7 @@ void change_resend(struct group *group, uint32_t server)
                                               .version = replica->committed};
     if (replica->committed)
         group_say(group, server, &committed);
+    return sent;
 }
 
 /* ---- what a former leader had, and another one lacks ---- */
@@ -339,11 +346,7 @@ static void take_write(struct group *group, const struct letter *letter, struct 
     struct store *store = group->store;
     struct replica *replica = &group->replica;
     const struct replica_message *message = &letter->message;
-    struct change *change = pool_take(&store->changes);
-    if (!change)
-        return; /* the leader sends it again */
     if (!replica_accept(replica, message)) {
-        pool_give(&store->changes, change);
         bool known = message->epoch == replica->epoch && message->version <= replica->position &&
                      replica->role != REPLICA_LEADS;
         struct replica_world world = group_world(group);
@@ -351,6 +354,8 @@ static void take_write(struct group *group, const struct letter *letter, struct 
             replica_stored(replica, &world, replica->position); /* the answer was lost */
         return;
     }
+    struct change *change = pool_take(&store->changes);
+    assert(change); /* mail.c waits for one */
     change->group = group;
     change->version = message->version;
     change->buffer = buffer_hold(holder);

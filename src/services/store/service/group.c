@@ -360,12 +360,14 @@ static void tend(struct group *group)
 
 static void resend(struct group *group)
 {
+    uint64_t resends = group->resends;
+    group->resends = 0;
     for (uint32_t i = 0; i < group->replica.peer_count; i++) {
         uint32_t server = group->replica.peers[i].server;
-        if (server != group->store->here && group->resends & server_bit(server))
-            change_resend(group, server);
+        if (server != group->store->here && resends & server_bit(server) &&
+            !change_resend(group, server))
+            group->resends |= server_bit(server);
     }
-    group->resends = 0;
 }
 
 void group_lost(struct group *group, weft_server server)

@@ -1,5 +1,6 @@
 /* mail: letters between servers. To each server goes one stream, opened when there is something to
- * say. A letter is lost only with its stream; the part that needs it says it again. */
+ * say. A letter is lost with its stream, or if there is no room for it here; the part that needs it
+ * says it again. */
 #include "services/store/service/store_impl.h"
 
 #include "base/bytes.h"
@@ -39,18 +40,21 @@ static struct weft_stream *stream_to(struct store *store, weft_server server)
     return *stream;
 }
 
-void mail_post(struct store *store, weft_server server, struct buffer *buffer)
+bool mail_post(struct store *store, weft_server server, struct buffer *buffer)
 {
     assert(server != store->here);
     struct weft_stream *stream = stream_to(store, server);
     struct parcel *parcel = stream ? pool_take(&store->parcels) : NULL;
     if (!parcel)
-        return;
+        return false;
     parcel->call.done = sent;
     parcel->store = store;
     parcel->buffer = buffer_hold(buffer);
-    if (weft_stream_send(store->self, stream, &parcel->call, buffer->bytes, buffer->size, false))
+    if (weft_stream_send(store->self, stream, &parcel->call, buffer->bytes, buffer->size, false)) {
         parcel_end(store, parcel);
+        return false;
+    }
+    return true;
 }
 
 void mail_send(struct store *store, weft_server server, const struct letter *letter)
@@ -59,7 +63,7 @@ void mail_send(struct store *store, weft_server server, const struct letter *let
     if (!buffer)
         return;
     mail_fill(buffer, letter);
-    mail_post(store, server, buffer);
+    (void)mail_post(store, server, buffer);
     buffer_release(&store->buffers, buffer);
 }
 
@@ -139,6 +143,11 @@ static uint32_t arrived(struct weft_self *self, struct weft_stream *stream,
     struct incoming *incoming = weft_stream_context(stream);
     if (!incoming)
         return piece->size;
+    /* The letter may need a change, and would be lost without one. */
+    if (piece->last && pool_is_exhausted(&incoming->store->changes)) {
+        incoming->waits = true;
+        return 0;
+    }
     uint32_t taken = take_bytes(incoming, piece->bytes, piece->size);
     if (!piece->last || taken < piece->size)
         return taken;

@@ -9,7 +9,7 @@
 #define TICK_NSEC    (20 * MSEC)
 #define PARCELS      16384
 #define OPS          4096
-#define CHANGES      4096
+#define CHANGES      8192 /* half of them for those that this server makes as a leader */
 #define ASKS         4096
 #define INCOMINGS    1024
 #define REPLAYS      256

@@ -172,9 +172,10 @@ struct group {
     uint64_t round, confirmed, wanted;
     uint64_t rounds[KEEPERS_MAX]; /* the last one of each keeper of the custody */
     /* The learner. */
-    uint32_t copies; /* that are not durable yet */
-    bool copies_end, copies_failed;
-    uint32_t hint; /* ask.c: who leads, as far as is known; WEFT_NOBODY: unknown */
+    uint32_t copies;    /* that are not durable yet */
+    bool copies_end;    /* the leader has sent all */
+    bool copies_failed; /* something of it could not be kept */
+    uint32_t hint;      /* ask.c: who leads, as far as is known; WEFT_NOBODY: unknown */
 };
 
 /* ---- requests of programs ---- */
@@ -206,7 +207,7 @@ struct incoming {
     uint32_t head_size;
     struct buffer *buffer;
     uint32_t filled;
-    bool waits; /* for memory */
+    bool waits; /* for memory, or for a change */
     struct weft_stream *stream;
     struct list link;
 };
@@ -253,8 +254,8 @@ extern const struct weft_streams store_streams;
  * sent to any number of servers. */
 struct buffer *mail_room(struct store *store, const struct letter *letter);
 void mail_fill(struct buffer *buffer, const struct letter *letter);
-/* The buffer stays the caller's, too. */
-void mail_post(struct store *store, weft_server server, struct buffer *buffer);
+/* The buffer stays the caller's, too. False: it is not on its way. */
+bool mail_post(struct store *store, weft_server server, struct buffer *buffer);
 /* It may get lost. Not to this server. */
 void mail_send(struct store *store, weft_server server, const struct letter *letter);
 void mail_tick(struct store *store);
@@ -337,8 +338,8 @@ void change_arrives(struct group *group, const struct letter *letter, struct buf
 void change_look(struct group *group);
 /* Forgets all that is durable. */
 void change_forget(struct group *group);
-/* Sends again what a peer has not stored. */
-void change_resend(struct group *group, uint32_t server);
+/* Sends again what a peer has not stored. False: a part could not be sent. */
+bool change_resend(struct group *group, uint32_t server);
 void change_replay(struct group *group, uint32_t server, store_version from);
 
 /* ---- learn.c ---- */
