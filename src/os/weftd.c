@@ -56,9 +56,10 @@ static const char usage[] =
     "process are connected by links within the process. With --serial it runs the machine with\n"
     "that serial number in D/wiring.json; the machine finds out by its cables which server it\n"
     "is, and keeps that place permanently. --service loads a service from a shared object\n"
-    "(docs/guide/service.md), or runs an optional one of weft by its name, such as store. --set sets a parameter of a service, --config those that a file\n"
-    "lists (man weft-config); --set replaces --config, and both replace D/cluster.json. --pin\n"
-    "binds the process to one processor; --data names the data directory, in which services keep\n"
+    "(docs/guide/service.md), or runs an optional one of weft by its name, such as store. --set\n"
+    "sets a parameter of a service, --config those that a file lists (man weft-config); --set\n"
+    "replaces --config, and both replace D/cluster.json. --pin binds the process to one\n"
+    "processor; --data names the data directory, in which services keep\n"
     "files, in place of the one in D/cluster.json. It stays in the foreground; SIGTERM ends it.\n"
     "\n"
     "With WEFT_DISK=threads in its environment it does not use io_uring.\n";
