@@ -80,9 +80,11 @@ static void op_confirm(struct op *op, const struct store_answer *answer)
 {
     op->answer = *answer;
     op->stage = OP_CONFIRMS;
-    bool trusts =
-        op->request.op == STORE_GET ? STORE_HAS(READ_UNCONFIRMED) : STORE_HAS(REFUSAL_UNCONFIRMED);
-    op->round = trusts ? 0 : confirm_ask(op->group);
+    op->round = confirm_ask(op->group);
+    if (op->request.op == STORE_GET && STORE_HAS(READ_UNCONFIRMED))
+        op->round = 0;
+    if (op->request.op != STORE_GET && STORE_HAS(REFUSAL_UNCONFIRMED))
+        op->round = 0;
 }
 
 /* ---- reading ---- */
