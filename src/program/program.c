@@ -402,13 +402,19 @@ static int fd_open(struct weft_attachment *attachment)
     return 0;
 }
 
+/* Returns 0 if the descriptors of an event loop are there. */
+static int fd_need(struct weft_attachment *attachment)
+{
+    return attachment->epoll_fd < 0 ? fd_open(attachment) : 0;
+}
+
 int weft_attachment_fd(struct weft_attachment *attachment)
 {
     int result = attachment_check(attachment);
     if (result)
         return result;
     monitor_take(&attachment->monitor);
-    result = attachment->epoll_fd < 0 ? fd_open(attachment) : 0;
+    result = fd_need(attachment);
     if (!result)
         result = attachment->epoll_fd;
     monitor_drop(&attachment->monitor);
@@ -418,8 +424,6 @@ int weft_attachment_fd(struct weft_attachment *attachment)
 static bool arm_is_done(struct weft_attachment *attachment)
 {
     uint64_t ignored;
-    if (attachment->epoll_fd < 0)
-        return true;
     (void)!read(attachment->event_fd, &ignored, sizeof ignored);
     attachment->armed = true;
     if (!list_is_empty(&attachment->inbox.items))
@@ -427,13 +431,16 @@ static bool arm_is_done(struct weft_attachment *attachment)
     return attachment->contact.stage != CONTACT_UP || contact_arm(&attachment->contact, false);
 }
 
+/* A loop may arm first and ask for the descriptor then, so arming makes it, too. */
 int weft_attachment_arm(struct weft_attachment *attachment)
 {
     int result = attachment_check(attachment);
     if (result)
         return result;
     monitor_take(&attachment->monitor);
-    result = arm_is_done(attachment) ? 0 : -EAGAIN;
+    result = fd_need(attachment);
+    if (!result)
+        result = arm_is_done(attachment) ? 0 : -EAGAIN;
     monitor_drop(&attachment->monitor);
     return result;
 }

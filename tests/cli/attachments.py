@@ -319,6 +319,19 @@ class Loops(Case):
             attachment.post("talk", b"size 50000", PATIENCE)
             self.assertEqual(len(self.loop(attachment, 1)[0].data), 50000)
 
+    def test_a_loop_can_arm_before_it_has_the_descriptor(self):
+        for socket_only in self.ways:
+            attachment = self.attach(0, socket_only)
+            for i in range(100):
+                self.ask(attachment, "echo %d" % i)
+            for _ in range(200):  # takes the rings of former sleeps out of the socket
+                self.assertRaises(program.WouldBlock, attachment.take, 0)
+            self.assertTrue(attachment.arm())
+            descriptor = attachment.fileno()
+            attachment.post("talk", b"echo now", PATIENCE)
+            self.assertEqual(select.select([descriptor], [], [], PATIENCE)[0], [descriptor])
+            self.assertEqual(attachment.take(PATIENCE).data, b"now")
+
     def test_an_event_loop_sees_what_another_thread_received(self):
         attachment = self.attach()
         attachment.fileno()

@@ -275,6 +275,20 @@ class Loops(Case):
             keys.post(store.INCR, "n", timeout=PATIENCE, delta=1)
             self.assertEqual(self.loop(keys, 1)[0].number, i)
 
+    def test_a_loop_can_arm_before_it_has_the_descriptor(self):
+        keys = self.open(0)
+        keys.put("k", b"v", PATIENCE)
+        self.signal(0, signal.SIGSTOP)
+        self.addCleanup(self.signal, 0, signal.SIGCONT)
+        ticket = keys.post(store.GET, "k", timeout=2 * PATIENCE)
+        for _ in range(200):  # also takes the rings of former sleeps out of the socket
+            self.raises(store.WouldBlock, errno.EAGAIN, keys.take, 0)
+        self.assertTrue(keys.arm())
+        descriptor = keys.fileno()
+        self.signal(0, signal.SIGCONT)
+        self.assertEqual(select.select([descriptor], [], [], PATIENCE)[0], [descriptor])
+        self.assertEqual(keys.take(PATIENCE).ticket, ticket)
+
     def test_an_event_loop_sees_what_another_thread_received(self):
         keys, wrong = self.open(), []
         keys.put("k", b"v", PATIENCE)

@@ -280,24 +280,31 @@ static int fd_open(struct weft_store *store)
     return 0;
 }
 
+/* Returns 0 if the descriptors of an event loop are there. */
+static int fd_need(struct weft_store *store)
+{
+    return store->epoll_fd < 0 ? fd_open(store) : 0;
+}
+
 int weft_store_fd(struct weft_store *store)
 {
     int result = enter(store, WEFT_FOREVER);
     if (result)
         return result;
-    if (store->epoll_fd < 0)
-        result = fd_open(store);
+    result = fd_need(store);
     return leave(store, result ? result : store->epoll_fd);
 }
 
+/* A loop may arm first and ask for the descriptor then, so arming makes it, too. */
 static int arm(struct weft_store *store)
 {
     struct itimerspec timer = {0};
     nsec next = window_next(&store->window);
+    int result = fd_need(store);
+    if (result)
+        return result;
     if (!list_is_empty(&store->window.ended))
         return -EAGAIN;
-    if (store->timer_fd < 0)
-        return 0;
     if (next != INT64_MAX)
         timer.it_value = clock_timespec(next > 0 ? next : 1);
     if (timerfd_settime(store->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL))
