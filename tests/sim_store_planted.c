@@ -11,7 +11,7 @@
 
 #include "base/test.h"
 #include "services/store/planted.h"
-#include "store_clients.h"
+#include "sim/store/store_clients.h"
 #include "store_run.h"
 
 static const struct {
@@ -64,7 +64,7 @@ static int run_one(unsigned bug, const char *spec, uint64_t seed, const char *se
     struct store_outcome outcome = store_run(&test, seed, set, &record);
     fwrite(record.history, 1, record.size, stdout);
     if (outcome.checker) {
-        account_print(store_clients_account(), stdout);
+        store_run_print(stdout);
         printf("%.3f ms: %s: %s\n%s", (double)outcome.failed_at / 1e9, outcome.checker,
                outcome.text, store_run_verdict());
     }

@@ -7,8 +7,8 @@
 #include "base/test.h"
 #include "node/configuration/configuration.h"
 #include "services/store/service/store.h"
-#include "store_clients.h"
-#include "store_siege.h"
+#include "sim/store/store_clients.h"
+#include "sim/store/store_siege.h"
 
 #define LINKS   "loss,corruption,duplication,jitter,one_way,flap,plane,cut,late,carrier"
 #define SERVERS "crash,restart,quick,pause,hang,slow,rewind"
@@ -115,4 +115,13 @@ const char *store_run_verdict(void)
 {
     const struct text *text = &store_clients_account()->verdict;
     return text->size ? text->data : "";
+}
+
+void store_run_print(FILE *file)
+{
+    struct text text = {0};
+    account_write(store_clients_account(), &text);
+    assert_true(text_ok(&text));
+    fprintf(file, "%s", text.size ? text.data : "");
+    text_fini(&text);
 }

@@ -2,6 +2,8 @@
 /* store_run: one run of the store in a simulated cluster, with clients (store_clients.h) and a set
  * of faults: one of store_run_sets, or kinds of faults as for `weft sim chaos`. */
 
+#include <stdio.h>
+
 #include "node/test_plan.h"
 #include "sim/chaos/chaos.h"
 
@@ -20,3 +22,5 @@ struct store_outcome store_run(const struct test_plan *test, uint64_t seed, cons
                                struct simulation_record *record);
 /* Why the clients are not content; "": the checker is another one. */
 const char *store_run_verdict(void);
+/* Prints all requests for the key with which something is wrong. */
+void store_run_print(FILE *file);

@@ -1,4 +1,4 @@
-#include "store_requests.h"
+#include "sim/store/store_requests.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,17 +42,20 @@ static uint32_t size_draw(struct rng *rng)
 /* The flags that the value must have; false: nothing says. */
 static bool flags_expected(const struct store_answer *answer, uint32_t *flags)
 {
-    unsigned client, number;
     const char *bytes = answer->value;
     const char *open = answer->value_size ? memchr(bytes, '<', answer->value_size) : NULL;
-    char head[40] = "";
+    char head[40] = "", *end;
     if (!open)
         return false;
     size_t left = answer->value_size - (size_t)(open - bytes);
     memcpy(head, open, left < sizeof head ? left : sizeof head - 1);
-    if (sscanf(head, "<%u.%u>", &client, &number) != 2)
+    unsigned long client = strtoul(head + 1, &end, 10);
+    if (*end != '.')
         return false;
-    *flags = flags_of(client, number);
+    unsigned long number = strtoul(end + 1, &end, 10);
+    if (*end != '>')
+        return false;
+    *flags = flags_of((unsigned)client, (uint32_t)number);
     return true;
 }
 

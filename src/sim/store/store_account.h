@@ -2,8 +2,6 @@
 /* store_account: what the clients of a store asked and heard, for the judge (store/history) and for
  * people. Owns the history. */
 
-#include <stdio.h>
-
 #include <weft/service.h>
 
 #include "base/text.h"
@@ -59,7 +57,7 @@ bool account_judge(struct store_account *account);
 /* Writes the request; notes its key as the culprit. */
 void account_blame(struct store_account *account, uint32_t number, struct text *text);
 /* Writes all requests for the culprit. */
-void account_print(const struct store_account *account, FILE *file);
+void account_write(const struct store_account *account, struct text *text);
 
 void store_counts_add(struct store_counts *sum, const struct store_counts *counts);
 void store_counts_write(const struct store_counts *counts, struct text *text);

@@ -1,4 +1,4 @@
-#include "store_siege.h"
+#include "sim/store/store_siege.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "store_keys.h"
+#include "sim/store/store_keys.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 #include <weft/simulation.h>
 
 #include "node/plan.h"
-#include "store_account.h"
+#include "sim/store/store_account.h"
 
 extern const struct weft_checker store_clients;
 

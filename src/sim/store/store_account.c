@@ -1,4 +1,4 @@
-#include "store_account.h"
+#include "sim/store/store_account.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -78,19 +78,16 @@ void account_blame(struct store_account *account, uint32_t number, struct text *
     assert(text_ok(text));
 }
 
-void account_print(const struct store_account *account, FILE *file)
+void account_write(const struct store_account *account, struct text *text)
 {
     for (uint32_t i = 0; i < account->history.count; i++) {
         const struct history_op *op = &account->history.ops[i];
         const struct store_moment *moment = &account->moments[i];
-        struct text text = {0};
         if (op->key != account->culprit)
             continue;
-        history_write_op(op, &text);
-        assert(text_ok(&text));
-        fprintf(file, "%10.3f to %10.3f ms, server %u, %u tries: %s", (double)moment->begun / 1e6,
-                (double)moment->answered / 1e6, moment->server, moment->tries, text.data);
-        text_fini(&text);
+        text_printf(text, "%10.3f to %10.3f ms, server %u, %u tries: ", (double)moment->begun / 1e6,
+                    (double)moment->answered / 1e6, moment->server, moment->tries);
+        history_write_op(op, text);
     }
 }
 

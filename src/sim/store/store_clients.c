@@ -1,4 +1,4 @@
-#include "store_clients.h"
+#include "sim/store/store_clients.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "services/store/service/store.h"
-#include "store_requests.h"
+#include "sim/store/store_requests.h"
 
 #define WRITERS 6
 #define READERS 4   /* they read in the end: */

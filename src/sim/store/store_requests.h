@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 #include "services/store/history/history.h"
-#include "store_keys.h"
+#include "sim/store/store_keys.h"
 #include "wire/store.h"
 
 #define REQUEST_VALUE_MAX 20000 /* bytes that one request writes */
