@@ -19,6 +19,7 @@
 /* What a program sends to the service begins with one of these bytes. */
 enum store_call {
     STORE_CALL_REQUEST = 1, /* the rest is a request, the answer an answer */
+    STORE_CALL_CARE = 2,    /* the rest is what an operator asks: care.h */
 };
 
 enum store_op {
