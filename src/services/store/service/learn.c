@@ -128,6 +128,7 @@ void lesson_begin(struct group *group, uint32_t server)
     lesson->first = true;
     lesson->over = lesson->asked = lesson->has_page = lesson->last = false;
     lesson->outcome = 0;
+    lesson->compared = 0;
     lesson->page_count = lesson->page_at = 0;
     lesson->active_at = now;
     lesson_look(group);
@@ -174,6 +175,7 @@ static void copy_was_read(struct disk_read *read)
         letter->group = group->number;
         mail_send(store, lesson->server, letter);
         lesson->active_at = weft_now(store->self);
+        store->taught.bytes += read->read.record.key_size + (uint64_t)read->read.record.value_size;
     }
     buffer_release(&store->buffers, read->buffer);
     read->buffer = NULL;
@@ -246,6 +248,8 @@ static bool compare_next(struct group *group)
     lesson->after = at;
     lesson->first = false;
     lesson->page_at += order >= 0;
+    lesson->compared += order <= 0;
+    group->store->taught.records += order <= 0;
     return true;
 }
 

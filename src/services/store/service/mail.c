@@ -76,6 +76,14 @@ static void open_letter(struct store *store, weft_server from, struct buffer *bu
         store->garbage++;
         return;
     }
+    if (letter->kind == LETTER_INQUIRY) {
+        inquiry_asked(store, from, letter);
+        return;
+    }
+    if (letter->kind == LETTER_REPORT) {
+        inquiry_heard(store, from, letter);
+        return;
+    }
     if (store->stage != STORE_RUNS || letter->group >= (uint64_t)store->group_count)
         return;
     struct group *group = &store->groups[letter->group];
@@ -110,6 +118,9 @@ static void open_letter(struct store *store, weft_server from, struct buffer *bu
         break;
     case LETTER_RETRY:
         ask_retry(store, letter->ticket, letter->server);
+        break;
+    case LETTER_INQUIRY: /* see above */
+    case LETTER_REPORT:
         break;
     }
 }

@@ -43,6 +43,7 @@ static void views_entered(void *owner, const struct roster *roster, uint32_t bef
     struct store *store = owner;
     if (store->stage != STORE_RUNS)
         return;
+    store->entered_at = weft_now(store->self);
     for (int64_t i = 0; i < store->group_count; i++)
         group_enter(&store->groups[i], roster);
     ask_view(store);
@@ -130,6 +131,8 @@ static void tick(struct store *store)
     failure_tick(store);
     mail_tick(store);
     ask_tick(store);
+    inquiry_tick(store);
+    status_tick(store);
     if (store->stage != STORE_RUNS)
         return;
     once_expire(&store->once, weft_now(store->self) - OUTCOME_NSEC);
@@ -180,6 +183,8 @@ static void request(struct weft_self *self, uint64_t client, uint64_t ticket, co
     const uint8_t *call = bytes;
     if (size > 0 && *call == STORE_CALL_REQUEST)
         ask_request(store, client, ticket, call + 1, size - 1);
+    else if (size > 0 && *call == STORE_CALL_CARE)
+        inquiry_begin(store, client, ticket, call + 1, size - 1);
     else
         ask_request(store, client, ticket, NULL, 0); /* is answered as malformed */
 }
@@ -187,6 +192,7 @@ static void request(struct weft_self *self, uint64_t client, uint64_t ticket, co
 static void gone(struct weft_self *self, uint64_t client)
 {
     ask_gone(weft_memory(self), client);
+    inquiry_gone(weft_memory(self), client);
 }
 
 static void stats(struct weft_self *self, struct weft_report *report)

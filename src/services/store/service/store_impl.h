@@ -2,7 +2,8 @@
 /* What the parts of the store's service share. store.c has the service itself; mail.c the streams
  * between servers; disk.c records and custodies; group.c a group from view to view; change.c its
  * writes; learn.c what a new copy gets; confirm.c the permission to read; serve.c requests at the
- * leader; ask.c requests of programs; failure.c how a server goes on when its disk fails. */
+ * leader; ask.c requests of programs; failure.c how a server goes on when its disk fails;
+ * inquiry.c what operators ask; status.c what a server reports to them. */
 
 #include <string.h>
 
@@ -18,6 +19,7 @@
 #include "services/store/service/store.h"
 #include "services/store/view/views.h"
 #include "services/store/wire/letter.h"
+#include "wire/care.h"
 #include "wire/store.h"
 
 #define MSEC 1000000LL
@@ -135,6 +137,7 @@ struct lesson {
     struct disk_read read;
     bool is_superseded; /* what is read: its key was changed again */
     uint32_t rewrites;  /* under way */
+    uint32_t compared;  /* keys of the leader */
 };
 
 struct group {
@@ -212,6 +215,25 @@ struct incoming {
     struct list link;
 };
 
+/* ---- what operators ask ---- */
+
+#define INQUIRIES_MAX 8 /* at once */
+
+struct inquiry {
+    uint64_t name;           /* 0: the place is free */
+    uint64_t client, ticket; /* of the program */
+    struct care_request request;
+    int64_t deadline, again_at;
+    uint8_t reported[CARE_SERVERS_MAX / 8];
+};
+
+/* What this server has taught to others since `at`, and the mean of the last seconds. */
+struct taught {
+    int64_t at;
+    uint64_t records, bytes;
+    uint64_t records_rate, bytes_rate; /* a second */
+};
+
 struct store {
     /* Parameters. */
     int64_t copies, group_count, least;
@@ -244,6 +266,9 @@ struct store {
     int64_t again_at;
     uint64_t failures;
     uint64_t answered, garbage;
+    int64_t entered_at; /* the view */
+    struct taught taught;
+    struct inquiry inquiries[INQUIRIES_MAX];
 };
 
 /* ---- mail.c ---- */
@@ -380,3 +405,18 @@ void ask_retry(struct store *store, uint64_t ticket, uint32_t server);
 void ask_gone(struct store *store, uint64_t client);
 void ask_tick(struct store *store);
 void ask_view(struct store *store); /* another view */
+
+/* ---- inquiry.c ---- */
+
+void inquiry_begin(struct store *store, uint64_t client, uint64_t ticket, const void *bytes,
+                   uint32_t size);
+void inquiry_asked(struct store *store, weft_server from, const struct letter *letter);
+void inquiry_heard(struct store *store, weft_server from, const struct letter *letter);
+void inquiry_gone(struct store *store, uint64_t client);
+void inquiry_tick(struct store *store);
+
+/* ---- status.c ---- */
+
+/* All but the server. */
+void status_fill(const struct store *store, struct care_report *report);
+void status_tick(struct store *store);

@@ -283,6 +283,8 @@ size_t letter_size(const struct letter *letter)
         return HEAD_SIZE + 8;
     case LETTER_REQUEST:
     case LETTER_ANSWER:
+    case LETTER_INQUIRY:
+    case LETTER_REPORT:
         return HEAD_SIZE + 8 + (size_t)letter->size;
     case LETTER_RETRY:
         return HEAD_SIZE + 8 + 4;
@@ -318,6 +320,8 @@ static void put_content(struct writer *out, const struct letter *letter)
         break;
     case LETTER_REQUEST:
     case LETTER_ANSWER:
+    case LETTER_INQUIRY:
+    case LETTER_REPORT:
         write_u64(out, letter->ticket);
         write_bytes(out, letter->bytes, letter->size);
         break;
@@ -373,6 +377,8 @@ static bool get_content(struct reader *in, struct letter *letter)
         return true;
     case LETTER_REQUEST:
     case LETTER_ANSWER:
+    case LETTER_INQUIRY:
+    case LETTER_REPORT:
     case LETTER_RETRY:
         return get_ticket(in, letter);
     }

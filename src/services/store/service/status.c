@@ -1,0 +1,168 @@
+/* status: what this server reports about its part of the store. Each group is counted by the server
+ * that leads it, or, as long as none does, by the group's coordinator. */
+#include "services/store/service/store_impl.h"
+
+#define SETTLE_NSEC (2000 * MSEC) /* after a view, before no report means that no server has data  \
+                                   */
+#define RATE_NSEC (1000 * MSEC)   /* between two looks at what was copied */
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What the copies of a group lack. */
+static const struct replica_peer *find_peer(const struct group *group, uint32_t server)
+{
+    for (uint32_t i = 0; i < group->replica.peer_count; i++) {
+        if (group->replica.peers[i].server == server)
+            return &group->replica.peers[i];
+    }
+    return NULL;
+}
+
+static void count_missing(const struct group *group, uint32_t in_sync, uint64_t *counts)
+{
+    const struct store *store = group->store;
+    const struct lesson *lesson = &group->lesson;
+    uint64_t records = index_count(&store->index, group->number);
+    int64_t now = weft_now(store->self);
+    for (uint32_t i = 0; i < group->order_count; i++) {
+        const struct replica_peer *peer = find_peer(group, group->order[i]);
+        if (peer && peer->stage >= PEER_REQUIRED)
+            continue;
+        bool taught = peer && lesson->server == peer->server && (lesson->runs || lesson->over);
+        counts[CARE_RECORDS_MISSING] +=
+            records - (taught ? least_of(lesson->compared, records) : 0);
+        counts[peer ? CARE_COPIES_LEARNING : CARE_COPIES_DELAYED]++;
+        if (peer)
+            continue;
+        int64_t due = (group->short_since ? group->short_since : now) + store->recover;
+        bool waits = due > now && in_sync > 1;
+        counts[CARE_LEARNS_IN] =
+            least_of(counts[CARE_LEARNS_IN], waits ? (uint64_t)(due - now) : 0);
+    }
+}
+
+static void count_led(const struct group *group, uint64_t *counts)
+{
+    const struct store *store = group->store;
+    uint32_t in_sync = group_in_sync(group);
+    uint64_t wanted = least_of((uint64_t)store->copies, views_roster(store->views)->count);
+    counts[CARE_GROUPS_LED]++;
+    counts[CARE_RECORDS] += index_count(&store->index, group->number);
+    counts[CARE_GROUPS_REFUSING] += in_sync < (uint64_t)store->least;
+    if (in_sync >= wanted)
+        return;
+    counts[CARE_GROUPS_SHORT]++;
+    counts[CARE_GROUPS_SINGLE] += in_sync == 1;
+    counts[CARE_COPIES_MISSING] += wanted - in_sync;
+    count_missing(group, in_sync, counts);
+}
+
+/* ---- groups without a leader ---- */
+
+static void add_trouble(struct care_report *report, const struct group *group,
+                        enum care_reason reason, uint32_t server)
+{
+    if (report->trouble_count < CARE_TROUBLES_MAX)
+        report->troubles[report->trouble_count++] =
+            (struct care_trouble){group->number, reason, server};
+}
+
+static void count_unled(const struct group *group, struct care_report *report)
+{
+    const struct store *store = group->store;
+    const struct roster *roster = views_roster(store->views);
+    uint32_t in_sync, server;
+    enum judgement judgement = judge_decide(group->judge, roster, &in_sync, &server);
+    bool settles = weft_now(store->self) - store->entered_at < SETTLE_NSEC;
+    if (judgement == JUDGE_WAITS || (group->judge->count == 0 && settles)) {
+        report->counts[CARE_GROUPS_WAITING]++;
+        add_trouble(report, group, CARE_WAITS, judgement == JUDGE_WAITS ? server : CARE_NONE);
+        return;
+    }
+    bool known = group->judge->count && server < roster->count;
+    report->counts[CARE_GROUPS_UNAVAILABLE]++;
+    add_trouble(report, group, known ? CARE_AWAY : CARE_GONE, known ? server : CARE_NONE);
+}
+
+static void count_group(const struct group *group, struct care_report *report)
+{
+    const struct replica *replica = &group->replica;
+    report->counts[CARE_GROUPS_HELD] +=
+        replica->role == REPLICA_FOLLOWS || replica->role == REPLICA_LEADS;
+    if (replica_serves(replica))
+        count_led(group, report->counts);
+    else if (replica->role == REPLICA_LEADS)
+        report->counts[CARE_GROUPS_STARTING]++;
+    else if (group->order_count && group->order[0] == group->store->here && !group->judged)
+        count_unled(group, report);
+}
+
+/* ---- the report ---- */
+
+static enum care_state state_of(const struct store *store)
+{
+    switch (store->stage) {
+    case STORE_OPENS_LOG:
+    case STORE_READS_CUSTODY:
+    case STORE_OPENS_VIEWS:
+        return CARE_OPENS;
+    case STORE_RUNS:
+        return views_is_member(store->views) ? CARE_MEMBER : CARE_JOINS;
+    case STORE_FAILED:
+    case STORE_CLOSES_LOG:
+    case STORE_RESTS:
+        return CARE_FAILED;
+    case STORE_BROKEN:
+        break;
+    }
+    return CARE_REFUSED;
+}
+
+static void count_disk(const struct store *store, uint64_t *counts)
+{
+    struct log_counts log;
+    log_count(store->log, &log);
+    counts[CARE_LIVE_BYTES] = log.live;
+    counts[CARE_DISK_BYTES] = log.bytes;
+    counts[CARE_DISK_FULL] = log.full;
+    counts[CARE_KEYS_FULL] = index_is_tight(&store->index);
+    counts[CARE_FAILURES] = store->failures;
+    if (store->index.count)
+        counts[CARE_BYTES_MISSING] = (uint64_t)((double)counts[CARE_RECORDS_MISSING] *
+                                                (double)log.live / (double)store->index.count);
+}
+
+void status_fill(const struct store *store, struct care_report *report)
+{
+    const struct roster *roster = views_roster(store->views);
+    report->state = state_of(store);
+    report->epoch = roster ? roster->epoch : 0;
+    report->error = report->state >= CARE_FAILED ? store->error : 0;
+    report->counts[CARE_LEARNS_IN] = CARE_NEVER;
+    for (int64_t i = 0; report->state == CARE_MEMBER && i < store->group_count; i++)
+        count_group(&store->groups[i], report);
+    report->counts[CARE_RECORDS_RATE] = store->taught.records_rate;
+    report->counts[CARE_BYTES_RATE] = store->taught.bytes_rate;
+    count_disk(store, report->counts);
+}
+
+/* ---- how fast others learn ---- */
+
+void status_tick(struct store *store)
+{
+    struct taught *taught = &store->taught;
+    int64_t now = weft_now(store->self), passed = now - taught->at;
+    if (passed < RATE_NSEC)
+        return;
+    double seconds = (double)passed / 1e9;
+    uint64_t records = (uint64_t)((double)taught->records / seconds);
+    uint64_t bytes = (uint64_t)((double)taught->bytes / seconds);
+    /* The mean of the last seconds, of which later ones count more. */
+    taught->records_rate = (taught->records_rate + records) / 2;
+    taught->bytes_rate = (taught->bytes_rate + bytes) / 2;
+    taught->records = taught->bytes = 0;
+    taught->at = now;
+}
