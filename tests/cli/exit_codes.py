@@ -106,6 +106,7 @@ ROWS = {
                Ask("c", "0")),
     "incr": Row(Ask("n", "--initial", "1"), Ask("none"), [Ask("n", "--dir", NONE), Ask("n", "x")], None),
     "stat": Row(Ask("c"), Ask("none"), [Ask("c", "--dir", NONE)], None),
+    "store status": Row(None, Ask(), [Ask("--dir", NONE), Ask("--from", "99")], Ask("--wait", "600")),
     "ripc serve": Row(Ask("1", "--seconds", "0"), Ask("42"), [Ask("1", "--secret-file", NONE)], Ask("1")),
     "ripc ping": Row(Ask("42", "--count", "1"), Ask("41"), [Ask("42", "--secret-file", NONE)],
                      Ask("42", "--interval", "50")),

@@ -1,8 +1,10 @@
 /* weft status */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "cli/cluster/cluster.h"
 #include "cli/cluster/cluster_data.h"
+#include "cli/cluster/cluster_store.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/show/drop_result.h"
@@ -10,12 +12,15 @@
 
 #define WAIT_MAX   3600
 #define AGAIN_NSEC 100000000LL
+#define STORE_NSEC 1000000000LL /* for the reports about the store */
 
 struct status {
     struct call *call;
     struct cluster cluster;
     struct cluster_seen *seen;
     struct cluster_health health;
+    bool has_store; /* the cluster runs one */
+    struct cluster_store store;
 };
 
 static const char status_page[] =
@@ -35,6 +40,13 @@ static const char status_page[] =
     "settled\n{/}"
     "drops     {#drops_shown|; }{count} {reason}{:}none{/}\n";
 
+static enum health verdict(const struct status *status)
+{
+    enum health health = status->health.health;
+    enum health store = status->has_store ? cluster_store_health(&status->store) : HEALTH_OK;
+    return store > health ? store : health;
+}
+
 static void reasons_put(const struct status *status, struct result *result)
 {
     result_array(result, "reasons");
@@ -47,6 +59,17 @@ static void reasons_put(const struct status *status, struct result *result)
         result_string(result, "severity", health_names[health_severity(code)]);
         cluster_health_reason(&status->health, code, &status->cluster.plan, status->seen,
                               result_words(result, "text"));
+        result_end(result);
+    }
+    for (int i = 0; status->has_store && i < CLUSTER_STORE_CODES; i++) {
+        enum cluster_store_code code = (enum cluster_store_code)i;
+        if (!cluster_store_has(&status->store, code))
+            continue;
+        result_object(result, NULL);
+        result_string(result, "code", cluster_store_names[code]);
+        result_string(result, "severity", health_names[cluster_store_severity(code)]);
+        cluster_store_reason(&status->store, code, &status->cluster.plan,
+                             result_words(result, "text"));
         result_end(result);
     }
     result_end(result);
@@ -129,7 +152,7 @@ static void report(const struct status *status)
     const struct cluster_file *file = &status->cluster.file;
     const struct cluster_health *health = &status->health;
     struct result *result = call_result(status->call, status_page);
-    result_string(result, "health", health_names[health->health]);
+    result_string(result, "health", health_names[verdict(status)]);
     reasons_put(status, result);
     result_string(result, "folder", status->cluster.folder);
     result_string(result, "data", file->data ? file->data : "");
@@ -153,6 +176,17 @@ static void report(const struct status *status)
     drop_result(result, "drops", health->drops);
 }
 
+/* Asks about the store, if there is one. */
+static enum err store_take(struct status *status, struct why *why)
+{
+    const struct care_request request = {.kind = CARE_STATUS, .patience = STORE_NSEC};
+    cluster_store_fini(&status->store);
+    int result = cluster_store_ask(&status->store, status->cluster.folder,
+                                   status->cluster.plan.server_count, CARE_NONE, &request);
+    status->has_store = result == 0;
+    return result == -ENOMEM ? why_memory(why) : OK;
+}
+
 static enum err status_take(struct status *status, double wait, struct why *why)
 {
     int64_t deadline = clock_after((int64_t)(wait * 1e9));
@@ -160,7 +194,9 @@ static enum err status_take(struct status *status, double wait, struct why *why)
         enum err err = cluster_survey(&status->cluster, status->seen, CLUSTER_SURVEY_NSEC, why);
         if (!err)
             err = cluster_health(&status->health, &status->cluster.plan, status->seen, why);
-        if (err || status->health.health == HEALTH_OK || clock_now() >= deadline)
+        if (!err)
+            err = store_take(status, why);
+        if (err || verdict(status) == HEALTH_OK || clock_now() >= deadline)
             return err;
         cluster_health_fini(&status->health);
         clock_nap(AGAIN_NSEC);
@@ -180,7 +216,8 @@ static enum err status_run(struct call *call, struct why *why)
     err = status.seen ? status_take(&status, wait, why) : why_memory(why);
     if (!err)
         report(&status);
-    call->no = !err && status.health.health != HEALTH_OK;
+    call->no = !err && verdict(&status) != HEALTH_OK;
+    cluster_store_fini(&status.store);
     cluster_health_fini(&status.health);
     free(status.seen);
     cluster_close(&status.cluster);
@@ -223,6 +260,9 @@ const struct command command_status = {
         "says how\n"
         "  SERVICES_SLOW     OK    a function of a service ran for more than a millisecond, which "
         "delays all packets\n\n"
+        "If the cluster runs a store, the reasons of weft store status are among them. STORE_SHORT "
+        "tells how many copies are missing, how much is to be recovered, how fast that goes, and "
+        "how long it will take.\n\n"
         "With --json: health, reasons (code, severity, text), folder, data, topology, wire, rate, "
         "processes, settings (values of parameters that weft up was given), servers, links (with "
         "not_up, a list), traffic, drops by reason.",

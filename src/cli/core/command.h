@@ -39,7 +39,7 @@ struct command_group {
     const char *name;    /* "topo"; "": the other commands of one word; NULL ends the list */
     const char *title;   /* above its commands in the overview */
     const char *summary; /* one line for the manual, no full stop */
-    bool unspoken;       /* its commands do not begin with the name of the group */
+    bool unspoken;       /* its commands do not, or not all, begin with the name of the group */
 };
 
 /* All commands. main passes the table on, so that no command depends on the others. */
@@ -53,6 +53,9 @@ extern const struct option common_options[];
 
 /* Tells whether the command is in the group. The group "" has the commands of one word. */
 bool command_in_group(const struct command *command, const char *word);
+
+/* Tells whether the name of the group is the first word of some command. */
+bool command_is_spoken(const struct command_table *table, const struct command_group *group);
 
 /* Returns the second word of a name: "measure" of "topo measure". */
 const char *command_last_word(const struct command *command);

@@ -180,7 +180,7 @@ static void bash_groups(struct text *out, const struct command_table *table)
 {
     for (const struct command_group *group = table->groups; group->name; group++) {
         size_t size = strlen(group->name);
-        if (size == 0 || group->unspoken)
+        if (!command_is_spoken(table, group))
             continue;
         text_printf(out, "    '%s')\n        COMPREPLY=($(compgen -W '", group->name);
         for (int i = 0; table->commands[i]; i++)
@@ -210,7 +210,7 @@ static void bash_script(struct text *out, const struct command_table *table)
                    "    case $name in\n    ");
     const char *bar = "";
     for (const struct command_group *group = table->groups; group->name; group++) {
-        if (!*group->name || group->unspoken)
+        if (!command_is_spoken(table, group))
             continue;
         text_printf(out, "%s%s", bar, group->name);
         bar = " | ";
@@ -326,7 +326,7 @@ static void fish_command(struct text *out, const struct command *command)
 static void fish_script(struct text *out, const struct command_table *table)
 {
     for (const struct command_group *group = table->groups; group->name; group++) {
-        if (!*group->name || group->unspoken)
+        if (!command_is_spoken(table, group))
             continue;
         text_printf(out, "complete -c weft -f -n __fish_use_subcommand -a %s -d ", group->name);
         fish_quoted(out, group->summary);
