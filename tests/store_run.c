@@ -10,6 +10,11 @@
 #include "sim/store/store_clients.h"
 #include "sim/store/store_siege.h"
 
+#define GROUPS          8
+#define SEGMENT         512 /* KiB */
+#define STRING(words)   #words
+#define STRING_OF(word) STRING(word)
+
 #define LINKS   "loss,corruption,duplication,jitter,one_way,flap,plane,cut,late,carrier"
 #define SERVERS "crash,restart,quick,pause,hang,slow,rewind"
 #define DISKS   "disk_lost,disk_torn,disk_slow"
@@ -44,7 +49,8 @@ static const struct weft_service *const services[] = {&store_service, NULL};
 /* Small disks have many small files; few groups have many keys each. */
 static void configure(uint64_t seed)
 {
-    const char *const words[] = {"store.segment=512K", "store.group_count=8",
+    const char *const words[] = {"store.segment=" STRING_OF(SEGMENT) "K",
+                                 "store.group_count=" STRING_OF(GROUPS),
                                  seed % 2 ? "store.recover=3min" : "store.recover=1s"};
     struct why why;
     configuration_fini(&configuration);
@@ -106,7 +112,7 @@ struct store_outcome store_run(const struct test_plan *test, uint64_t seed, cons
         if (strcmp(store_run_sets[i], set) == 0)
             found = sets[i];
     configure(seed);
-    store_clients_begin(&test->plan);
+    store_clients_begin(GROUPS, SEGMENT << 10);
     return found.siege ? run_siege(test, seed, &found, record)
                        : run_chaos(test, seed, found.kinds, record);
 }

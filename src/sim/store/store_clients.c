@@ -77,7 +77,8 @@ static struct {
     struct attempt *attempts; /* by ticket, from 1 */
     size_t attempt_count, attempts_room;
     bool steady, available, final;
-    bool losses; /* a key may be unavailable at the end */
+    uint64_t segment; /* bytes */
+    bool losses;      /* a key may be unavailable at the end */
 } all;
 
 static int64_t now(void)
@@ -481,6 +482,49 @@ static int start(struct weft_simulation *simulation)
 
 /* ---- the end ---- */
 
+/* The sum of a counter over all servers. */
+static uint64_t sum_of(struct weft_simulation *simulation, const char *counter)
+{
+    uint64_t sum = 0, value;
+    for (uint32_t server = 0; server < weft_sim_server_count(simulation); server++) {
+        if (weft_sim_stat(simulation, server, store_service.name, counter, &value))
+            weft_sim_fail(simulation, "server %u does not tell its %s", server, counter);
+        else
+            sum += value;
+    }
+    return sum;
+}
+
+/* A log uses the space of dead records again when they are half of it, and keeps spare segments. */
+#define SPACE(live) (2 * (live) + 8 * all.segment)
+
+static void space_check(struct weft_simulation *simulation)
+{
+    uint64_t live, bytes;
+    for (uint32_t server = 0; server < weft_sim_server_count(simulation); server++)
+        if (weft_sim_stat(simulation, server, store_service.name, "log_live", &live) ||
+            weft_sim_stat(simulation, server, store_service.name, "log_bytes", &bytes) ||
+            bytes > SPACE(live))
+            weft_sim_fail(simulation, "server %u: the log has %" PRIu64 " bytes for %" PRIu64,
+                          server, bytes, live);
+}
+
+/* No request is under way, so each group has all its copies, and these are equal. */
+static void copies_check(struct weft_simulation *simulation)
+{
+    uint64_t led = sum_of(simulation, "groups_led");
+    uint64_t missing = sum_of(simulation, "copies_missing");
+    if (led != all.keys.group_count)
+        weft_sim_fail(simulation, "%" PRIu64 " groups of %u have a leader", led,
+                      all.keys.group_count);
+    else if (missing)
+        weft_sim_fail(simulation, "%" PRIu64 " copies of groups are missing", missing);
+    else if (sum_of(simulation, "digest") != sum_of(simulation, "digest_due"))
+        weft_sim_fail(simulation, "in-sync servers of a group have different keys or versions");
+    else if (sum_of(simulation, "under_way") || sum_of(simulation, "buffers_used"))
+        weft_sim_fail(simulation, "servers keep requests or memory that are under way no more");
+}
+
 static void finish(struct weft_simulation *simulation)
 {
     for (unsigned i = 0; i < CLIENTS; i++) {
@@ -490,6 +534,10 @@ static void finish(struct weft_simulation *simulation)
                 wrong(client, client->lanes[j].number, "there is no answer until the end");
         if (i >= WRITERS && client->lanes[0].reads < READS && all.final && !all.losses)
             weft_sim_fail(simulation, "client %u has not read all keys", i);
+    }
+    if (all.final && !all.losses) {
+        copies_check(simulation);
+        space_check(simulation);
     }
     if (!account_judge(&all.account)) {
         const char *verdict = all.account.verdict.data;
@@ -515,12 +563,13 @@ const struct weft_checker store_clients = {
 
 /* ---- what tests ask ---- */
 
-void store_clients_begin(const struct plan *plan)
+void store_clients_begin(uint32_t group_count, uint64_t segment)
 {
     account_fini(&all.account);
     free(all.attempts);
     memset(&all, 0, sizeof all);
-    store_keys_init(&all.keys, plan);
+    all.segment = segment;
+    store_keys_init(&all.keys, group_count);
 }
 
 void store_clients_expect_losses(void)

@@ -9,19 +9,20 @@
  *
  * - Some order of the requests explains all answers (store/history).
  * - After the storm, each request is answered; some time later none is refused or left open.
+ * - At the end each group has all its copies, with the same keys and versions; logs are not much
+ *   larger than what is needed of them; and no server still works at a request.
  *
  * Faults that may leave no whole copy of a key need store_clients_expect_losses: a key may then be
  * unavailable at the end. It is never answered wrongly. */
 
 #include <weft/simulation.h>
 
-#include "node/plan.h"
 #include "sim/store/store_account.h"
 
 extern const struct weft_checker store_clients;
 
-/* Forgets everything; before each run. The plan is borrowed for the run. */
-void store_clients_begin(const struct plan *plan);
+/* Forgets everything; before each run, which has these parameters of the store. */
+void store_clients_begin(uint32_t group_count, uint64_t segment);
 /* In this run. */
 void store_clients_expect_losses(void);
 /* Of the run, until the next one begins. */

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "services/store/service/placement.h"
+
 #define DOUBTS_MAX 8
 
 #define LONG_KEY   3 /* as long as a key may be */
@@ -11,12 +13,6 @@
 
 /* Slots whose keys are in the same placement group: that of the key in the slot named. */
 static const uint8_t beside[STORE_SLOTS + 1] = {0, 1, 2, 0, 0, 0, 1, 1, 8, 9, 10, 11, STORE_COLD};
-
-static struct place_group group_of(const struct plan *plan, const struct store_key *key)
-{
-    struct key hash = key_hash(key->bytes, key->size);
-    return keyspace_group(&plan->keyspace, key_route(&hash));
-}
 
 static void key_name(struct store_key *key, unsigned index, unsigned attempt)
 {
@@ -33,20 +29,19 @@ static void key_add(struct store_keys *keys, unsigned slot)
 {
     unsigned index = keys->count++, first = beside[slot], attempt = 0;
     struct store_key *key = &keys->keys[index];
-    struct place_group group;
+    uint32_t group;
     key->slot = slot;
     do {
         key_name(key, index, attempt++);
-        group = group_of(keys->plan, key);
-    } while (first != slot && (group.home != keys->group[first].home ||
-                               group.sequence != keys->group[first].sequence));
-    keys->group[slot] = group;
+        group = placement_group(key->bytes, key->size, keys->group_count);
+    } while (first != slot && group != keys->groups[first]);
+    keys->groups[slot] = group;
     keys->current[slot] = index;
 }
 
-void store_keys_init(struct store_keys *keys, const struct plan *plan)
+void store_keys_init(struct store_keys *keys, uint32_t group_count)
 {
-    keys->plan = plan;
+    keys->group_count = group_count;
     keys->count = 0;
     for (unsigned slot = 0; slot <= STORE_COLD; slot++)
         key_add(keys, slot);

@@ -8,7 +8,6 @@
  * Cold keys are put once, and only read after that. There are many of them, so that a server that
  * learns a group has more to learn than fits into a letter. */
 
-#include "node/plan.h"
 #include "wire/store.h"
 
 #define STORE_SLOTS    12          /* keys in use */
@@ -24,14 +23,14 @@ struct store_key {
 };
 
 struct store_keys {
-    const struct plan *plan; /* borrowed */
-    struct place_group group[STORE_SLOTS + 1];
+    uint32_t group_count; /* of the store */
+    uint32_t groups[STORE_SLOTS + 1];
     struct store_key keys[STORE_KEYS_MAX];
     unsigned count;
     unsigned current[STORE_SLOTS + 1]; /* indices of keys */
 };
 
-void store_keys_init(struct store_keys *keys, const struct plan *plan);
+void store_keys_init(struct store_keys *keys, uint32_t group_count);
 /* That key was put. */
 void store_keys_put(struct store_keys *keys, unsigned index);
 /* The fate of a change of that key is unknown. */

@@ -93,6 +93,8 @@ static bool key_begins(struct index_key key, struct index_key prefix)
 
 static uint64_t entry_hash(const struct index_entry *entry)
 {
+    if (entry->kind != INDEX_VALUE)
+        return 0;
     uint64_t hash = hash_bytes(entry->key, entry->key_size);
     return hash_mix(hash_mix(hash ^ entry->version) + entry->kind);
 }

@@ -88,9 +88,10 @@ bool index_drop(struct index *index, uint32_t group, uint32_t most);
 
 uint32_t index_count(const struct index *index, uint32_t group); /* entries of the group */
 
-/* The sum of a hash of each entry's key, version and kind. It depends neither on the order of the
- * operations nor on the machine, so two servers whose digests of a group are equal hold, almost
- * certainly, the same keys in the same versions. It is no defence against deliberate collisions. */
+/* The sum of a hash of the key and the version of each value. It depends neither on the order of
+ * the operations nor on the machine, so two servers whose digests of a group are equal hold, almost
+ * certainly, the same keys in the same versions. Tombstones do not count, because each server
+ * forgets them by itself. It is no defence against deliberate collisions. */
 uint64_t index_digest(const struct index *index, uint32_t group);
 
 static inline struct index_key index_key_of(const struct index_entry *entry)

@@ -200,6 +200,7 @@ static void stats(struct weft_self *self, struct weft_report *report)
     const struct store *store = weft_memory(self);
     const struct roster *roster = views_roster(store->views);
     struct log_counts log;
+    struct copies copies;
     uint64_t leads = 0, keys = 0;
     for (int64_t i = 0; i < store->group_count; i++) {
         leads += replica_serves(&store->groups[i].replica);
@@ -208,6 +209,14 @@ static void stats(struct weft_self *self, struct weft_report *report)
     (void)!weft_stat(report, "view", roster ? roster->epoch : 0);
     (void)!weft_stat(report, "groups_led", leads);
     (void)!weft_stat(report, "keys", keys);
+    copies_count(store, &copies);
+    (void)!weft_stat(report, "copies_missing", copies.missing);
+    (void)!weft_stat(report, "digest", copies.digest);
+    (void)!weft_stat(report, "digest_due", copies.digest_due);
+    (void)!weft_stat(report, "under_way",
+                     store->asks.used + store->ops.used + store->changes.used +
+                         store->replays.used);
+    (void)!weft_stat(report, "buffers_used", store->buffers.used);
     log_count(store->log, &log);
     (void)!weft_stat(report, "log_bytes", log.bytes);
     (void)!weft_stat(report, "log_live", log.live);

@@ -350,6 +350,18 @@ void group_lost(struct group *group, weft_server server);
 uint32_t group_in_sync(const struct group *group);
 void group_say(struct group *group, weft_server server, const struct replica_message *message);
 
+/* ---- copies ---- */
+
+struct copies {
+    uint64_t missing; /* servers that should keep a group that this one leads, and do not yet */
+    /* When nothing is under way, the sum of `digest` over all servers is the sum of `digest_due`,
+     * unless a copy differs from that of its leader. The sums wrap around. */
+    uint64_t digest;     /* of all groups for which this server is in sync */
+    uint64_t digest_due; /* of all groups that it leads, once for each in-sync server */
+};
+
+void copies_count(const struct store *store, struct copies *copies);
+
 /* ---- change.c ---- */
 
 /* A new change of a leader. False: there is no memory. `version` is set. */
