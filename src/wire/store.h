@@ -20,6 +20,7 @@
 enum store_call {
     STORE_CALL_REQUEST = 1, /* the rest is a request, the answer an answer */
     STORE_CALL_CARE = 2,    /* the rest is what an operator asks: care.h */
+    STORE_CALL_SCAN = 3,    /* wire/scan.h */
 };
 
 enum store_op {

@@ -56,7 +56,10 @@
     X(OUTCOMES_UNTAUGHT, "untaught", "a learner does not hear what requests have done")            \
     X(LESSON_SHORT, "page", "only the first page of a learner's keys is compared")                 \
     X(REQUESTS_STAY, "requests", "requests under way survive the end of a view")                   \
-    X(REWRITE_SHOWN, "shown", "clients see the version of a value that a leader wrote again")
+    X(REWRITE_SHOWN, "shown", "clients see the version of a value that a leader wrote again")      \
+    X(SCAN_UNCONFIRMED, "scans", "a leader tells keys without asking whether it still leads")      \
+    X(SCAN_UNCOMMITTED, "hasty", "a leader tells keys whose changes are not committed")            \
+    X(SCAN_BEYOND, "beyond", "a page goes on behind what a server has told")
 
 enum store_bug {
 #define STORE_BUG(bug, name, text) STORE_##bug,

@@ -50,7 +50,7 @@ static void answer(struct store *store, uint64_t client, uint64_t ticket, enum s
 
 /* ---- sending ---- */
 
-static weft_server leader_of(const struct group *group)
+weft_server ask_leader(const struct group *group)
 {
     if (group->hint != WEFT_NOBODY)
         return group->hint;
@@ -123,7 +123,7 @@ void ask_request(struct store *store, uint64_t client, uint64_t ticket, const vo
     assert(ask->index >> INDEX_BITS == 0);
     list_append(&store->asks_open, &ask->link);
     if (store->stage == STORE_RUNS)
-        send(store, ask, leader_of(ask->group));
+        send(store, ask, ask_leader(ask->group));
 }
 
 /* ---- answers ---- */
@@ -194,7 +194,7 @@ static void wake(struct store *store, struct ask *ask)
         answer(store, ask->client, ask->ticket, ask->was_sent ? STORE_UNKNOWN : STORE_UNAVAILABLE);
         ask_end(store, ask);
     } else {
-        send(store, ask, leader_of(ask->group));
+        send(store, ask, ask_leader(ask->group));
     }
 }
 

@@ -37,7 +37,8 @@ static void end_all(struct store *store)
 void failure_closed(void *owner)
 {
     struct store *store = owner;
-    assert(!store->ops.used && !store->changes.used && !store->replays.used);
+    assert(!store->ops.used && !store->changes.used && !store->replays.used &&
+           !store->scans.pages.used);
     index_clear(&store->index);
     once_clear(&store->once);
     store->custody_version = 0;

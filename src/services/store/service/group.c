@@ -105,6 +105,7 @@ void group_enter(struct group *group, const struct roster *roster)
     struct replica *replica = &group->replica;
     if (!STORE_HAS(REQUESTS_STAY))
         serve_forget(group);
+    page_forget(group->store);
     lesson_end(group);
     confirm_forget(group);
     if (replica->custody.since == 0 && !replica->keeping && is_founder(group, roster))
@@ -131,6 +132,7 @@ void group_enter(struct group *group, const struct roster *roster)
 void group_end(struct group *group)
 {
     serve_forget(group);
+    page_forget(group->store);
     lesson_end(group);
     confirm_forget(group);
     change_forget(group);
@@ -212,6 +214,14 @@ static void hear_report(struct group *group, const struct replica_message *messa
     decide(group, roster); /* also when it comes again: the question may be lost */
 }
 
+weft_server group_leader(const struct group *group)
+{
+    const struct replica *replica = &group->replica;
+    if (replica->role == REPLICA_FOLLOWS || replica->role == REPLICA_LEARNS)
+        return replica->leader;
+    return group->judged && group->lead_to != group->store->here ? group->lead_to : WEFT_NOBODY;
+}
+
 /* ---- messages ---- */
 
 /* What comes too early: the leader wants an answer when the writes before it are durable. */
@@ -270,6 +280,7 @@ void group_look(struct group *group)
         change_look(group);
     }
     serve_look(group);
+    page_look(group);
     lesson_look(group);
 }
 

@@ -113,6 +113,12 @@ static void open_letter(struct store *store, weft_server from, struct buffer *bu
             serve_request(store, from, letter->ticket, &request, letter->epoch, buffer);
         break;
     }
+    case LETTER_ASK_KEYS:
+        page_asked(store, from, letter->ticket, letter->epoch, letter->bytes, letter->size, buffer);
+        break;
+    case LETTER_PAGE_TOLD:
+        scan_told(store, from, letter->ticket, letter->bytes, letter->size);
+        break;
     case LETTER_ANSWER:
         ask_answered(store, letter->ticket, letter->bytes, letter->size);
         break;

@@ -514,15 +514,6 @@ static void retry(struct store *store, weft_server origin, uint64_t ticket, uint
     mail_send(store, origin, letter);
 }
 
-/* Who leads, as far as this server knows. */
-static weft_server leader_of(const struct group *group)
-{
-    const struct replica *replica = &group->replica;
-    if (replica->role == REPLICA_FOLLOWS || replica->role == REPLICA_LEARNS)
-        return replica->leader;
-    return group->judged && group->lead_to != group->store->here ? group->lead_to : WEFT_NOBODY;
-}
-
 /* The same request, which waits or is under way. Requests that wait long are sent again; if each of
  * them was done separately, there would be ever more of them. */
 static struct op *find_same(struct group *group, const struct store_request *request)
@@ -544,7 +535,7 @@ void serve_request(struct store *store, weft_server origin, uint64_t ticket,
         placement_group(request->key, request->key_size, (uint32_t)store->group_count);
     struct group *group = &store->groups[number];
     if (!replica_serves(&group->replica) || group->replica.epoch != epoch) {
-        retry(store, origin, ticket, number, leader_of(group));
+        retry(store, origin, ticket, number, group_leader(group));
         return;
     }
     struct op *op = find_same(group, request);

@@ -47,6 +47,7 @@ static void views_entered(void *owner, const struct roster *roster, uint32_t bef
     for (int64_t i = 0; i < store->group_count; i++)
         group_enter(&store->groups[i], roster);
     ask_view(store);
+    scan_view(store);
 }
 
 static const struct views_events views_events = {
@@ -87,7 +88,7 @@ static bool allocate(struct store *store)
     store->in = weft_allocate(self, sizeof *store->in);
     store->out = weft_allocate(self, sizeof *store->out);
     if (!index || !buffers || !once || !judges || !store->groups || !store->streams ||
-        !store->ranks || !store->in || !store->out ||
+        !store->ranks || !store->in || !store->out || !scan_init(store) ||
         !index_init(&store->index, index, store->index_size, (uint32_t)groups + 1))
         return false;
     buffers_init(&store->buffers, buffers, store->buffers_size);
@@ -133,6 +134,7 @@ static void tick(struct store *store)
     ask_tick(store);
     inquiry_tick(store);
     status_tick(store);
+    scan_tick(store);
     if (store->stage != STORE_RUNS)
         return;
     once_expire(&store->once, weft_now(store->self) - OUTCOME_NSEC);
@@ -185,6 +187,8 @@ static void request(struct weft_self *self, uint64_t client, uint64_t ticket, co
         ask_request(store, client, ticket, call + 1, size - 1);
     else if (size > 0 && *call == STORE_CALL_CARE)
         inquiry_begin(store, client, ticket, call + 1, size - 1);
+    else if (size > 0 && *call == STORE_CALL_SCAN)
+        scan_begin(store, client, ticket, call + 1, size - 1);
     else
         ask_request(store, client, ticket, NULL, 0); /* is answered as malformed */
 }
@@ -193,6 +197,7 @@ static void gone(struct weft_self *self, uint64_t client)
 {
     ask_gone(weft_memory(self), client);
     inquiry_gone(weft_memory(self), client);
+    scan_gone(weft_memory(self), client);
 }
 
 static void stats(struct weft_self *self, struct weft_report *report)

@@ -2,8 +2,8 @@
 /* What the parts of the store's service share. store.c has the service itself; mail.c the streams
  * between servers; disk.c records and custodies; group.c a group from view to view; change.c its
  * writes; learn.c what a new copy gets; confirm.c the permission to read; serve.c requests at the
- * leader; ask.c requests of programs; failure.c how a server goes on when its disk fails;
- * inquiry.c what operators ask; status.c what a server reports to them. */
+ * leader; ask.c requests of programs; scan.c and page.c pages of keys; failure.c how a server goes
+ * on when its disk fails; inquiry.c what operators ask; status.c what a server reports to them. */
 
 #include <string.h>
 
@@ -181,6 +181,16 @@ struct group {
     uint32_t hint;      /* ask.c: who leads, as far as is known; WEFT_NOBODY: unknown */
 };
 
+/* ---- scans of programs ---- */
+
+struct scans {
+    struct pool scans, pages;
+    struct list scans_open, pages_open;
+    /* Scratch memory: two sets of groups, a server for each, and places for each (index_walk.h). */
+    uint8_t *bits, *leaders;
+    struct index_place *places;
+};
+
 /* ---- requests of programs ---- */
 
 struct ask {
@@ -250,6 +260,7 @@ struct store {
     struct once once;
     struct pool parcels, ops, changes, asks, incomings, replays;
     struct list asks_open, incomings_open;
+    struct scans scans;
     uint64_t ask_name;            /* of the next one; begins at random */
     struct group *groups;         /* `group_count` */
     struct weft_stream **streams; /* to each server; NULL: none is open */
@@ -349,6 +360,8 @@ void group_tick(struct group *group);
 void group_lost(struct group *group, weft_server server);
 uint32_t group_in_sync(const struct group *group);
 void group_say(struct group *group, weft_server server, const struct replica_message *message);
+/* The server that leads, as far as this one knows. */
+weft_server group_leader(const struct group *group);
 
 /* ---- copies ---- */
 
@@ -432,3 +445,27 @@ void inquiry_tick(struct store *store);
 /* All but the server. */
 void status_fill(const struct store *store, struct care_report *report);
 void status_tick(struct store *store);
+/* The server to ask about that group; WEFT_NOBODY: unknown. */
+weft_server ask_leader(const struct group *group);
+
+/* ---- scan.c ---- */
+
+bool scan_init(struct store *store); /* false: there is no memory */
+void scan_begin(struct store *store, uint64_t client, uint64_t ticket, const void *bytes,
+                uint32_t size);
+/* LETTER_PAGE_TOLD. */
+void scan_told(struct store *store, weft_server from, uint64_t ticket, const void *bytes,
+               uint32_t size);
+void scan_gone(struct store *store, uint64_t client);
+void scan_tick(struct store *store);
+void scan_view(struct store *store); /* another view */
+
+/* ---- page.c ---- */
+
+/* LETTER_ASK_KEYS; the holder has the bytes. */
+void page_asked(struct store *store, weft_server origin, uint64_t ticket, uint32_t epoch,
+                const void *bytes, uint32_t size, struct buffer *holder);
+/* More of the group is committed or confirmed. */
+void page_look(const struct group *group);
+void page_tick(struct store *store);
+void page_forget(struct store *store); /* this server no longer leads */

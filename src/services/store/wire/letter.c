@@ -285,6 +285,8 @@ size_t letter_size(const struct letter *letter)
     case LETTER_ANSWER:
     case LETTER_INQUIRY:
     case LETTER_REPORT:
+    case LETTER_ASK_KEYS:
+    case LETTER_PAGE_TOLD:
         return HEAD_SIZE + 8 + (size_t)letter->size;
     case LETTER_RETRY:
         return HEAD_SIZE + 8 + 4;
@@ -322,6 +324,8 @@ static void put_content(struct writer *out, const struct letter *letter)
     case LETTER_ANSWER:
     case LETTER_INQUIRY:
     case LETTER_REPORT:
+    case LETTER_ASK_KEYS:
+    case LETTER_PAGE_TOLD:
         write_u64(out, letter->ticket);
         write_bytes(out, letter->bytes, letter->size);
         break;
@@ -380,6 +384,8 @@ static bool get_content(struct reader *in, struct letter *letter)
     case LETTER_INQUIRY:
     case LETTER_REPORT:
     case LETTER_RETRY:
+    case LETTER_ASK_KEYS:
+    case LETTER_PAGE_TOLD:
         return get_ticket(in, letter);
     }
     return false; /* what a peer sent can be any number */

@@ -26,8 +26,10 @@ enum letter_kind {
                          * `ticket` this is */
     LETTER_ANSWER,      /* bytes of an answer to that ticket */
     LETTER_RETRY,       /* to that ticket: ask `server`; WEFT_NOBODY: again later */
-    LETTER_INQUIRY, /* bytes of what an operator asks (wire/care.h), with the asker's `ticket` */
-    LETTER_REPORT,  /* bytes of the report to that ticket */
+    LETTER_INQUIRY,   /* bytes of what an operator asks (wire/care.h), with the asker's `ticket` */
+    LETTER_REPORT,    /* bytes of the report to that ticket */
+    LETTER_ASK_KEYS,  /* bytes of a listing (listing.h), of the scan whose `ticket` this is */
+    LETTER_PAGE_TOLD, /* bytes of the answer to that ticket */
 };
 
 struct letter_key {

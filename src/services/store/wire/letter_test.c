@@ -181,6 +181,8 @@ static void make(struct letter *letter, enum letter_kind kind, struct rng *rng)
     case LETTER_ANSWER:
     case LETTER_INQUIRY:
     case LETTER_REPORT:
+    case LETTER_ASK_KEYS:
+    case LETTER_PAGE_TOLD:
         letter->bytes = value;
         letter->size = make_size(rng, VALUE_MAX);
         letter->ticket = rng_next(rng);
@@ -248,7 +250,7 @@ static void letters_are_read_as_written(void **unused)
     size_t size, largest = 0;
     for (uint64_t seed = 1; seed <= 2000; seed++) {
         struct rng rng = rng_make(seed, 1);
-        make(made, LETTER_REPLICA + (unsigned)rng_below(&rng, LETTER_REPORT), &rng);
+        make(made, LETTER_REPLICA + (unsigned)rng_below(&rng, LETTER_PAGE_TOLD), &rng);
         if (seed % 100 == 1)
             print_message("# seeds from %lu\n", (unsigned long)seed);
         uint8_t *bytes = written(made, &size);
@@ -267,10 +269,10 @@ static void letters_are_refused_if_bytes_are_missing_or_left(void **unused)
     size_t size;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct rng rng = rng_make(seed, 2);
-        make(made, LETTER_REPLICA + (unsigned)rng_below(&rng, LETTER_REPORT), &rng);
+        make(made, LETTER_REPLICA + (unsigned)rng_below(&rng, LETTER_PAGE_TOLD), &rng);
         print_message("# seed %lu, kind %u\n", (unsigned long)seed, made->kind);
         bool open = made->kind == LETTER_REQUEST || made->kind == LETTER_ANSWER ||
-                    made->kind == LETTER_INQUIRY || made->kind == LETTER_REPORT;
+                    made->kind >= LETTER_INQUIRY;
         uint8_t *bytes = written(made, &size), *longer = calloc(1, size + 1);
         assert_non_null(longer);
         for (size_t i = 0; i < size; i++)
@@ -363,7 +365,7 @@ static void unknown_kinds_are_refused(void **unused)
     assert_false(is_read_with(AT_KIND, 1, 0));
     begin(LETTER_ANSWER);
     assert_true(is_read_with(AT_KIND, 1, LETTER_REQUEST));
-    assert_false(is_read_with(AT_KIND, 1, LETTER_REPORT + 1));
+    assert_false(is_read_with(AT_KIND, 1, LETTER_PAGE_TOLD + 1));
 }
 
 static void messages_that_are_nonsense_are_refused(void **unused)
