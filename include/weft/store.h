@@ -86,6 +86,7 @@ enum weft_store_op {
     WEFT_STORE_DECR,
     WEFT_STORE_APPEND, /* `value` after the one that is there */
     WEFT_STORE_PREPEND,
+    WEFT_STORE_SCAN = 16, /* a page of keys: see below */
 };
 
 /* A change happens only if ... */
@@ -119,8 +120,8 @@ struct weft_store_answer {
     uint32_t zero;       /* 0 */
 };
 
-/* Sends a request and waits for the answer. Returns 0, or for WEFT_STORE_GET the size of the value.
- * `answer` may be NULL.
+/* Sends a request and waits for the answer. Returns 0, or for WEFT_STORE_GET and WEFT_STORE_SCAN
+ * the size of the value. `answer` may be NULL.
  *
  * -EINVAL: the request makes no sense; -EFBIG: the key or the value is too large, or would become
  * so; -ETIMEDOUT: see above; -ENOTCONN: until the deadline no server could be reached;
@@ -131,6 +132,83 @@ WEFT_PROGRAM_API int weft_store_ask(struct weft_store *store,
                                     const struct weft_store_request *request,
                                     struct weft_store_answer *answer, void *value, size_t room,
                                     int64_t deadline);
+
+/* ---- the keys in order ---- */
+
+/* A scan lists the keys that begin with some bytes, page by page. Keys come in the order of their
+ * bytes (memcmp; of two keys of which one begins with the other, the shorter one first), each once.
+ * A page says for each key in its range what was true at one moment of its call: a key that existed
+ * during the whole call is listed, and one that did not exist at any moment of it is not. Changes
+ * between the calls for two pages may be seen or not. If the keys of one server cannot be had, the
+ * result is -EHOSTUNREACH, never a shorter page.
+ *
+ *     static char room[WEFT_STORE_PAGE_SIZE];
+ *     struct weft_store_scan scan = {.prefix = "user/", .prefix_size = 5};
+ *     struct weft_store_item item;
+ *     int count;
+ *
+ *     while ((count = weft_store_scan(store, &scan, room, weft_deadline(1000000000))) > 0)
+ *         while (weft_store_page_next(&scan.page, &item))
+ *             printf("%.*s\n", (int)item.key_size, (const char *)item.key);
+ */
+
+#define WEFT_STORE_PAGE_KEYS 1000  /* of a page, at most; long keys may be fewer */
+#define WEFT_STORE_PAGE_SIZE 60000 /* bytes of a page, at most */
+
+enum weft_store_scan_flags {
+    WEFT_STORE_AFTER = 1, /* only keys after a given one */
+    WEFT_STORE_HERE = 2,  /* only what the server of the store's attachment holds itself, without
+                           * asking others: it may be old, or not even have happened. For
+                           * operators */
+};
+
+struct weft_store_page {
+    uint32_t count;      /* keys that weft_store_page_next still has */
+    uint32_t more;       /* 1: there may be keys after `until`, which is in the page's memory */
+    uint32_t until_size; /* 0 if there are no more keys */
+    uint32_t zero;
+    const void *until;
+    const void *next; /* of weft_store_page_next */
+    size_t left;
+};
+
+struct weft_store_item {
+    const void *key; /* in the page's memory */
+    uint32_t key_size;
+    uint32_t zero;
+    uint64_t version;
+    uint64_t value_size;
+    int64_t expiry; /* 0: none */
+};
+
+struct weft_store_scan {
+    const void *prefix; /* only keys that begin with it */
+    size_t prefix_size;
+    uint32_t flags;      /* of enum weft_store_scan_flags */
+    uint32_t most;       /* keys of a page; 0: WEFT_STORE_PAGE_KEYS */
+    uint32_t over;       /* set by the call: there are no more keys */
+    uint32_t after_size; /* with WEFT_STORE_AFTER, which the call sets: only keys after this one */
+    unsigned char after[256];
+    struct weft_store_page page; /* the last one */
+};
+
+/* Gets the next page into `room`, which has WEFT_STORE_PAGE_SIZE bytes, opens it, and moves `after`
+ * to its end. Returns how many keys it has; 0: there are no more. After an error the same call may
+ * be made again. As weft_store_ask; -EHOSTUNREACH, -EBUSY: until the deadline. */
+WEFT_PROGRAM_API int weft_store_scan(struct weft_store *store, struct weft_store_scan *scan,
+                                     void *room, int64_t deadline);
+
+/* For weft_store_post, and weft_store_ask: a request WEFT_STORE_SCAN has the prefix as its key, the
+ * key after which the page begins as its value, and as `delta` how many keys are wanted at most, 0
+ * for WEFT_STORE_PAGE_KEYS; its flags are those above. The value of the answer is a page. It can
+ * have no key although there are more.
+ *
+ * weft_store_page_open opens a page; its memory stays the caller's. -EINVAL: it is none. */
+WEFT_PROGRAM_API int weft_store_page_open(const void *bytes, size_t size,
+                                          struct weft_store_page *page);
+/* Returns 1 and the next key, or 0: there is none. */
+WEFT_PROGRAM_API int weft_store_page_next(struct weft_store_page *page,
+                                          struct weft_store_item *item);
 
 /* ---- many requests at once, and event loops ---- */
 

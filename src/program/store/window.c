@@ -43,8 +43,23 @@ static bool has_value(uint32_t op)
     return op == WEFT_STORE_PUT || op == WEFT_STORE_APPEND || op == WEFT_STORE_PREPEND;
 }
 
+static int check_scan(const struct weft_store_request *request)
+{
+    const uint32_t flags = WEFT_STORE_AFTER | WEFT_STORE_HERE;
+    bool is_after = request->flags & WEFT_STORE_AFTER;
+    if (request->condition || request->version || (request->flags & ~flags) || request->zero ||
+        request->delta > WEFT_STORE_PAGE_KEYS || (request->key_size && !request->key) ||
+        (request->value_size && (!request->value || !is_after)))
+        return -EINVAL;
+    bool fits =
+        request->key_size <= WEFT_STORE_KEY_MAX && request->value_size <= WEFT_STORE_KEY_MAX;
+    return fits ? 0 : -EFBIG;
+}
+
 int window_check(const struct weft_store_request *request)
 {
+    if (request && request->op == WEFT_STORE_SCAN)
+        return check_scan(request);
     if (!request || request->op < WEFT_STORE_GET || request->op > WEFT_STORE_PREPEND ||
         request->condition > WEFT_STORE_IF_VERSION || request->zero)
         return -EINVAL;
@@ -56,6 +71,17 @@ int window_check(const struct weft_store_request *request)
     bool fits =
         request->key_size <= WEFT_STORE_KEY_MAX && request->value_size <= WEFT_STORE_VALUE_MAX;
     return fits ? 0 : -EFBIG;
+}
+
+static void scan_fill(struct pending *pending, const struct weft_store_request *wanted)
+{
+    pending->scan = (struct scan_request){
+        .here = wanted->flags & WEFT_STORE_HERE,
+        .is_after = wanted->flags & WEFT_STORE_AFTER,
+        .most = wanted->delta ? (uint32_t)wanted->delta : WEFT_STORE_PAGE_KEYS,
+        .prefix = {pending->request.key, pending->request.key_size},
+        .after = {pending->request.value, pending->request.value_size},
+    };
 }
 
 int window_add(struct window *window, const struct weft_store_request *wanted, int64_t deadline,
@@ -85,6 +111,9 @@ int window_add(struct window *window, const struct weft_store_request *wanted, i
         .key = pending->bytes,
         .value = value,
     };
+    pending->scans = wanted->op == WEFT_STORE_SCAN;
+    if (pending->scans)
+        scan_fill(pending, wanted);
     pending->deadline = deadline;
     pending->send_at = now;
     pending->answer.ticket = ++window->tickets;
@@ -111,6 +140,12 @@ size_t window_write(const struct pending *pending, int64_t patience, void *out, 
     struct store_request request = pending->request;
     uint8_t *call = out;
     assert(room >= STORE_MESSAGE_MAX);
+    if (pending->scans) {
+        struct scan_request scan = pending->scan;
+        scan.patience = patience;
+        *call = STORE_CALL_SCAN;
+        return 1 + scan_request_write(&scan, call + 1, room - 1);
+    }
     request.again = pending->sent > 0;
     request.patience = patience;
     *call = STORE_CALL_REQUEST;
@@ -192,8 +227,19 @@ static int take_number(struct pending *pending, const struct store_answer *said)
     return *end ? -EPROTO : 0;
 }
 
+static int take_page(struct pending *pending, const struct store_answer *said)
+{
+    struct scan_page page;
+    if (!scan_page_read(&page, said->value, said->value_size))
+        return -EPROTO;
+    pending->value = array_copy(said->value, said->value_size, 1);
+    return pending->value ? 0 : -ENOMEM;
+}
+
 static int take_value(struct pending *pending, const struct store_answer *said)
 {
+    if (pending->scans)
+        return take_page(pending, said);
     enum store_op op = pending->request.op;
     if (op == STORE_INCR || op == STORE_DECR)
         return take_number(pending, said);
@@ -212,6 +258,11 @@ void window_answered(struct window *window, struct pending *pending, const void 
         window_end(window, pending, -EPROTO);
         return;
     }
+    if (pending->scans && is_refusal(said.status)) { /* it changes nothing, so it can be repeated */
+        pending->refusal = result_of(&pending->request, said.status);
+        pending->send_at = now + AGAIN_NSEC;
+        return;
+    }
     bool in_doubt = pending->request.op != STORE_GET && pending->sent > 1;
     if (said.status == STORE_UNKNOWN || (in_doubt && is_refusal(said.status))) {
         pending->send_at = said.status == STORE_UNKNOWN ? now : now + AGAIN_NSEC;
@@ -223,7 +274,7 @@ void window_answered(struct window *window, struct pending *pending, const void 
     int result = result_of(&pending->request, said.status);
     if (!result)
         result = take_value(pending, &said);
-    if (!result && pending->request.op == STORE_GET)
+    if (!result && (pending->scans || pending->request.op == STORE_GET))
         result = (int)said.value_size;
     window_end(window, pending, result);
 }
@@ -239,8 +290,9 @@ void window_expire(struct window *window, int64_t now)
     list_each(&window->open, link)
     {
         struct pending *pending = pending_at(link);
+        int result = pending->refusal ? pending->refusal : pending->sent ? -ETIMEDOUT : -ENOTCONN;
         if (now >= pending->deadline)
-            window_end(window, pending, pending->sent ? -ETIMEDOUT : -ENOTCONN);
+            window_end(window, pending, result);
     }
 }
 

@@ -8,14 +8,17 @@
 #include <weft/store.h>
 
 #include "base/list.h"
-#include "wire/store.h"
+#include "wire/scan.h"
 
 static_assert(WEFT_STORE_UNDER_WAY == STORE_WINDOW, "servers remember as many requests");
 
 struct pending {
     struct list link; /* of `open` or `ended` */
     struct store_request request;
-    uint64_t post; /* the ticket of the message under way; 0: none is */
+    bool scans;               /* WEFT_STORE_SCAN: of `request` only the numbers count, and ... */
+    struct scan_request scan; /* ... this is sent */
+    int refusal;              /* the last one of a scan that is sent again; 0: none */
+    uint64_t post;            /* the ticket of the message under way; 0: none is */
     int64_t deadline;
     int64_t send_at;   /* no message is under way: when to send one */
     int64_t answer_by; /* one is: a server that works answers it until then */

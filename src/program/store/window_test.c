@@ -305,8 +305,117 @@ static void numbers_end_and_begin_again_with_another_name(void **state)
     window_fini(&window);
 }
 
+/* ---- scans ---- */
+
+static void scans_without_sense_are_refused(void **state)
+{
+    char large[WEFT_STORE_KEY_MAX + 1] = {0};
+    struct weft_store_request request = request_make(WEFT_STORE_SCAN);
+    assert_int_equal(window_check(&request), 0);
+    request.delta = WEFT_STORE_PAGE_KEYS;
+    assert_int_equal(window_check(&request), 0);
+    request.delta++;
+    assert_int_equal(window_check(&request), -EINVAL);
+    request = request_make(WEFT_STORE_SCAN);
+    request.value = "v";
+    request.value_size = 1;
+    assert_int_equal(window_check(&request), -EINVAL); /* no flag says what it is */
+    request.flags = WEFT_STORE_AFTER | WEFT_STORE_HERE;
+    assert_int_equal(window_check(&request), 0);
+    request.flags = 4;
+    assert_int_equal(window_check(&request), -EINVAL);
+    request = request_make(WEFT_STORE_SCAN);
+    request.condition = WEFT_STORE_IF_PRESENT;
+    assert_int_equal(window_check(&request), -EINVAL);
+    request = request_make(WEFT_STORE_SCAN);
+    request.key = large;
+    request.key_size = sizeof large;
+    assert_int_equal(window_check(&request), -EFBIG);
+    request = request_make(WEFT_STORE_SCAN);
+    request.flags = WEFT_STORE_AFTER;
+    request.value = large;
+    request.value_size = sizeof large;
+    assert_int_equal(window_check(&request), -EFBIG);
+}
+
+static void a_scan_is_sent_as_it_was_given(void **state)
+{
+    static uint8_t bytes[STORE_MESSAGE_MAX];
+    struct weft_store_request request = request_make(WEFT_STORE_SCAN);
+    struct scan_request scan;
+    struct window window;
+    window_init(&window, 5);
+    request.flags = WEFT_STORE_AFTER | WEFT_STORE_HERE;
+    request.value = "last";
+    request.value_size = 4;
+    request.delta = 20;
+    const struct pending *pending = add(&window, &request);
+    size_t size = window_write(pending, 55, bytes, sizeof bytes);
+    assert_int_equal(bytes[0], STORE_CALL_SCAN);
+    assert_true(scan_request_read(&scan, bytes + 1, size - 1));
+    assert_true(scan.here && scan.is_after && scan.most == 20 && scan.patience == 55);
+    assert_true(scan.prefix.size == 3 && memcmp(scan.prefix.bytes, "key", 3) == 0);
+    assert_true(scan.after.size == 4 && memcmp(scan.after.bytes, "last", 4) == 0);
+    request = request_make(WEFT_STORE_SCAN);
+    pending = add(&window, &request);
+    size = window_write(pending, 55, bytes, sizeof bytes);
+    assert_true(scan_request_read(&scan, bytes + 1, size - 1));
+    assert_true(!scan.here && !scan.is_after && scan.most == WEFT_STORE_PAGE_KEYS);
+    window_fini(&window);
+}
+
+static void a_scan_that_is_refused_is_sent_until_its_deadline(void **state)
+{
+    const struct weft_store_request request = request_make(WEFT_STORE_SCAN);
+    static const struct {
+        enum store_status status;
+        int result;
+    } rows[] = {{STORE_UNAVAILABLE, -EHOSTUNREACH}, {STORE_BUSY, -EBUSY}};
+    struct window window;
+    window_init(&window, 5);
+    for (unsigned i = 0; i < 2; i++) {
+        struct pending *pending = add(&window, &request);
+        send(pending, 1);
+        say(&window, pending, rows[i].status);
+        assert_true(!pending->ended && pending->post == 0 && pending->send_at > 7);
+        send(pending, 2);
+        window_expire(&window, LATER);
+        assert_int_equal(pending->answer.result, rows[i].result);
+        window_take(pending);
+    }
+    window_fini(&window);
+}
+
+static void what_is_no_page_is_not_told(void **state)
+{
+    const struct weft_store_request request = request_make(WEFT_STORE_SCAN);
+    const struct scan_item item = {.key = {(const uint8_t *)"key1", 4}, .version = 3};
+    uint8_t page[SCAN_MAKER_ROOM];
+    struct scan_maker maker;
+    struct window window;
+    window_init(&window, 5);
+    scan_maker_init(&maker, page, sizeof page);
+    assert_true(scan_maker_add(&maker, &item) != 0);
+    uint32_t size = (uint32_t)scan_maker_end(&maker, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        struct pending *pending = add(&window, &request);
+        send(pending, 1);
+        answer(&window, pending,
+               &(struct store_answer){.status = STORE_DONE, .value = page, .value_size = size - i});
+        assert_true(pending->ended);
+        assert_int_equal(pending->answer.result, i ? -EPROTO : (int)size);
+        if (i == 0)
+            assert_memory_equal(pending->value, page, size);
+        window_take(pending);
+    }
+    window_fini(&window);
+}
+
 TEST_MAIN(TEST(requests_without_sense_are_refused), TEST(a_request_is_sent_as_it_was_given),
           TEST(the_oldest_request_holds_the_window),
           TEST(what_a_server_says_is_what_the_program_is_told), TEST(a_value_and_a_number_are_kept),
           TEST(what_is_in_doubt_is_asked_again), TEST(a_deadline_ends_a_request),
-          TEST(numbers_end_and_begin_again_with_another_name))
+          TEST(numbers_end_and_begin_again_with_another_name),
+          TEST(scans_without_sense_are_refused), TEST(a_scan_is_sent_as_it_was_given),
+          TEST(a_scan_that_is_refused_is_sent_until_its_deadline),
+          TEST(what_is_no_page_is_not_told))
