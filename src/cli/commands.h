@@ -16,6 +16,7 @@ extern const struct command command_heal;
 extern const struct command command_help;
 extern const struct command command_incr;
 extern const struct command command_kill;
+extern const struct command command_ls;
 extern const struct command command_nodes;
 extern const struct command command_paper_all;
 extern const struct command command_paper_list;

@@ -105,6 +105,7 @@ ROWS = {
     "cas": Row(Ask("c", "0", "v"), Ask("none", "5", "v"), [Ask("c", "0", "v", "--dir", NONE), Ask("c", "x", "v")],
                Ask("c", "0")),
     "incr": Row(Ask("n", "--initial", "1"), Ask("none"), [Ask("n", "--dir", NONE), Ask("n", "x")], None),
+    "ls": Row(Ask("c"), None, [Ask("--dir", NONE), Ask("--limit", "0"), Ask("k" * 251)], None),
     "stat": Row(Ask("c"), Ask("none"), [Ask("c", "--dir", NONE)], None),
     "store status": Row(None, Ask(), [Ask("--dir", NONE), Ask("--from", "99")], Ask("--wait", "600")),
     "ripc serve": Row(Ask("1", "--seconds", "0"), Ask("42"), [Ask("1", "--secret-file", NONE)], Ask("1")),

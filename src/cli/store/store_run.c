@@ -15,7 +15,17 @@ static enum err fail_open(const struct store_run *run, int result, struct why *w
     return why_fail(why, ERR_SYSTEM, "%s: %s", run->cluster.folder, weft_store_strerror(result));
 }
 
-enum err store_run_open(struct store_run *run, struct call *call, struct why *why)
+static enum err server_find(const struct cluster *cluster, const char *word, uint32_t *server,
+                            struct why *why)
+{
+    enum err err = cluster_server(cluster, word, server, why);
+    if (!err && cluster_lock_holder(cluster->folder, *server) <= 0)
+        err = cluster_dead(cluster, *server, why);
+    return err;
+}
+
+enum err store_run_open_by(struct store_run *run, struct call *call, const char *option,
+                           struct why *why)
 {
     double seconds = PATIENCE_SECONDS;
     uint32_t server = WEFT_ANY;
@@ -26,14 +36,19 @@ enum err store_run_open(struct store_run *run, struct call *call, struct why *wh
     if (err)
         return err;
     run->patience = (int64_t)(seconds * 1e9);
-    if (call_has(call, "from"))
-        err = cluster_from(&run->cluster, call, &server, why);
+    if (call_has(call, option))
+        err = server_find(&run->cluster, call_option(call, option), &server, why);
     int result = err ? 0 : weft_store_open(run->cluster.folder, server, &run->store);
     if (result)
         err = fail_open(run, result, why);
     if (err)
         store_run_close(run);
     return err;
+}
+
+enum err store_run_open(struct store_run *run, struct call *call, struct why *why)
+{
+    return store_run_open_by(run, call, "from", why);
 }
 
 void store_run_close(struct store_run *run)

@@ -22,6 +22,9 @@ struct store_run {
 
 /* Finds the cluster and opens its store. */
 MUST_CHECK enum err store_run_open(struct store_run *run, struct call *call, struct why *why);
+/* The same by way of the server that an option of that name gives, if it is given. */
+MUST_CHECK enum err store_run_open_by(struct store_run *run, struct call *call, const char *option,
+                                      struct why *why);
 void store_run_close(struct store_run *run);
 
 /* Asks about a key, which becomes that of the request. Fails if the result is an error. */
