@@ -7,6 +7,8 @@
         print(keys.get("colour", timeout=1))
         for key, value in keys.get_many(["colour", "shape"], timeout=1):
             print(key, value)
+        for key in keys.keys("user/", timeout=1):
+            print(key)
 
 The store runs where the cluster was started with it (weft up --service store). Keys are bytes, or
 str, which is encoded as UTF-8; values are bytes. Each key has a value and a version, a number that
@@ -28,7 +30,7 @@ import errno
 import os
 import threading
 from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32
-from ctypes import c_uint64, c_void_p
+from ctypes import c_ubyte, c_uint64, c_void_p
 
 from weft import program
 from weft._library import declare
@@ -39,10 +41,12 @@ KEY_MAX = 250
 VALUE_MAX = 65000
 UNDER_WAY = 64
 GET, PUT, DELETE, INCR, DECR, APPEND, PREPEND = range(1, 8)
+SCAN = 16
 ALWAYS, IF_ABSENT, IF_PRESENT, IF_VERSION = range(4)
+_AFTER, _HERE = 1, 2
 
 __all__ = ["Absent", "Answer", "Answers", "Busy", "Conflict", "Entry", "Error", "Exists", "Full",
-           "Idle", "Inherited", "Missing", "NotNumber", "Refused", "Stale", "Store", "Timeout",
+           "Idle", "Inherited", "Item", "Missing", "NotNumber", "Refused", "Stale", "Store", "Timeout",
            "TooLarge", "Unreachable", "Unsupported", "WouldBlock"]
 
 
@@ -58,8 +62,25 @@ class _Answer(Structure):
                 ("zero", c_uint32)]
 
 
+class _Page(Structure):
+    _fields_ = [("count", c_uint32), ("more", c_uint32), ("until_size", c_uint32),
+                ("zero", c_uint32), ("until", c_void_p), ("next", c_void_p), ("left", c_size_t)]
+
+
+class _Item(Structure):
+    _fields_ = [("key", c_void_p), ("key_size", c_uint32), ("zero", c_uint32),
+                ("version", c_uint64), ("value_size", c_uint64), ("expiry", c_int64)]
+
+
+class _Cursor(Structure):  # of weft_store_scan, for which `pages` stands here
+    _fields_ = [("prefix", c_void_p), ("prefix_size", c_size_t), ("flags", c_uint32),
+                ("most", c_uint32), ("over", c_uint32), ("after_size", c_uint32),
+                ("after", c_ubyte * 256), ("page", _Page)]
+
+
 # The structures by their names in C, for the test of their layout.
-STRUCTURES = {"weft_store_request": _Request, "weft_store_answer": _Answer}
+STRUCTURES = {"weft_store_request": _Request, "weft_store_answer": _Answer,
+              "weft_store_page": _Page, "weft_store_item": _Item, "weft_store_scan": _Cursor}
 
 _PROTOTYPES = {
     "weft_store_open": (c_int, [c_char_p, c_uint32, POINTER(c_void_p)]),
@@ -67,6 +88,8 @@ _PROTOTYPES = {
     "weft_store_strerror": (c_char_p, [c_int]),
     "weft_store_post": (c_int, [c_void_p, POINTER(_Request), POINTER(c_uint64), c_int64]),
     "weft_store_take": (c_int, [c_void_p, POINTER(_Answer), c_void_p, c_size_t, c_int64]),
+    "weft_store_page_open": (c_int, [c_char_p, c_size_t, POINTER(_Page)]),
+    "weft_store_page_next": (c_int, [POINTER(_Page), POINTER(_Item)]),
     "weft_store_fd": (c_int, [c_void_p]),
     "weft_store_arm": (c_int, [c_void_p]),
 }
@@ -151,6 +174,9 @@ or of the change."""
 Entry = collections.namedtuple("Entry", "value version flags")
 Entry.__doc__ = "What the store keeps of a key."
 
+Item = collections.namedtuple("Item", "key version size")
+Item.__doc__ = "What a scan tells of a key; `size` is that of its value."
+
 
 def _key(key):
     return key.encode() if isinstance(key, str) else bytes(memoryview(key))
@@ -180,6 +206,23 @@ def _request(op, key, value=b"", delta=0, flags=0, conditions=None):
     return _Request(op=op, condition=condition, key=key, value=value, key_size=len(key),
                     value_size=len(value), version=version, delta=_below(delta, 64, "delta"),
                     flags=_below(flags, 32, "flags"))
+
+
+def _scan(prefix, after, most, here):
+    prefix, value = _key(prefix), b"" if after is None else _key(after)
+    flags = (0 if after is None else _AFTER) | (_HERE if here else 0)
+    return _Request(op=SCAN, key=prefix, value=value, key_size=len(prefix), value_size=len(value),
+                    delta=_below(most, 64, "most"), flags=flags)
+
+
+def _page(value):
+    """Returns the items of a page, and the key after which the next one begins, or None."""
+    page, item, items = _Page(), _Item(), []
+    _check(lib.weft_store_page_open(value, len(value), ctypes.byref(page)))
+    while lib.weft_store_page_next(ctypes.byref(page), ctypes.byref(item)):
+        key = ctypes.string_at(item.key, item.key_size)
+        items.append(Item(key, item.version, item.value_size))
+    return items, ctypes.string_at(page.until, page.until_size) if page.more else None
 
 
 def _answer(answer, data):
@@ -353,6 +396,42 @@ class Store:
         if answer.error:
             raise answer.error
         return answer
+
+    # ---- the keys in order ----
+
+    def pages(self, prefix=b"", timeout=None, *, after=None, most=0, here=False):
+        """Yields lists of the Items of all keys that begin with the prefix, in the order of their
+        bytes: page by page, of at most `most` keys, 0 for as many as one message can carry. Only
+        keys after `after`, if it is given. A key that exists while its page is fetched is in it.
+        The timeout is that of each page. With here=True the pages have what the server of this
+        store holds itself, which may be old."""
+        while True:
+            items, after = _page(self._ask(_scan(prefix, after, most, here), timeout).value)
+            if items:
+                yield items
+            if after is None:
+                return
+
+    def scan(self, prefix=b"", timeout=None, **options):
+        """Yields the Item of each key that begins with the prefix, in the order of their bytes.
+        Options as for pages."""
+        for page in self.pages(prefix, timeout, **options):
+            yield from page
+
+    def keys(self, prefix=b"", timeout=None, **options):
+        """Yields the keys that begin with the prefix, in the order of their bytes."""
+        for item in self.scan(prefix, timeout, **options):
+            yield item.key
+
+    def items(self, prefix=b"", timeout=None, **options):
+        """Yields (key, value) for each key that begins with the prefix, in the order of the keys.
+        A key that is deleted before its value was read is left out. The timeout is that of each
+        page, and of each value."""
+        for page in self.pages(prefix, timeout, **options):
+            values = dict(self.get_many([item.key for item in page], timeout=timeout))
+            for item in page:
+                if values[item.key] is not None:
+                    yield item.key, values[item.key]
 
     # ---- many requests at once ----
 
