@@ -10,8 +10,8 @@
  * Each server runs one instance of the service, with zeroed memory of the size that the service
  * asks for. The node's only thread calls all its functions, and each must return soon: a service
  * does not wait, and uses no clock, files, sockets, threads or randomness other than weft_now,
- * weft_timer, weft_random and the calls of weft/disk.h, weft/descriptor.h and weft/work.h. Then the
- * same service also runs in the simulator, and a seed replays the run.
+ * weft_wall, weft_timer, weft_random and the calls of weft/disk.h, weft/descriptor.h and
+ * weft/work.h. Then the same service also runs in the simulator, and a seed replays the run.
  *
  * A packet has one owner at a time. deliver() makes the service the owner: send the packet on,
  * reply with it, release it with weft_done(), or reject a malformed one with weft_refuse().
@@ -205,6 +205,10 @@ WEFT_API weft_server weft_here(const struct weft_self *self);
 /* Servers in the plan, up or not. */
 WEFT_API uint32_t weft_server_count(const struct weft_self *self);
 WEFT_API int64_t weft_now(const struct weft_self *self); /* nanoseconds; not wall-clock time */
+/* What the wall clock of this server shows: nanoseconds since 1970. It is for moments that have a
+ * meaning to people, or that must outlive the process. It may be wrong, jump in both directions,
+ * and differ from server to server: durations are measured with weft_now. */
+WEFT_API int64_t weft_wall(const struct weft_self *self);
 WEFT_API uint64_t weft_random(struct weft_self *self);
 /* Allocates more memory, zeroed and freed with the node; only in start(). A large piece occupies
  * memory only where the service writes, page by page. NULL: this is beyond the service's budget

@@ -163,6 +163,9 @@ struct env_ops {
     /* Cancels and ends all operations of this node, like disk_end. Not NULL if work() is not. */
     void (*work_end)(struct env *env);
     const struct env_descriptor_ops *descriptors; /* NULL: there are none */
+    /* What the wall clock of this server shows: nanoseconds since 1970. It may jump, also back.
+     * NULL: it shows `now`. */
+    env_nsec (*wall)(struct env *env);
 };
 
 struct env {

@@ -88,6 +88,12 @@ int64_t weft_now(const struct weft_self *self)
     return self->node->env->now;
 }
 
+int64_t weft_wall(const struct weft_self *self)
+{
+    struct env *env = self->node->env;
+    return env->ops->wall ? env->ops->wall(env) : env->now;
+}
+
 uint64_t weft_random(struct weft_self *self)
 {
     return rng_next(&self->rng);

@@ -77,9 +77,14 @@ static void env_work_end(struct env *env)
         crew_server_end(host_node_of(env)->crew);
 }
 
+static env_nsec env_wall(struct env *env)
+{
+    return clock_wall();
+}
+
 #define COMMON_OPS                                                                                 \
     .receive = env_receive, .room = env_room, .transmit = env_transmit, .local = env_local,        \
-    .gathers = true, .work = env_work, .work_end = env_work_end, .ran = env_ran,                   \
+    .gathers = true, .work = env_work, .work_end = env_work_end, .ran = env_ran, .wall = env_wall, \
     .descriptors = &host_descriptor_ops
 
 const struct env_ops host_ops = {COMMON_OPS};

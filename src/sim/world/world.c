@@ -25,7 +25,6 @@
 #include "sim/engine/sim_work.h"
 #include "sim/world/world_impl.h"
 
-#define CLOCK_RIGHT    1000000u
 #define NOT_ASKED      INT64_MIN /* value of `wanted`: the channel is not set */
 #define REQUEST_TICKET 1         /* of all requests: the client's number tells them apart */
 /* The distance of two starts leaves numbers for world_rewind that were never used. */
@@ -37,19 +36,6 @@
 #define WORK_STREAM (UINT64_C(1) << 40)
 
 /* ---- clocks ---- */
-
-static env_nsec world_nsec(const struct world *world)
-{
-    return (env_nsec)(engine_now(world->engine) / PSEC_PER_NSEC);
-}
-
-static env_nsec clock_read(const struct world_node *at)
-{
-    if (!at->skewed)
-        return world_nsec(at->world);
-    env_nsec passed = world_nsec(at->world) - at->clock_base;
-    return at->clock_at_base + (env_nsec)((uint128)passed * at->rate / CLOCK_RIGHT);
-}
 
 /* The moment when that clock reads `moment`; now at the earliest. */
 static psec clock_when(const struct world_node *at, env_nsec moment)
@@ -394,6 +380,12 @@ static void env_work_end(struct env *env)
         sim_work_end(node_of_env(env)->work);
 }
 
+static env_nsec env_wall(struct env *env)
+{
+    const struct world_node *at = node_of_env(env);
+    return world_wall_of(at->world, at->self);
+}
+
 static const struct env_ops world_env_ops = {
     .receive = env_receive,
     .room = env_room,
@@ -404,6 +396,7 @@ static const struct env_ops world_env_ops = {
     .work_end = env_work_end,
     .simulates = true,
     .descriptors = &world_descriptor_ops,
+    .wall = env_wall,
 };
 
 static const struct env_ops world_env_disk_ops = {
@@ -418,6 +411,7 @@ static const struct env_ops world_env_disk_ops = {
     .work_end = env_work_end,
     .simulates = true,
     .descriptors = &world_descriptor_ops,
+    .wall = env_wall,
 };
 
 /* ---- start, crash and other actions ---- */

@@ -150,6 +150,12 @@ void world_clock(struct world *world, node_id id, uint32_t millionths);
 void world_jump(struct world *world, node_id id, env_nsec ahead);
 /* What its clock shows now. */
 env_nsec world_clock_of(const struct world *world, node_id id);
+/* Its wall clock jumps, ahead or back; so it does with world_clock and world_jump, too. In a world
+ * without these, it is wrong by at most WORLD_WALL_SKEW, by another time on each server. */
+#define WORLD_WALL_SKEW (INT64_C(1) * 1000000000)
+void world_wall_jump(struct world *world, node_id id, env_nsec by);
+/* What its wall clock shows now: nanoseconds since 1970. */
+env_nsec world_wall_of(const struct world *world, node_id id);
 /* A server that is down forgets about that many of its incarnations, as if the clock from which it
  * takes the number had gone back: the next start uses a lower number than the last, which was not
  * used before. */

@@ -1,6 +1,7 @@
 #pragma once
 /* world_impl: the state of a world, for the files that make up the world. */
 
+#include "base/wide.h"
 #include "sim/engine/pages.h"
 #include "sim/world/local_queue.h"
 #include "sim/world/world.h"
@@ -22,6 +23,7 @@ struct world_node {
     uint32_t rate;              /* of its clock, in millionths */
     env_nsec clock_base;        /* world time at the last change of rate ... */
     env_nsec clock_at_base;     /* ... and what its clock read then */
+    env_nsec wall_shift;        /* by which its wall clock has jumped */
     struct disk *disk;          /* NULL: it has none; it outlives the node */
     struct sim_work *work;      /* NULL: no service uses weft/work.h */
     struct local_queue waiting; /* what programs do while it is paused */
@@ -47,6 +49,23 @@ struct world {
     struct sim_sockets *sockets;
     struct world_counts counts;
 };
+
+/* ---- clocks ---- */
+
+#define CLOCK_RIGHT 1000000u
+
+static inline env_nsec world_nsec(const struct world *world)
+{
+    return (env_nsec)(engine_now(world->engine) / PSEC_PER_NSEC);
+}
+
+static inline env_nsec clock_read(const struct world_node *at)
+{
+    if (!at->skewed)
+        return world_nsec(at->world);
+    env_nsec passed = world_nsec(at->world) - at->clock_base;
+    return at->clock_at_base + (env_nsec)((uint128)passed * at->rate / CLOCK_RIGHT);
+}
 
 /* world_sockets.c: the calls of services for descriptors */
 extern const struct env_descriptor_ops world_descriptor_ops;

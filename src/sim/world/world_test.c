@@ -51,10 +51,13 @@ static void chatter_deliver(struct weft_self *self, struct weft_packet *packet)
     weft_done(packet);
 }
 
+static int64_t chatter_wall; /* what the wall clock showed at the last request */
+
 /* Answers with the bytes of the request. */
 static void chatter_request(struct weft_self *self, uint64_t client, uint64_t ticket,
                             const void *bytes, uint32_t size)
 {
+    chatter_wall = weft_wall(self);
     weft_answer(self, client, ticket, bytes, size);
 }
 
@@ -482,6 +485,39 @@ static void a_clock_that_jumps_ahead_ends_the_links(void **state)
     scene_close(scene);
 }
 
+static int64_t wall_asked(struct scene *scene, node_id id)
+{
+    assert_int_equal(world_request(scene->world, id, CHATTER, 1, "now", 3), 0);
+    return chatter_wall;
+}
+
+static void wall_clocks_differ_a_little_and_jump_in_both_directions(void **state)
+{
+    struct scene *scene = scene_open("torus:3x3", 15, true);
+    int64_t least = INT64_MAX, most = 0, year = INT64_C(31557600) * 1000000000;
+    world_run(scene->world, 10 * MILLI);
+    for (node_id id = 0; id < 9; id++) {
+        int64_t wall = wall_asked(scene, id);
+        assert_true(wall == world_wall_of(scene->world, id));
+        least = wall < least ? wall : least;
+        most = wall > most ? wall : most;
+    }
+    assert_in_range(least / year, 2025 - 1970, 2026 - 1970); /* of 365.25 days */
+    assert_true(most > least && most - least <= 2 * WORLD_WALL_SKEW);
+
+    int64_t before = wall_asked(scene, 4), other = wall_asked(scene, 5);
+    env_nsec clock = world_clock_of(scene->world, 4);
+    world_wall_jump(scene->world, 4, -7000000000);
+    assert_true(wall_asked(scene, 4) == before - 7000000000);
+    assert_true(world_clock_of(scene->world, 4) == clock && wall_asked(scene, 5) == other);
+    world_jump(scene->world, 4, 3000000000);
+    assert_true(wall_asked(scene, 4) == before - 4000000000);
+    world_crash(scene->world, 4);
+    assert_int_equal(world_restart(scene->world, 4, NULL), OK);
+    assert_true(wall_asked(scene, 4) == before - 4000000000);
+    scene_close(scene);
+}
+
 static void a_server_with_a_lower_incarnation_comes_back(void **state)
 {
     struct scene *scene = scene_open("torus:3x3", 16, true);
@@ -622,6 +658,8 @@ static void the_disk_of_a_paused_server_is_used(void **state)
 
 TEST_MAIN(TEST(a_request_to_a_paused_server_waits), TEST(the_disk_of_a_paused_server_is_used),
           TEST(a_clock_that_jumps_ahead_ends_the_links),
+          TEST(wall_clocks_differ_a_little_and_jump_in_both_directions),
+          TEST(wall_clocks_differ_a_little_and_jump_in_both_directions),
           TEST(a_server_with_a_lower_incarnation_comes_back),
           TEST(servers_find_each_other_on_any_topology), TEST(synced_data_survives_a_crash),
           TEST(a_killed_process_leaves_what_it_wrote_unsynced),
