@@ -147,6 +147,8 @@ static void question_write(const struct history_op *op, struct text *text)
     } else if (op->kind == HISTORY_INCR || op->kind == HISTORY_DECR) {
         text_printf(text, " by %" PRIu64, op->delta);
     }
+    if (op->expires)
+        text_printf(text, ", may expire from %" PRIu64, op->expires);
 }
 
 static void answer_write(const struct history_op *op, struct text *text)

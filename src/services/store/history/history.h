@@ -5,8 +5,11 @@
  *
  * Each key is a register with versions. An operation reads or changes one key. A change that is
  * done has made a version: a number that rises along the life of the key, also over a deletion, and
- * is never used again. A deletion makes a version, too. A key has no expiry here: a store that
- * forgets a key by its clock does not fit, so tests of expiry are apart.
+ * is never used again. A deletion makes a version, too.
+ *
+ * A key that a put or a touch has given an expiry may be removed by the store itself, from that
+ * moment on: at any time, or never, because clients do not know its clocks. Such a removal makes
+ * a version that no answer reports.
  *
  * A history must have all operations on its keys, from the first one on: in the beginning no key
  * exists. All moments come from one clock, and an operation that began at the moment in which
@@ -45,7 +48,7 @@ enum history_kind {
     HISTORY_PREPEND,
     HISTORY_INCR, /* decimal numbers below 2^64; goes on at 0 */
     HISTORY_DECR, /* stops at 0 */
-    HISTORY_TOUCH /* the value stays */
+    HISTORY_TOUCH /* the value stays; the expiry is a new one */
 };
 
 /* All kinds but get and put also have the condition that the key exists. */
@@ -72,7 +75,10 @@ struct history_op {
     uint64_t if_version;
     struct history_value value; /* of put: the new one; of append and prepend: what is added */
     uint64_t delta;             /* of incr and decr */
-    uint64_t begun, answered;   /* moments; `answered` is void if the outcome is unknown */
+    /* Of put and touch: the moment from which the key may be removed; 0: never. Other changes of a
+     * value keep what it had. */
+    uint64_t expires;
+    uint64_t begun, answered; /* moments; `answered` is void if the outcome is unknown */
     enum history_outcome outcome;
     uint64_t
         version; /* done: that a get has found or a change has made. Conflict: that was there */

@@ -81,6 +81,23 @@ static inline bool brute_tries(const struct brute *brute, uint32_t taken, const 
     return brute_explains(brute, taken, plain, floor);
 }
 
+/* Is there one if the store itself removes the key now? All that follows is answered later. */
+static inline bool brute_vanishes(const struct brute *brute, uint32_t taken,
+                                  const struct plain *plain, uint64_t floor)
+{
+    bool may = plain->present && plain->expires;
+    for (uint32_t i = 0; i < brute->history->count; i++) {
+        const struct plain_op *op = &brute->history->ops[i];
+        may =
+            may && (taken >> i & 1 || !brute_is_answered(op) || op->op.answered >= plain->expires);
+    }
+    for (uint64_t version = floor + 1; may && version <= brute->version_max; version++) {
+        if (brute_changes(brute, taken, &(struct plain){0}, version))
+            return true;
+    }
+    return false;
+}
+
 /* Is there an order of the operations that are left? All versions from now on are above `floor`. */
 static inline bool brute_explains(const struct brute *brute, uint32_t taken,
                                   const struct plain *plain, uint64_t floor)
@@ -93,7 +110,7 @@ static inline bool brute_explains(const struct brute *brute, uint32_t taken,
             brute_is_next(brute, taken, i))
             explained = brute_tries(brute, taken, plain, floor, i);
     }
-    return explained;
+    return explained || brute_vanishes(brute, taken, plain, floor);
 }
 
 /* Fine or wrong. */
@@ -104,6 +121,6 @@ static inline enum history_verdict brute_judge(const struct plain_history *histo
         if (brute_is_answered(&history->ops[i]))
             brute.version_max = most_u64(brute.version_max, history->ops[i].op.version);
     }
-    brute.version_max += history->count;
+    brute.version_max += 2 * (uint64_t)history->count; /* each key that one makes may expire */
     return brute_explains(&brute, 0, &(struct plain){0}, 0) ? HISTORY_FINE : HISTORY_WRONG;
 }

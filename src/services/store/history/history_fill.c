@@ -10,6 +10,10 @@
  * - the maker of the next state is an unknown operation, or does not fit the state before;
  * - the value of the next state follows from the one before, no answer shows it, and it matters.
  *
+ * The store itself may make a hidden state, too, by removing a key that has expired. An expiry can
+ * come from an unknown operation; so, if there is one that sets it, hidden states are also tried
+ * before a maker that keeps the expiry.
+ *
  * A value matters if the next maker needs it, and if it is not larger than the one that must come
  * of it. Otherwise it is forgotten, so that ways that differ only in it become one.
  *
@@ -84,6 +88,7 @@ struct fill {
     struct wanted *wanted;
     uint32_t wanted_count;
     bool has_rewrites, has_unknown_rewrites, has_unknown_counts;
+    bool has_expiry, has_unknown_expiry;
     bool *matters;   /* does the value of that state matter to the maker of the next one? */
     uint64_t *sizes; /* then values above this size do not */
     uint32_t depth_max;
@@ -158,6 +163,7 @@ static int effect_compare(const struct unknown *a, const struct unknown *b)
 {
     int order = compare_u64(a->op->kind, b->op->kind);
     order = order ? order : value_compare(&a->value, &b->value);
+    order = order ? order : compare_u64(a->op->expires, b->op->expires);
     return order ? order : compare_u64(a->delta, b->delta);
 }
 
@@ -209,6 +215,8 @@ static void unknown_find(struct fill *fill)
         fill->has_unknown_rewrites = fill->has_unknown_rewrites || (may && rewrites);
         fill->has_unknown_counts = fill->has_unknown_counts || (may && counts(op));
         fill->has_rewrites = fill->has_rewrites || (rewrites && (may || history_is_answered(op)));
+        fill->has_expiry = fill->has_expiry || op->expires;
+        fill->has_unknown_expiry = fill->has_unknown_expiry || (may && op->expires);
         struct wanted *wanted = may && op->kind == HISTORY_PUT ? wanted_get(fill, op->value) : NULL;
         if (wanted)
             wanted->supply++;
@@ -316,6 +324,8 @@ static bool way_covers(struct fill *fill, uint64_t version, const struct way *on
         return false;
     if (a->present && a->version != b->version && b->version != 0)
         return false;
+    if (a->present && !history_expires_first(a->expires, b->expires))
+        return false;
     if (a->present && !history_same_value(a->value, b->value) &&
         !history_same_value(b->value, no_value))
         return false;
@@ -360,6 +370,12 @@ static void ways_thin(struct fill *fill, struct ways *ways)
     ways->count = kept;
 }
 
+/* Before that, a state after those of the way must come, whose answers end at the deadline. */
+static uint64_t limit_of(const struct fill *fill, const struct way *way, uint64_t deadline)
+{
+    return least_u64(deadline, fill->line->absences[way->placed].answered_min);
+}
+
 /* The next unused operation of a sort, if it takes effect on the way, and began early enough to
  * come before the deadline and after all absences that have no place. */
 static bool sort_takes_effect(struct fill *fill, const struct way *way, uint32_t sort,
@@ -370,20 +386,24 @@ static bool sort_takes_effect(struct fill *fill, const struct way *way, uint32_t
     if (way->used[sort] == now->count)
         return false;
     const struct history_op *op = fill->unknown[now->first + way->used[sort]].op;
-    uint64_t limit = least_u64(deadline, fill->line->absences[way->placed].answered_min);
-    return op->begun <= limit && history_takes_effect(op, &way->state, after);
+    return op->begun <= limit_of(fill, way, deadline) &&
+           history_takes_effect(op, &way->state, after);
+}
+
+static bool way_copy(struct fill *fill, const struct way *way, struct way *result)
+{
+    *result = *way;
+    result->used = array_copy(way->used, fill->sort_count, sizeof *way->used);
+    fill->work += fill->sort_count;
+    fill->gave_up = fill->gave_up || !result->used;
+    return result->used;
 }
 
 /* The same way, with one more operation of a sort. */
 static bool way_use(struct fill *fill, const struct way *way, uint32_t sort, struct way *result)
 {
-    *result = *way;
-    result->used = array_copy(way->used, fill->sort_count, sizeof *way->used);
-    fill->work += fill->sort_count;
-    if (!result->used) {
-        fill->gave_up = true;
+    if (!way_copy(fill, way, result))
         return false;
-    }
     result->used[sort]++;
     return true;
 }
@@ -397,7 +417,8 @@ static bool is_worth_hiding(const struct fill *fill, const struct way *way, uint
     if (!unknown->is_spare)
         return false;
     /* A value in place of another one, though it does not matter which. */
-    return matters || !way->state.present || unknown->op->kind == HISTORY_DELETE;
+    return matters || !way->state.present || unknown->op->kind == HISTORY_DELETE ||
+           !history_expires_first(way->state.expires, unknown->op->expires);
 }
 
 /* Is it one more put of a value that does not matter, which is left out for now? */
@@ -412,6 +433,28 @@ static bool is_left_out(struct fill *fill, uint32_t sort, const struct history_s
     fill->was_cut = fill->was_cut || result;
     *has_put = *has_put || !result;
     return result;
+}
+
+/* Adds the way with a hidden state after state `index`. It takes over `used`. */
+static void way_hidden(struct fill *fill, struct ways *ways, struct way *hidden, uint32_t index,
+                       const struct history_state *after)
+{
+    hidden->state = *after;
+    hidden->hidden++;
+    hidden->depth += fill->matters[index] && fill->depth_max < DEPTH_ANY;
+    if (!after->present)
+        hidden->placed = most_u32(hidden->placed, fill->line->states[index].due);
+    ways_add(fill, ways, hidden);
+}
+
+/* Adds the way on which the store itself removes the key after state `index`. */
+static void way_vanish(struct fill *fill, struct ways *ways, const struct way *way, uint32_t index)
+{
+    const struct history_state absent = {0};
+    struct way hidden;
+    uint64_t limit = limit_of(fill, way, fill->line->states[index + 1].deadline);
+    if (history_may_vanish(&way->state, limit) && way_copy(fill, way, &hidden))
+        way_hidden(fill, ways, &hidden, index, &absent);
 }
 
 /* Adds the ways with one more hidden state after state `index`. */
@@ -434,13 +477,9 @@ static void way_hide(struct fill *fill, struct ways *ways, const struct way *way
         is_done = true;
         if (is_left_out(fill, i, &after, &has_put) || !way_use(fill, way, i, &hidden))
             continue;
-        hidden.state = after;
-        hidden.hidden++;
-        hidden.depth += matters && fill->depth_max < DEPTH_ANY;
-        if (!after.present)
-            hidden.placed = most_u32(hidden.placed, fill->line->states[index].due);
-        ways_add(fill, ways, &hidden);
+        way_hidden(fill, ways, &hidden, index, &after);
     }
+    way_vanish(fill, ways, way, index);
 }
 
 /* Adds all ways that come from these by hidden states after state `index`. */
@@ -450,7 +489,8 @@ static void ways_hide(struct fill *fill, struct ways *ways, uint32_t index)
     bool is_last = index + 1 == fill->line->state_count;
     uint64_t room = is_last ? UINT64_MAX - states[index].version
                             : states[index + 1].version - states[index].version - 1;
-    for (size_t i = 0; i < ways->count && fill->sort_count; i++) {
+    bool may_hide = fill->sort_count || fill->has_expiry;
+    for (size_t i = 0; i < ways->count && may_hide; i++) {
         struct way way = ways->items[i]; /* adding moves the items */
         if (way.hidden < room)
             way_hide(fill, ways, &way, index);
@@ -523,7 +563,9 @@ static void fill_step(struct fill *fill, uint32_t index)
     bool is_made = state->maker != HISTORY_NONE;
     fill->here.version = fill->open.version = before->version;
     fill->next.version = state->version;
-    bool is_open = !is_made || (fill->matters[index] && !is_pinned(fill, state));
+    bool is_open =
+        !is_made || (fill->matters[index] && !is_pinned(fill, state)) ||
+        (fill->has_unknown_expiry && history_keeps_expiry(op_of(fill, state->maker)->kind));
     for (size_t i = 0; i < fill->here.count; i++) {
         struct way *way = &fill->here.items[i];
         if (!is_open && before->due <= way->placed && way_made(fill, way, index))

@@ -59,8 +59,11 @@ bool history_takes_effect(const struct history_op *op, const struct history_stat
     assert(op->kind != HISTORY_GET);
     if (!is_possible(op, before))
         return false;
-    *after = (struct history_state){.present = op->kind != HISTORY_DELETE,
-                                    .value = value_after(op, before->value)};
+    *after = (struct history_state){
+        .present = op->kind != HISTORY_DELETE,
+        .value = value_after(op, before->value),
+        .expires = history_keeps_expiry(op->kind) ? before->expires : op->expires,
+    };
     return !op->has_result || history_same_value(after->value, op->result);
 }
 

@@ -8,12 +8,31 @@ struct history_state {
     bool present;
     uint64_t version;           /* present: 0 if no answer has reported it */
     struct history_value value; /* present: the value */
+    uint64_t expires;           /* present: it may be removed from then on; 0: never */
 };
 
 /* Does the kind need the value before, and leave another one that follows from it? */
 static inline bool history_rewrites(enum history_kind kind)
 {
     return kind >= HISTORY_APPEND;
+}
+
+/* Is the first expiry at least as early as the second one? */
+static inline bool history_expires_first(uint64_t one, uint64_t other)
+{
+    return one - 1 <= other - 1; /* 0, never, comes last */
+}
+
+/* May the store itself remove the key until then? */
+static inline bool history_may_vanish(const struct history_state *state, uint64_t until)
+{
+    return state->present && state->expires && state->expires <= until;
+}
+
+/* Does the operation keep the expiry that the key had? */
+static inline bool history_keeps_expiry(enum history_kind kind)
+{
+    return history_rewrites(kind) && kind != HISTORY_TOUCH;
 }
 
 /* Can a change that is done or unknown take effect in that state? If so, `after` is the state that

@@ -27,7 +27,7 @@ struct plain_history {
 
 struct plain {
     bool present;
-    uint64_t version;
+    uint64_t version, expires;
     char value[PLAIN_BYTES_MAX + 1];
 };
 
@@ -83,7 +83,9 @@ static inline enum history_outcome plain_apply(struct plain *plain, const struct
     strcpy(before, plain->value);
     switch (op->op.kind) {
     case HISTORY_GET:
+        return HISTORY_DONE;
     case HISTORY_TOUCH:
+        plain->expires = op->op.expires;
         return HISTORY_DONE;
     case HISTORY_INCR:
     case HISTORY_DECR:
@@ -93,6 +95,7 @@ static inline enum history_outcome plain_apply(struct plain *plain, const struct
         return HISTORY_DONE;
     case HISTORY_PUT:
         plain->present = true;
+        plain->expires = op->op.expires;
         strcpy(plain->value, op->value);
         return HISTORY_DONE;
     case HISTORY_APPEND:

@@ -23,6 +23,7 @@ struct random_manner {
     uint32_t conditional;      /* percent */
     uint32_t mistakes;         /* percent of the operations that take effect (random_err) */
     uint32_t version_step;     /* a version is higher than the one before by 1 to this */
+    uint32_t expiring;         /* percent of puts and touches */
     bool has_results;          /* half of the answers to append, incr and so on have the value */
 };
 
@@ -48,6 +49,7 @@ static inline struct random_manner random_manner_draw(struct rng *rng)
         .conditional = 35 * (uint32_t)rng_below(rng, 3),
         .version_step = 1 + (uint32_t)rng_below(rng, 3),
         .has_results = rng_below(rng, 2),
+        .expiring = 30 * (uint32_t)rng_below(rng, 3),
     };
 }
 
@@ -83,6 +85,9 @@ static inline struct plain_op random_question(const struct random_manner *manner
         strncat(result.value, value, 2);
     if (result.op.kind != HISTORY_GET && rng_below(rng, 100) < manner->conditional)
         random_condition(&result.op, rng, versions, count);
+    bool sets = result.op.kind == HISTORY_PUT || result.op.kind == HISTORY_TOUCH;
+    if (sets && rng_below(rng, 100) < manner->expiring)
+        result.op.expires = 1 + rng_below(rng, rng_below(rng, 2) ? 4 : 20); /* from the beginning */
     return result;
 }
 
@@ -125,6 +130,8 @@ static inline void random_begin(struct random_run *run)
     *op = random_question(run->manner, run->rng, run->versions, run->version_count);
     op->op.client = number;
     op->op.begun = run->now;
+    if (op->op.expires)
+        op->op.expires += run->now;
     run->has_client[number] = true;
     run->busy++;
 }
@@ -142,6 +149,17 @@ static inline void random_apply(struct random_run *run, struct plain_op *op)
     op->op.version = run->version;
     run->plain.version = run->plain.present ? run->version : 0;
     run->before = before;
+}
+
+/* The store removes a key that has expired, sooner or later. */
+static inline void random_expire(struct random_run *run)
+{
+    if (!run->plain.present || !run->plain.expires || run->plain.expires > run->now ||
+        rng_below(run->rng, 4))
+        return;
+    run->version += 1 + rng_below(run->rng, run->manner->version_step);
+    run->before = run->plain;
+    run->plain = (struct plain){0};
 }
 
 /* Does it as a store with a bug would. */
@@ -228,6 +246,7 @@ static inline void random_make(struct plain_history *history, const struct rando
     history->count = 0;
     for (uint32_t steps = 8 * count; steps > 0; steps--) {
         run.now += rng_below(rng, 4) > 0; /* some moments are equal */
+        random_expire(&run);
         if (history->count == 0 ||
             (run.busy < manner->clients && history->count < count && rng_below(rng, 2)))
             random_begin(&run);
@@ -276,6 +295,7 @@ static inline void random_make_blindly(struct plain_history *history,
         *op = random_question(manner, rng, versions, (uint32_t)version_max);
         op->op.client = i;
         op->op.begun = rng_below(rng, 2 * count);
+        op->op.expires += op->op.expires ? op->op.begun : 0;
         op->op.answered = op->op.begun + rng_below(rng, count);
         random_answer(op, manner, rng, version_max);
     }
@@ -293,7 +313,10 @@ static inline void random_mistake(struct plain_history *history, const struct ra
     if (op->op.outcome == HISTORY_UNKNOWN)
         op->op.answered = op->op.begun + rng_below(rng, 20);
     uint64_t duration = op->op.answered - op->op.begun;
-    switch (rng_below(rng, 8)) {
+    switch (rng_below(rng, 9)) {
+    case 8:
+        op->op.expires += op->op.expires ? rng_below(rng, 5) : 0;
+        break;
     case 0:
         random_answer(op, manner, rng, version_max + 1);
         break;

@@ -6,7 +6,8 @@
  *   2-3 get = 5 a        found version 5, value a     4-5 get -       not found
  *   2-3 put@5 b = 6      a put if version 5           4-5 put b x     refused
  *   2-3 add b ! 5        a conflict with version 5    add, replace    put if absent, if present
- *   2-3 incr 2 = 6 9     version 6, the value is 9 now */
+ *   2-3 incr 2 = 6 9     version 6, the value is 9 now
+ *   2-3 put/9 b = 6      it may expire from 9 on      2-3 touch/9 = 7 */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,11 @@ static inline void kind_read(struct history_op *op, char *word)
 {
     static const char *const kinds[] = {"get",     "put",  "delete", "append",
                                         "prepend", "incr", "decr",   "touch"};
-    char *at = strchr(word, '@');
+    char *expires = strchr(word, '/'), *at = strchr(word, '@');
+    if (expires) {
+        op->expires = strtoull(expires + 1, NULL, 10);
+        *expires = 0;
+    }
     if (at) {
         op->condition = HISTORY_IF_VERSION;
         op->if_version = strtoull(at + 1, NULL, 10);

@@ -4,7 +4,8 @@
  * that is done takes the version of its answer, which must be higher than all before it. An unknown
  * one takes any higher version that some answer reports, or the next one that none reports: of
  * these only the number differs, which no answer shows, and the lowest leaves most room for the
- * operations after it. */
+ * operations after it. The same is true of the store itself when it removes a key that has expired.
+ */
 
 #include "services/store/history/history_search.h"
 
@@ -40,7 +41,7 @@ static uint64_t state_hash(const struct search_state *state)
 {
     uint64_t hash = hash_mix(state->taken) ^ state->floor;
     hash = hash_mix(hash) ^ state->state.version ^ state->state.present;
-    return hash_mix(hash_mix(hash) ^ state->state.value.hash);
+    return hash_mix(hash_mix(hash ^ state->state.expires) ^ state->state.value.hash);
 }
 
 static bool state_same(const struct search_state *one, const struct search_state *other)
@@ -48,6 +49,7 @@ static bool state_same(const struct search_state *one, const struct search_state
     return one->taken == other->taken && one->floor == other->floor &&
            one->state.present == other->state.present &&
            one->state.version == other->state.version &&
+           one->state.expires == other->state.expires &&
            history_same_value(one->state.value, other->state.value);
 }
 
@@ -140,13 +142,20 @@ static bool search_op(struct search *search, const struct search_state *before, 
     return search_change(search, before, index, &after, hidden_version(search, before->floor));
 }
 
-/* The operations of the set that may come next. */
-static uint64_t candidates(const struct search *search, uint64_t taken)
+/* When the first of the operations that must follow was answered. */
+static uint64_t first_answered(const struct search *search, uint64_t taken)
 {
-    uint64_t first = UINT64_MAX, result = 0;
+    uint64_t first = UINT64_MAX;
     for (uint64_t left = search->needed & ~taken; left; left &= left - 1)
         first =
             least_u64(first, history_op_of(search->key, (uint32_t)__builtin_ctzll(left))->answered);
+    return first;
+}
+
+/* The operations of the set that may come next. */
+static uint64_t candidates(const struct search *search, uint64_t taken, uint64_t first)
+{
+    uint64_t result = 0;
     for (uint64_t left = search->usable & ~taken; left; left &= left - 1) {
         uint32_t index = (uint32_t)__builtin_ctzll(left);
         if (history_op_of(search->key, index)->begun <= first)
@@ -155,13 +164,21 @@ static uint64_t candidates(const struct search *search, uint64_t taken)
     return result;
 }
 
+/* The store itself removes the key. */
+static bool search_expiry(struct search *search, const struct search_state *before)
+{
+    struct search_state next = {before->taken, hidden_version(search, before->floor), {0}};
+    return search_from(search, &next);
+}
+
 static bool search_from(struct search *search, const struct search_state *state)
 {
     if ((search->needed & ~state->taken) == 0)
         return true;
     if (state->taken && !tried_add(search, state))
         return false;
-    uint64_t next = candidates(search, state->taken);
+    uint64_t first = first_answered(search, state->taken);
+    uint64_t next = candidates(search, state->taken, first);
     for (uint64_t left = next & search->needed; left && !search->gave_up; left &= left - 1) {
         if (search_op(search, state, (uint32_t)__builtin_ctzll(left)))
             return true;
@@ -170,7 +187,8 @@ static bool search_from(struct search *search, const struct search_state *state)
         if (search_op(search, state, (uint32_t)__builtin_ctzll(left)))
             return true;
     }
-    return false;
+    return !search->gave_up && history_may_vanish(&state->state, first) &&
+           search_expiry(search, state);
 }
 
 static enum history_verdict key_search(const struct history_key *key,

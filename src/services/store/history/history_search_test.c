@@ -158,6 +158,45 @@ static void an_unknown_operation_takes_effect_once_or_never(void **state)
     JUDGE(examples);
 }
 
+static void a_key_that_has_expired_is_removed_once_at_any_time_or_never(void **state)
+{
+    (void)state;
+    static const struct example examples[] = {
+        {"never", "0-1 put/2 a = 1; 8-9 get = 1 a", HISTORY_FINE},
+        {"at the first moment", "0-1 put/3 a = 1; 2-3 get -", HISTORY_FINE},
+        {"before the first moment", "0-1 put/4 a = 1; 2-3 get -", HISTORY_WRONG},
+        {"late", "0-1 put/2 a = 1; 3-4 get = 1 a; 5-6 get -", HISTORY_FINE},
+        {"and comes back", "0-1 put/2 a = 1; 3-4 get -; 5-6 get = 1 a", HISTORY_WRONG},
+        {"beside a read", "0-1 put/2 a = 1; 3-8 get -; 4-9 get = 1 a", HISTORY_FINE},
+        {"a put that never expires", "0-1 put/2 a = 1; 2-3 put b = 2; 4-5 get -", HISTORY_WRONG},
+        {"the put before it was the one that expires", "0-1 put/2 a = 1; 2-3 add b = 3",
+         HISTORY_FINE},
+        {"without a version for the removal", "0-1 put/2 a = 1; 2-3 add b = 2", HISTORY_WRONG},
+        {"an append keeps the expiry", "0-1 put/2 a = 1; 2-3 append b = 2; 4-5 get -",
+         HISTORY_FINE},
+        {"an append after the removal", "0-1 put/2 a = 1; 2-3 get -; 4-5 append b = 3",
+         HISTORY_WRONG},
+        {"a touch puts it off", "0-1 put/2 a = 1; 1-2 touch/9 = 2; 4-5 get -", HISTORY_WRONG},
+        {"until later", "0-1 put/2 a = 1; 1-2 touch/9 = 2; 8-9 get -", HISTORY_FINE},
+        {"a touch ends it", "0-1 put/2 a = 1; 1-2 touch = 2; 8-9 get -", HISTORY_WRONG},
+        {"a touch sets it", "0-1 put a = 1; 1-2 touch/4 = 2; 5-6 get -", HISTORY_FINE},
+        {"a touch of a key that was removed", "0-1 put/2 a = 1; 5-6 touch/9 -; 7-8 get -",
+         HISTORY_FINE},
+        {"an unknown touch sets it", "0-1 put a = 1; 1-? touch/4; 5-6 get -", HISTORY_FINE},
+        {"an unknown touch began too late", "0-1 put a = 1; 2-3 get -; 4-? touch/4", HISTORY_WRONG},
+        {"an unknown put sets it", "0-1 put a = 1; 2-? put/5 b; 6-7 get -; 8-9 add c = 4",
+         HISTORY_FINE},
+        {"and no version is left for both", "0-1 put a = 1; 2-? put/5 b; 6-7 get -; 8-9 add c = 3",
+         HISTORY_WRONG},
+        {"an unknown put before an append sets it",
+         "0-1 put a = 1; 2-? put/5 b; 3-4 append c = 3; 6-7 get -", HISTORY_FINE},
+        {"an unknown put before an append whose value shows that it was another one",
+         "0-1 put a = 1; 2-? put/5 b; 3-4 append c = 3 ac; 6-7 get -", HISTORY_FINE},
+        {"a conflict shows the key", "0-1 put/2 a = 1; 3-4 get -; 5-6 add b ! 1", HISTORY_WRONG},
+    };
+    JUDGE(examples);
+}
+
 /* ---- verdicts ---- */
 
 static void the_finding_names_the_key(void **state)
@@ -351,8 +390,10 @@ static void long_histories_of_a_register_are_not_wrong(void **state)
 
 TEST_MAIN(TEST(an_operation_takes_effect_between_its_beginning_and_its_answer),
           TEST(an_answer_needs_a_state_that_explains_it), TEST(a_change_takes_effect_once),
-          TEST(an_unknown_operation_takes_effect_once_or_never), TEST(the_finding_names_the_key),
-          TEST(more_than_64_operations_are_undecided), TEST(too_many_orders_are_undecided),
+          TEST(an_unknown_operation_takes_effect_once_or_never),
+          TEST(a_key_that_has_expired_is_removed_once_at_any_time_or_never),
+          TEST(the_finding_names_the_key), TEST(more_than_64_operations_are_undecided),
+          TEST(too_many_orders_are_undecided),
           TEST(orders_that_lead_to_the_same_state_are_tried_once),
           TEST(the_search_and_the_check_agree_with_brute_force),
           TEST(the_check_agrees_with_the_search), TEST(long_histories_of_a_register_are_not_wrong))
