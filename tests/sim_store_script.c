@@ -23,12 +23,17 @@ struct step {
     uint32_t number, value_size;
     bool again;
     enum store_status status;
+    int64_t ttl; /* milliseconds */
+    int64_t
+        left; /* of the time to live that is answered: at most so many, and half of it or more */
+    enum store_condition condition;
 };
 
 static struct {
     const struct step *steps;
     uint32_t count, answered;
-    int64_t began; /* the steady phase */
+    uint64_t expired; /* keys that the servers must have removed */
+    int64_t began;    /* the steady phase */
     int64_t client;
 } script;
 
@@ -38,6 +43,8 @@ static void send(struct weft_simulation *simulation, uint32_t number)
     const struct step *step = &script.steps[number];
     const struct store_request request = {
         .op = step->op,
+        .condition = step->condition,
+        .ttl = (uint64_t)(step->ttl * MILLI),
         .again = step->again,
         .client = CLIENT,
         .number = step->number,
@@ -82,6 +89,9 @@ static void answer(struct weft_simulation *simulation, uint32_t client, uint64_t
     script.answered++;
     if (!store_answer_read(&said, bytes, size))
         weft_sim_fail(simulation, "step %u: the answer is malformed", (unsigned)ticket - 1);
+    else if ((int64_t)said.ttl > step->left * MILLI || (int64_t)said.ttl < step->left / 2 * MILLI)
+        weft_sim_fail(simulation, "step %u: %u ms are left", (unsigned)ticket - 1,
+                      (unsigned)(said.ttl / MILLI));
     else if (said.status != step->status || took > step->within)
         weft_sim_fail(simulation, "step %u: %s, after %u ms", (unsigned)ticket - 1,
                       store_status_text(said.status), (unsigned)took);
@@ -91,6 +101,15 @@ static void finish(struct weft_simulation *simulation)
 {
     if (script.answered != script.count)
         weft_sim_fail(simulation, "%u of %u steps are answered", script.answered, script.count);
+    uint64_t expired = 0;
+    for (uint32_t i = 0; i < weft_sim_server_count(simulation); i++) {
+        uint64_t count = 0;
+        int result = weft_sim_stat(simulation, i, store_service.name, "expired", &count);
+        assert(result == 0);
+        expired += count;
+    }
+    if (expired != script.expired)
+        weft_sim_fail(simulation, "%u keys were removed", (unsigned)expired);
 }
 
 static const struct weft_checker_ops ops = {
@@ -102,7 +121,7 @@ static const struct weft_checker checker = {.version = WEFT_SIMULATION_VERSION,
                                             .ops = &ops};
 
 /* On three servers, some of which lead the group of the key: the seed decides. */
-static void play(const struct step *steps, uint32_t count)
+static void play(const struct step *steps, uint32_t count, uint64_t expired)
 {
     static const struct weft_service *const services[] = {&store_service, NULL};
     struct configuration configuration = {0};
@@ -120,6 +139,7 @@ static void play(const struct step *steps, uint32_t count)
         memset(&script, 0, sizeof script);
         script.steps = steps;
         script.count = count;
+        script.expired = expired;
         assert_int_equal(chaos_run_with(&settings, &guests, &result, NULL), OK);
         if (result.checker)
             fail_msg("seed %" PRIu64 ": %s: %s", seed, result.checker, result.text);
@@ -128,18 +148,18 @@ static void play(const struct step *steps, uint32_t count)
     test_plan_close(&test);
 }
 
-#define PLAY(steps) play(steps, sizeof(steps) / sizeof *(steps))
+#define PLAY(steps, expired) play(steps, sizeof(steps) / sizeof *(steps), expired)
 
 /* Nothing else happens in the group that would make the store look at what waits. */
 static void a_request_goes_on_when_the_one_before_it_is_refused(void **state)
 {
     (void)state;
     static const struct step steps[] = {
-        {0, 500, STORE_PUT, 1, 60000, false, STORE_DONE},
-        {1000, 400, STORE_APPEND, 2, 10000, false, STORE_TOO_LARGE},
-        {1000, 400, STORE_PUT, 3, 10, false, STORE_DONE},
+        {0, 500, STORE_PUT, 1, 60000, false, .status = STORE_DONE},
+        {1000, 400, STORE_APPEND, 2, 10000, false, .status = STORE_TOO_LARGE},
+        {1000, 400, STORE_PUT, 3, 10, false, .status = STORE_DONE},
     };
-    PLAY(steps);
+    PLAY(steps, 0);
 }
 
 /* The second copy of number 2 finds a value that has room; but its program was told that nothing
@@ -148,15 +168,94 @@ static void a_refused_request_is_refused_again(void **state)
 {
     (void)state;
     static const struct step steps[] = {
-        {0, 500, STORE_PUT, 1, 60000, false, STORE_DONE},
-        {1000, 400, STORE_APPEND, 2, 10000, false, STORE_TOO_LARGE},
-        {2000, 400, STORE_INCR, 3, 0, false, STORE_NOT_NUMBER},
-        {3000, 400, STORE_PUT, 4, 0, false, STORE_DONE},
-        {4000, 400, STORE_APPEND, 2, 10000, true, STORE_TOO_LARGE},
-        {5000, 400, STORE_INCR, 3, 0, true, STORE_NOT_NUMBER},
+        {0, 500, STORE_PUT, 1, 60000, false, .status = STORE_DONE},
+        {1000, 400, STORE_APPEND, 2, 10000, false, .status = STORE_TOO_LARGE},
+        {2000, 400, STORE_INCR, 3, 0, false, .status = STORE_NOT_NUMBER},
+        {3000, 400, STORE_PUT, 4, 0, false, .status = STORE_DONE},
+        {4000, 400, STORE_APPEND, 2, 10000, true, .status = STORE_TOO_LARGE},
+        {5000, 400, STORE_INCR, 3, 0, true, .status = STORE_NOT_NUMBER},
     };
-    PLAY(steps);
+    PLAY(steps, 0);
+}
+
+/* Each of these requests finds that the key is gone, and only one removal was needed. */
+static void a_key_that_has_expired_is_absent(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {
+        {0, 400, STORE_PUT, 1, 10, false, .status = STORE_DONE, .ttl = 1000},
+        {500, 400, STORE_GET, 2, 0, false, .status = STORE_DONE, .left = 900},
+        {1500, 400, STORE_GET, 3, 0, false, .status = STORE_ABSENT},
+        {2000, 400, STORE_TOUCH, 4, 0, false, .status = STORE_ABSENT, .ttl = 1000},
+        {2000, 400, STORE_APPEND, 5, 10, false, .status = STORE_ABSENT},
+        {2000, 400, STORE_INCR, 6, 0, false, .status = STORE_ABSENT},
+        {2000, 400, STORE_DELETE, 7, 0, false, .status = STORE_ABSENT},
+        {2000, 400, STORE_PUT, 8, 10, false, .status = STORE_CONFLICT,
+         .condition = STORE_IF_PRESENT},
+        {3000, 400, STORE_PUT, 9, 10, false, .status = STORE_DONE, .condition = STORE_IF_ABSENT},
+        {6000, 400, STORE_GET, 10, 0, false, .status = STORE_DONE},
+    };
+    PLAY(steps, 1);
+}
+
+/* No request asks for the key after that. */
+static void a_key_that_has_expired_is_removed(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {
+        {0, 400, STORE_PUT, 1, 10, false, .status = STORE_DONE, .ttl = 1000},
+    };
+    PLAY(steps, 1);
+}
+
+/* The one that is removed is the last one. */
+static void a_put_has_its_own_time_to_live(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {
+        {0, 400, STORE_PUT, 1, 10, false, .status = STORE_DONE, .ttl = 1000},
+        {500, 400, STORE_PUT, 2, 10, false, .status = STORE_DONE, .ttl = 5000},
+        {2000, 400, STORE_GET, 3, 0, false, .status = STORE_DONE, .left = 3900},
+        {2500, 400, STORE_PUT, 4, 10, false, .status = STORE_DONE},
+        {6500, 400, STORE_GET, 5, 0, false, .status = STORE_DONE},
+        {7000, 400, STORE_PUT, 6, 10, false, .status = STORE_DONE, .ttl = 500},
+        {8500, 400, STORE_GET, 7, 0, false, .status = STORE_ABSENT},
+    };
+    PLAY(steps, 1);
+}
+
+static void a_touch_sets_the_time_and_other_changes_keep_it(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {
+        {0, 400, STORE_PUT, 1, 10, false, .status = STORE_DONE},
+        {500, 400, STORE_TOUCH, 2, 0, false, .status = STORE_DONE, .ttl = 5000},
+        {1000, 400, STORE_APPEND, 3, 10, false, .status = STORE_DONE},
+        {1500, 400, STORE_GET, 4, 0, false, .status = STORE_DONE, .left = 4400},
+        {2500, 400, STORE_TOUCH, 2, 0, true, .status = STORE_DONE, .ttl = 5000}, /* comes again */
+        {3500, 400, STORE_GET, 5, 0, false, .status = STORE_DONE, .left = 2400},
+        {4000, 400, STORE_TOUCH, 6, 0, false, .status = STORE_DONE},
+        {7000, 400, STORE_GET, 7, 0, false, .status = STORE_DONE},
+        {7500, 400, STORE_TOUCH, 8, 0, false, .status = STORE_DONE, .ttl = 500},
+        {8500, 400, STORE_GET, 9, 0, false, .status = STORE_ABSENT},
+    };
+    PLAY(steps, 1);
+}
+
+static void a_put_that_comes_again_after_its_key_expired_puts_nothing(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {
+        {0, 400, STORE_PUT, 1, 10, false, .status = STORE_DONE, .ttl = 500},
+        {1000, 400, STORE_GET, 2, 0, false, .status = STORE_ABSENT},
+        {2000, 400, STORE_PUT, 1, 10, true, .status = STORE_DONE, .ttl = 500},
+        {2100, 300, STORE_GET, 3, 0, false, .status = STORE_ABSENT},
+    };
+    PLAY(steps, 1);
 }
 
 TEST_MAIN(TEST(a_request_goes_on_when_the_one_before_it_is_refused),
-          TEST(a_refused_request_is_refused_again))
+          TEST(a_refused_request_is_refused_again), TEST(a_key_that_has_expired_is_absent),
+          TEST(a_key_that_has_expired_is_removed), TEST(a_put_has_its_own_time_to_live),
+          TEST(a_touch_sets_the_time_and_other_changes_keep_it),
+          TEST(a_put_that_comes_again_after_its_key_expired_puts_nothing))

@@ -4,8 +4,8 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
-#define REQUEST_HEAD 48
-#define ANSWER_HEAD  17
+#define REQUEST_HEAD 56
+#define ANSWER_HEAD  25
 
 size_t store_request_size(const struct store_request *request)
 {
@@ -25,6 +25,7 @@ size_t store_request_write(const struct store_request *request, void *out, size_
     write_u64(&to, request->version);
     write_u64(&to, request->delta);
     write_u64(&to, (uint64_t)request->patience);
+    write_u64(&to, request->ttl);
     write_u8(&to, (uint8_t)request->key_size);
     write_u32(&to, request->value_size);
     write_bytes(&to, request->key, request->key_size);
@@ -35,13 +36,16 @@ size_t store_request_write(const struct store_request *request, void *out, size_
 /* The content makes sense, apart from its sizes. */
 static bool request_fits(const struct store_request *request)
 {
-    if (request->op < STORE_GET || request->op > STORE_PREPEND)
+    bool has_ttl = request->op == STORE_PUT || request->op == STORE_TOUCH;
+    bool has_value =
+        request->op != STORE_GET && request->op != STORE_DELETE && request->op != STORE_TOUCH;
+    if (request->op < STORE_GET || request->op > STORE_TOUCH ||
+        request->ttl > (has_ttl ? STORE_TTL_MAX : 0))
         return false;
     if (request->condition > STORE_IF_VERSION ||
         (request->condition == STORE_IF_VERSION) != (request->version != 0))
         return false;
-    if (request->value_size > STORE_VALUE_MAX ||
-        ((request->op == STORE_GET || request->op == STORE_DELETE) && request->value_size))
+    if (request->value_size > STORE_VALUE_MAX || (request->value_size && !has_value))
         return false;
     return request->client && request->number && request->patience > 0;
 }
@@ -57,6 +61,7 @@ bool store_request_read(struct store_request *request, const void *bytes, size_t
     request->version = read_u64(&in);
     request->delta = read_u64(&in);
     request->patience = (int64_t)read_u64(&in);
+    request->ttl = read_u64(&in);
     request->key_size = read_u8(&in);
     request->value_size = read_u32(&in);
     request->key = read_bytes(&in, request->key_size);
@@ -76,6 +81,7 @@ size_t store_answer_write(const struct store_answer *answer, void *out, size_t r
     write_u8(&to, (uint8_t)answer->status);
     write_u32(&to, answer->flags);
     write_u64(&to, answer->version);
+    write_u64(&to, answer->ttl);
     write_u32(&to, answer->value_size);
     write_bytes(&to, answer->value, answer->value_size);
     return to.failed ? 0 : room - to.left;
@@ -88,9 +94,11 @@ bool store_answer_read(struct store_answer *answer, const void *bytes, size_t si
     *answer = (struct store_answer){.status = status};
     answer->flags = read_u32(&in);
     answer->version = read_u64(&in);
+    answer->ttl = read_u64(&in);
     answer->value_size = read_u32(&in);
     answer->value = read_bytes(&in, answer->value_size);
     return !in.failed && in.left == 0 && status <= STORE_MALFORMED &&
+           answer->ttl <= (status == STORE_DONE ? STORE_TTL_MAX : 0) &&
            (status == STORE_DONE || answer->value_size == 0);
 }
 

@@ -31,7 +31,11 @@ enum store_op {
     STORE_DECR, /* not below 0 */
     STORE_APPEND,
     STORE_PREPEND,
+    STORE_TOUCH, /* the value stays; the time to live is a new one */
 };
+
+/* Nanoseconds of the longest time to live: 100 years. */
+#define STORE_TTL_MAX (UINT64_C(36500) * 86400 * 1000000000)
 
 /* A request that changes something does so only if the key ... */
 enum store_condition {
@@ -51,6 +55,9 @@ struct store_request {
     uint64_t version; /* STORE_IF_VERSION */
     uint64_t delta;   /* STORE_INCR, STORE_DECR */
     int64_t patience; /* nanoseconds that the client waits, above 0 */
+    /* STORE_PUT, STORE_TOUCH: nanoseconds until the key expires; 0: it never does. Other changes of
+     * a value keep the moment at which it expires. */
+    uint64_t ttl;
     uint32_t key_size, value_size;
     const void *key, *value; /* borrowed */
 };
@@ -72,6 +79,7 @@ struct store_answer {
     enum store_status status;
     uint32_t flags;
     uint64_t version; /* STORE_DONE: of the value that was read, or of the change */
+    uint64_t ttl;     /* STORE_GET: nanoseconds until the key expires; 0: it never does */
     uint32_t value_size;
     const void *value; /* borrowed. STORE_GET, and the new number of STORE_INCR and STORE_DECR */
 };

@@ -21,9 +21,11 @@ enum {
     AT_NUMBER = 15,
     AT_VERSION = 19,
     AT_PATIENCE = 35,
-    AT_KEY_SIZE = 43,
-    AT_VALUE_SIZE = 44,
-    AT_KEY = 48,
+    AT_TTL = 43,
+    AT_KEY_SIZE = 51,
+    AT_VALUE_SIZE = 52,
+    AT_KEY = 56,
+    AT_ANSWER_TTL = 13,
 };
 
 static uint8_t key[STORE_KEY_MAX + 1], value[VALUE_MAX];
@@ -45,7 +47,7 @@ static uint32_t make_size(struct rng *rng, uint32_t most)
 static struct store_request make_request(struct rng *rng)
 {
     struct store_request request = {
-        .op = (enum store_op)(STORE_GET + rng_below(rng, STORE_PREPEND)),
+        .op = (enum store_op)(STORE_GET + rng_below(rng, STORE_TOUCH)),
         .condition = (enum store_condition)rng_below(rng, STORE_IF_VERSION + 1),
         .again = rng_below(rng, 2),
         .flags = (uint32_t)rng_next(rng),
@@ -60,8 +62,10 @@ static struct store_request make_request(struct rng *rng)
     };
     if (request.condition == STORE_IF_VERSION)
         request.version = rng_next(rng) | 1;
-    if (request.op == STORE_GET || request.op == STORE_DELETE)
+    if (request.op == STORE_GET || request.op == STORE_DELETE || request.op == STORE_TOUCH)
         request.value_size = 0;
+    if (request.op == STORE_PUT || request.op == STORE_TOUCH)
+        request.ttl = rng_below(rng, 2) ? rng_below(rng, STORE_TTL_MAX + 1) : STORE_TTL_MAX;
     make_bytes(key, sizeof key, rng);
     make_bytes(value, sizeof value, rng);
     return request;
@@ -72,7 +76,7 @@ static void assert_same_request(const struct store_request *a, const struct stor
     assert_true(a->op == b->op && a->condition == b->condition && a->again == b->again);
     assert_true(a->flags == b->flags && a->client == b->client && a->number == b->number);
     assert_true(a->version == b->version && a->delta == b->delta);
-    assert_true(a->patience == b->patience);
+    assert_true(a->patience == b->patience && a->ttl == b->ttl);
     assert_true(a->key_size == b->key_size && a->value_size == b->value_size);
     assert_memory_equal(a->key, b->key, a->key_size);
     assert_memory_equal(a->value, b->value, a->value_size);
@@ -134,12 +138,15 @@ static void answers_are_read_as_written(void **unused)
         make_bytes(value, sizeof value, &rng);
         if (made.status == STORE_DONE)
             made.value_size = make_size(&rng, VALUE_MAX);
+        if (made.status == STORE_DONE)
+            made.ttl = rng_below(&rng, STORE_TTL_MAX + 1);
         size_t size = store_answer_write(&made, bytes, sizeof bytes);
         print_message("# seed %lu\n", (unsigned long)seed);
         assert_int_equal(size, store_answer_size(&made));
         assert_true(store_answer_read(&again, bytes, size));
         assert_true(again.status == made.status && again.flags == made.flags &&
-                    again.version == made.version && again.value_size == made.value_size);
+                    again.version == made.version && again.value_size == made.value_size &&
+                    again.ttl == made.ttl);
         assert_memory_equal(again.value, value, made.value_size);
         for (size_t i = 0; i < size; i++)
             assert_false(answer_is_read(bytes, i));
@@ -205,7 +212,7 @@ static void nonsense_is_refused(void **unused)
     empty.value_size = 0;
     assert_false(is_read_with(&sample, AT_OP, 1, 0));
     assert_true(is_read_with(&sample, AT_OP, 1, STORE_PREPEND));
-    assert_false(is_read_with(&sample, AT_OP, 1, STORE_PREPEND + 1));
+    assert_false(is_read_with(&empty, AT_OP, 1, STORE_TOUCH + 1));
     assert_true(is_read_with(&sample, AT_CONDITION, 1, STORE_IF_PRESENT));
     assert_false(is_read_with(&versioned, AT_CONDITION, 1, STORE_IF_VERSION + 1));
     assert_false(is_read_with(&sample, AT_CONDITION, 1, STORE_IF_VERSION + 1));
@@ -225,6 +232,16 @@ static void nonsense_is_refused(void **unused)
     assert_false(is_read_with(&sample, AT_OP, 1, STORE_DELETE));
     assert_true(is_read_with(&empty, AT_OP, 1, STORE_GET));
     assert_true(is_read_with(&empty, AT_OP, 1, STORE_DELETE));
+    assert_false(is_read_with(&sample, AT_OP, 1, STORE_TOUCH));
+    assert_true(is_read_with(&empty, AT_OP, 1, STORE_TOUCH));
+    /* A time to live is one of a put or a touch. */
+    assert_true(is_read_with(&sample, AT_TTL, 8, STORE_TTL_MAX));
+    assert_false(is_read_with(&sample, AT_TTL, 8, STORE_TTL_MAX + 1));
+    assert_false(is_read_with(&sample, AT_TTL, 8, UINT64_MAX));
+    empty.ttl = 1;
+    assert_true(is_read_with(&empty, AT_OP, 1, STORE_TOUCH));
+    for (unsigned op = STORE_GET; op < STORE_TOUCH; op++)
+        assert_int_equal(is_read_with(&empty, AT_OP, 1, op), op == STORE_PUT);
     /* The sizes are those of other bytes. */
     assert_false(is_read_with(&sample, AT_KEY_SIZE, 1, 4));
     assert_false(is_read_with(&sample, AT_KEY_SIZE, 1, 2));
@@ -244,6 +261,14 @@ static void answers_that_are_nonsense_are_refused(void **unused)
     assert_false(answer_is_read(bytes, size));
     answer.value_size = 0;
     size = store_answer_write(&answer, bytes, sizeof bytes);
+    bytes[AT_ANSWER_TTL + 7] = 9;
+    assert_true(answer_is_read(bytes, size));
+    bytes[0] = STORE_ABSENT;
+    assert_false(answer_is_read(bytes, size)); /* nothing is there that can expire */
+    bytes[0] = STORE_DONE;
+    bytes[AT_ANSWER_TTL] = 255;
+    assert_false(answer_is_read(bytes, size));
+    bytes[AT_ANSWER_TTL] = bytes[AT_ANSWER_TTL + 7] = 0;
     bytes[0] = STORE_MALFORMED;
     assert_true(answer_is_read(bytes, size));
     bytes[0] = STORE_MALFORMED + 1;

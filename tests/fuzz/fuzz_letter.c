@@ -12,9 +12,9 @@
 enum {
     WRITE_RECORD = 25,
     COPY_RECORD = 17,
-    DIGEST = 21,
-    KEY_SIZE = 29,
-    KEY = 34,
+    DIGEST = 25,
+    KEY_SIZE = 33,
+    KEY = 38,
 };
 
 static void digest_fit(uint8_t *bytes, size_t size)

@@ -44,7 +44,8 @@ struct record {
     uint32_t request; /* the request that made the record: its number ... */
     uint64_t client;  /* ... and its client; 0: none */
     uint64_t version;
-    /* RECORD_TOMBSTONE: the segment in which it was first written; 0: the log sets it. */
+    /* When a value expires, in nanoseconds since 1970; 0: never. RECORD_TOMBSTONE: the segment in
+     * which it was first written; 0: the log sets it. */
     int64_t expiry;
     struct log_place durable; /* all before this place was synced; set by the log */
     uint32_t value_size;

@@ -134,7 +134,11 @@ void disk_put(struct store *store, const struct record *record, struct log_place
     entry->offset = place.unit;
     entry->value_size = record->value_size;
     entry->flags = record->request & REWRITTEN ? 1 : 0;
-    entry->expiry = removed ? record->expiry : 0;
+    entry->expiry = record->expiry;
+    if (STORE_HAS(EXPIRY_FORGOTTEN) && !removed && !leads(store, record->group))
+        entry->expiry = 0;
+    if (!removed && record->group < own_group(store))
+        expiry_note(&store->groups[record->group], entry->expiry);
     note_outcome(store, record, place, false);
 }
 

@@ -16,6 +16,7 @@ void group_init(struct store *store, uint32_t number)
     list_init(&group->changes);
     list_init(&group->ops);
     group->hint = WEFT_NOBODY;
+    expiry_init(group);
 }
 
 void group_say(struct group *group, weft_server server, const struct replica_message *message)

@@ -34,6 +34,8 @@ static void op_free(struct op *op)
     list_remove(&op->link);
     if (op->rewrites && op->group->lesson.rewrites)
         op->group->lesson.rewrites--;
+    if (op->sweeps)
+        store->sweep.removals--;
     buffer_release(&store->buffers, op->holder);
     pool_give(&store->ops, op);
 }
@@ -108,6 +110,52 @@ static void read_release(struct op *op)
     op->read.buffer = NULL;
 }
 
+/* ---- time to live ---- */
+
+/* When what the request writes expires. */
+static int64_t expiry_of(const struct op *op)
+{
+    int64_t wall = weft_wall(op->group->store->self), expiry;
+    if (!op->request.ttl)
+        return 0;
+    if (__builtin_add_overflow(wall, (int64_t)op->request.ttl, &expiry))
+        return INT64_MAX;
+    return expiry > 0 ? expiry : 1;
+}
+
+/* What is left until then. A value that is answered has not expired, or had not when it was found.
+ */
+static uint64_t ttl_until(const struct op *op, int64_t expiry)
+{
+    int64_t wall = weft_wall(op->group->store->self), left;
+    if (!expiry)
+        return 0;
+    if (__builtin_sub_overflow(expiry, wall, &left) || left > (int64_t)STORE_TTL_MAX)
+        return STORE_TTL_MAX;
+    return left > 0 ? (uint64_t)left : 1;
+}
+
+/* The key has expired by this server's clock. Other clocks show something else, so it is not absent
+ * before its removal is committed, as if a client had deleted this version. Then the request begins
+ * again. */
+static void op_remove(struct op *op)
+{
+    struct group *group = op->group;
+    const struct record record = {
+        .kind = RECORD_TOMBSTONE,
+        .group = group->number,
+        .key = op->request.key,
+        .key_size = (uint8_t)op->request.key_size,
+        .digest = digest_bytes(NULL, 0),
+    };
+    if (group->changes_count >= CHANGES_MOST || !change_make(group, &record, &op->version)) {
+        op_refuse(op, STORE_BUSY);
+        return;
+    }
+    op->stage = OP_WRITES;
+    op->removes = true;
+}
+
 /* ---- changing ---- */
 
 static void op_write(struct op *op, enum record_kind kind, const void *value, uint32_t size)
@@ -119,6 +167,7 @@ static void op_write(struct op *op, enum record_kind kind, const void *value, ui
         .flags = op->request.flags,
         .request = op->request.number,
         .client = op->request.client,
+        .expiry = kind == RECORD_VALUE ? op->expiry : 0,
         .key = op->request.key,
         .key_size = (uint8_t)op->request.key_size,
         .value = value,
@@ -202,7 +251,12 @@ static void op_change(struct op *op, const void *value, uint32_t size)
     const struct store_request *request = &op->request;
     switch (request->op) {
     case STORE_PUT:
+        op->expiry = expiry_of(op);
         op_write(op, RECORD_VALUE, request->value, request->value_size);
+        break;
+    case STORE_TOUCH:
+        op->expiry = expiry_of(op);
+        op_write(op, RECORD_VALUE, value, size);
         break;
     case STORE_DELETE:
         op_write(op, RECORD_TOMBSTONE, NULL, 0);
@@ -237,6 +291,9 @@ static bool look_at_key(struct op *op)
         disk_find(group->store, group->number, request->key, request->key_size);
     op->found = entry ? entry->version : 0;
     op->found_value = disk_has_value(entry);
+    op->expired = op->found_value && expiry_has_passed(group->store, entry);
+    if (op->expired && STORE_HAS(EXPIRY_UNCOMMITTED))
+        op->found_value = op->expired = false;
     if (!entry || !disk_is_rewritten(entry))
         op->visible = op->found;
     else if (op->found != found)
@@ -263,15 +320,20 @@ static bool condition_holds(const struct op *op)
     return true;
 }
 
+static bool changes(const struct op *op)
+{
+    return op->request.op != STORE_GET || op->removes;
+}
+
 /* Is a change of the same key under way, or the same request? */
 static bool must_wait(const struct op *op)
 {
     list_each(&op->group->ops, link)
     {
         const struct op *other = op_at(link);
-        if (other == op || other->request.op == STORE_GET)
+        if (other == op || !changes(other))
             continue;
-        if (other->request.client == op->request.client &&
+        if (op->request.client && other->request.client == op->request.client &&
             other->request.number == op->request.number && other->stage != OP_WAITS)
             return true;
         if (!STORE_HAS(CONDITION_UNCOMMITTED) &&
@@ -279,6 +341,12 @@ static bool must_wait(const struct op *op)
             return true;
     }
     return false;
+}
+
+/* Does the request do the same whether the key is there or not? */
+static bool is_blind(const struct store_request *request)
+{
+    return request->op == STORE_PUT && request->condition == STORE_ALWAYS;
 }
 
 /* The request has come before, and this is what it did. */
@@ -326,7 +394,9 @@ static void op_run_change(struct op *op)
         op_read(op, FOR_CHECK);
         return;
     }
-    if (!condition_holds(op)) {
+    if (op->expired && !is_blind(request)) {
+        op_remove(op);
+    } else if (!condition_holds(op)) {
         uint64_t version = op->found_value ? op->visible : 0;
         op_confirm(op, &(struct store_answer){.status = STORE_CONFLICT, .version = version});
     } else if (request->op != STORE_PUT && !op->found_value) {
@@ -342,10 +412,15 @@ static void op_run_change(struct op *op)
 
 static void op_run_get(struct op *op)
 {
-    if (!look_at_key(op))
+    if (!look_at_key(op) || (op->expired && must_wait(op)))
         return;
-    op_confirm(op, &(struct store_answer){.status = op->found_value ? STORE_DONE : STORE_ABSENT,
-                                          .version = op->found_value ? op->visible : 0});
+    if (op->expired)
+        op_remove(op);
+    else if (op->sweeps)
+        op_free(op);
+    else
+        op_confirm(op, &(struct store_answer){.status = op->found_value ? STORE_DONE : STORE_ABSENT,
+                                              .version = op->found_value ? op->visible : 0});
 }
 
 /* Begins, or begins again. */
@@ -414,6 +489,7 @@ static void op_rewrite(struct op *op, const struct record *part)
     op->request.client = part->client;
     op->request.number = part->request | REWRITTEN;
     op->request.flags = part->flags;
+    op->expiry = part->expiry;
     op_write(op, RECORD_VALUE, value->bytes, value->size);
     buffer_release(&store->buffers, value);
 }
@@ -423,6 +499,7 @@ static void op_answer_record(struct op *op, const struct record *part)
     op_end(op, &(struct store_answer){.status = STORE_DONE,
                                       .flags = part->flags,
                                       .version = part->version,
+                                      .ttl = ttl_until(op, part->expiry),
                                       .value = part->value,
                                       .value_size = part->value_size});
 }
@@ -433,6 +510,7 @@ static void op_answer_outcome(struct op *op, const struct record *part)
     if (op->request.op != STORE_INCR && op->request.op != STORE_DECR)
         outcome.value_size = 0;
     outcome.flags = 0;
+    outcome.expiry = 0;
     op_answer_record(op, &outcome);
 }
 
@@ -463,6 +541,7 @@ static void op_go_on(struct op *op, const struct record *record)
         break;
     case FOR_VALUE:
         op->request.flags = part.flags;
+        op->expiry = part.expiry;
         op_change(op, part.value, part.value_size);
         break;
     case FOR_REWRITE:
@@ -560,7 +639,8 @@ void serve_request(struct store *store, weft_server origin, uint64_t ticket,
     serve_look(group);
 }
 
-bool serve_rewrite(struct group *group, const struct letter_key *key)
+/* A request that the group itself makes. NULL: there is no memory. */
+static struct op *op_of_group(struct group *group, enum store_op kind, const struct letter_key *key)
 {
     struct store *store = group->store;
     struct op *op = pool_take(&store->ops);
@@ -568,17 +648,35 @@ bool serve_rewrite(struct group *group, const struct letter_key *key)
     if (!holder) {
         if (op)
             pool_give(&store->ops, op);
-        return false;
+        return NULL;
     }
     memcpy(holder->bytes, key->bytes, key->size);
     op->group = group;
     op->holder = holder;
     op->origin = WEFT_NOBODY;
-    op->rewrites = true;
-    op->request =
-        (struct store_request){.op = STORE_PUT, .key = holder->bytes, .key_size = key->size};
-    group->lesson.rewrites++;
+    op->request = (struct store_request){.op = kind, .key = holder->bytes, .key_size = key->size};
     list_append(&group->ops, &op->link);
+    return op;
+}
+
+bool serve_rewrite(struct group *group, const struct letter_key *key)
+{
+    struct op *op = op_of_group(group, STORE_PUT, key);
+    if (!op)
+        return false;
+    op->rewrites = true;
+    group->lesson.rewrites++;
+    op_run(op);
+    return true;
+}
+
+bool serve_sweep(struct group *group, const struct letter_key *key)
+{
+    struct op *op = op_of_group(group, STORE_GET, key);
+    if (!op)
+        return false;
+    op->sweeps = true;
+    group->store->sweep.removals++;
     op_run(op);
     return true;
 }
@@ -586,6 +684,12 @@ bool serve_rewrite(struct group *group, const struct letter_key *key)
 static void op_committed(struct op *op)
 {
     char text[24];
+    if (op->removes) {
+        op->group->store->expired++;
+        op->removes = false;
+        op_run(op);
+        return;
+    }
     struct store_answer answer = {.status = STORE_DONE, .version = op->version};
     if (op->has_sum) {
         answer.value = text;

@@ -140,6 +140,7 @@ static void tick(struct store *store)
     once_expire(&store->once, weft_now(store->self) - OUTCOME_NSEC);
     for (int64_t i = 0; i < store->group_count; i++)
         group_tick(&store->groups[i]);
+    expiry_tick(store);
 }
 
 static void timer(struct weft_self *self, uint64_t cookie)
@@ -228,6 +229,7 @@ static void stats(struct weft_self *self, struct weft_report *report)
     (void)!weft_stat(report, "log_copied", log.copied);
     (void)!weft_stat(report, "log_full", log.full);
     (void)!weft_stat(report, "answered", store->answered);
+    (void)!weft_stat(report, "expired", store->expired);
     (void)!weft_stat(report, "failures", store->failures);
     (void)!weft_stat(report, "garbage", store->garbage);
 }

@@ -2,8 +2,9 @@
 /* What the parts of the store's service share. store.c has the service itself; mail.c the streams
  * between servers; disk.c records and custodies; group.c a group from view to view; change.c its
  * writes; learn.c what a new copy gets; confirm.c the permission to read; serve.c requests at the
- * leader; ask.c requests of programs; scan.c and page.c pages of keys; failure.c how a server goes
- * on when its disk fails; inquiry.c what operators ask; status.c what a server reports to them. */
+ * leader; expiry.c keys that have expired; ask.c requests of programs; scan.c and page.c pages of
+ * keys; failure.c how a server goes on when its disk fails; inquiry.c what operators ask; status.c
+ * what a server reports to them. */
 
 #include <string.h>
 
@@ -78,11 +79,13 @@ struct op {
     uint64_t turn; /* when it was tried last */
     bool gone;     /* it ends when it was read */
     bool rewrites; /* REPAIR_REWRITE: writes what is there again */
+    bool sweeps;   /* it only removes the key if that has expired */
     bool checked;  /* the present record is not of this request, though it came again */
     /* What it has found. */
     store_version found;   /* of the record; 0: absent */
     store_version visible; /* the version that clients know; 0: the record must be read first */
     bool found_value;      /* it is a value, not a tombstone */
+    bool expired;          /* the value, by this server's clock */
     struct log_place place;
     uint32_t value_size;
     enum op_purpose purpose;
@@ -91,6 +94,8 @@ struct op {
     uint64_t round;
     struct store_answer answer;
     store_version version; /* OP_WRITES */
+    int64_t expiry;        /* of the value that it writes */
+    bool removes;          /* OP_WRITES: the key, which has expired; after that it begins again */
     uint64_t sum;          /* of STORE_INCR and STORE_DECR */
     bool has_sum;
 };
@@ -178,7 +183,9 @@ struct group {
     uint32_t copies;    /* that are not durable yet */
     bool copies_end;    /* the leader has sent all */
     bool copies_failed; /* something of it could not be kept */
-    uint32_t hint;      /* ask.c: who leads, as far as is known; WEFT_NOBODY: unknown */
+    /* No value of the group expires before that, by the wall clock. */
+    int64_t expires_first;
+    uint32_t hint; /* ask.c: who leads, as far as is known; WEFT_NOBODY: unknown */
 };
 
 /* ---- scans of programs ---- */
@@ -212,6 +219,14 @@ struct parcel {
     struct weft_call call; /* first */
     struct store *store;
     struct buffer *buffer;
+};
+
+/* The walk through the keys of the groups that this server leads, for those that have expired. */
+struct sweep {
+    uint32_t group;          /* where it is */
+    bool runs;               /* it is inside the group, ... */
+    struct letter_key after; /* ... behind this key */
+    uint32_t removals;       /* under way */
 };
 
 struct incoming {
@@ -276,7 +291,8 @@ struct store {
     int64_t pause; /* STORE_RESTS: how long */
     int64_t again_at;
     uint64_t failures;
-    uint64_t answered, garbage;
+    struct sweep sweep;
+    uint64_t answered, garbage, expired;
     int64_t entered_at; /* the view */
     struct taught taught;
     struct inquiry inquiries[INQUIRIES_MAX];
@@ -418,8 +434,19 @@ void serve_request(struct store *store, weft_server origin, uint64_t ticket,
                    const struct store_request *request, uint32_t epoch, struct buffer *holder);
 /* Writes again what the group has of a key, or that it has nothing. False: no memory. */
 bool serve_rewrite(struct group *group, const struct letter_key *key);
+/* Removes a key if it has expired. False: there is no memory. */
+bool serve_sweep(struct group *group, const struct letter_key *key);
 void serve_look(struct group *group);
 void serve_forget(struct group *group); /* this server no longer leads */
+
+/* ---- expiry.c ---- */
+
+void expiry_init(struct group *group);
+/* The group has a value that expires at that moment; 0: never. */
+void expiry_note(struct group *group, int64_t expiry);
+/* Has that value expired, by this server's clock? */
+bool expiry_has_passed(const struct store *store, const struct index_entry *entry);
+void expiry_tick(struct store *store);
 
 /* ---- ask.c ---- */
 

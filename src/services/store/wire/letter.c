@@ -10,7 +10,7 @@
 
 #define HEAD_SIZE    9  /* of every letter */
 #define WRITE_SIZE   16 /* of a WRITE, before the record */
-#define RECORD_SIZE  30 /* besides key and value */
+#define RECORD_SIZE  38 /* besides key and value */
 #define VERSION_SIZE 8
 static_assert(INDEX_KEY_SIZE_MAX == RECORD_KEY_MAX && STORE_KEY_MAX == RECORD_KEY_MAX, "one limit");
 
@@ -141,6 +141,8 @@ static void put_record(struct writer *out, const struct letter *letter)
     write_u32(out, record->flags);
     write_u32(out, record->request);
     write_u64(out, record->client);
+    /* Of a tombstone it is a segment of the sender's log. */
+    write_u64(out, record->kind == RECORD_VALUE ? (uint64_t)record->expiry : 0);
     write_u64(out, record->digest);
     write_u8(out, record->key_size);
     write_u32(out, record->value_size);
@@ -158,11 +160,13 @@ static bool get_record(struct reader *in, struct letter *letter, store_version v
     record->flags = read_u32(in);
     record->request = read_u32(in);
     record->client = read_u64(in);
+    record->expiry = (int64_t)read_u64(in);
     record->digest = read_u64(in);
     record->key_size = read_u8(in);
     record->value_size = read_u32(in);
     if (record->key_size > RECORD_KEY_MAX || record->value_size > RECORD_VALUE_MAX ||
-        (kind == RECORD_TOMBSTONE && record->value_size))
+        (kind == RECORD_TOMBSTONE && record->value_size) || record->expiry < 0 ||
+        (kind != RECORD_VALUE && record->expiry))
         return false;
     record->key = read_bytes(in, record->key_size);
     record->value = read_bytes(in, record->value_size);

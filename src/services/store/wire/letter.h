@@ -43,9 +43,9 @@ struct letter {
     uint32_t epoch; /* the view of the sender. Of `message`, too */
     uint32_t group;
     struct replica_message message;
-    struct record record; /* kind, flags, request, client, version, sizes, key, value and digest;
-                           * kind 0: none. What it points to is borrowed. The group is the letter's,
-                           * the version of a WRITE is that of `message` */
+    struct record record; /* kind, flags, request, client, version, expiry of a value, sizes, key,
+                           * value and digest; kind 0: none. What it points to is borrowed. The
+                           * group is the letter's, the version of a WRITE is that of `message` */
     bool first;
     struct letter_key after; /* without a version. Empty if `first`: there can be an empty key */
     bool last;

@@ -23,10 +23,11 @@ enum {
     AT_PREVIOUS = 17,
     AT_RECORD = 25,
     AT_RECORD_FLAGS = 26,
-    AT_RECORD_DIGEST = 42,
-    AT_RECORD_KEY_SIZE = 50,
-    AT_RECORD_VALUE_SIZE = 51,
-    AT_RECORD_KEY = 55,
+    AT_RECORD_EXPIRY = 42,
+    AT_RECORD_DIGEST = 50,
+    AT_RECORD_KEY_SIZE = 58,
+    AT_RECORD_VALUE_SIZE = 59,
+    AT_RECORD_KEY = 63,
 };
 
 static struct letter *made, *again; /* large */
@@ -110,6 +111,8 @@ static void make_record(struct letter *letter, struct rng *rng)
     };
     if (letter->record.kind == RECORD_VALUE)
         letter->record.value_size = make_size(rng, VALUE_MAX);
+    if (letter->record.kind == RECORD_VALUE && rng_below(rng, 2))
+        letter->record.expiry = (int64_t)(rng_next(rng) >> 1);
     letter->record.digest = digest_bytes(value, letter->record.value_size);
 }
 
@@ -420,16 +423,34 @@ static void writes_that_are_nonsense_are_refused(void **unused)
     assert_false(is_read_with(AT_RECORD, 1, 0)); /* then nothing follows */
     assert_false(is_read_with(AT_RECORD, 1, RECORD_TOMBSTONE));
     assert_false(is_read_with(AT_RECORD_DIGEST, 8, 1));
+    assert_true(is_read_with(AT_RECORD_EXPIRY, 8, INT64_MAX));
+    assert_false(is_read_with(AT_RECORD_EXPIRY, 8, (uint64_t)INT64_MAX + 1));
     assert_false(is_read_with(AT_RECORD_KEY_SIZE, 1, 4));
     assert_false(is_read_with(AT_RECORD_KEY_SIZE, 1, 2));
     assert_false(is_read_with(AT_RECORD_VALUE_SIZE, 4, 4));
     assert_false(is_read_with(AT_RECORD_VALUE_SIZE, 4, UINT32_MAX));
     add_record(RECORD_VALUE, "");
     assert_true(is_read_with(AT_RECORD, 1, RECORD_TOMBSTONE));
+    made->record.expiry = 1;
+    assert_false(is_read_with(AT_RECORD, 1, RECORD_TOMBSTONE));
+    assert_false(is_read_with(AT_RECORD, 1, RECORD_OUTCOME));
     begin(LETTER_WRITE);
     made->message.kind = REPLICA_WRITE;
     made->message.version = 3;
     assert_false(is_read_with(AT_RECORD, 1, RECORD_VALUE));
+}
+
+/* That number is of the sender's log. */
+static void the_segment_of_a_tombstone_is_not_sent(void **unused)
+{
+    size_t size;
+    begin(LETTER_COPY);
+    add_record(RECORD_TOMBSTONE, "");
+    made->record.expiry = 7;
+    uint8_t *bytes = written(made, &size);
+    assert_true(letter_read(again, FROM, bytes, size));
+    assert_int_equal(again->record.expiry, 0);
+    free(bytes);
 }
 
 static void copies_that_are_nonsense_are_refused(void **unused)
@@ -611,6 +632,7 @@ int main(void)
         TEST(messages_that_are_nonsense_are_refused),
         TEST(too_many_servers_are_refused),
         TEST(writes_that_are_nonsense_are_refused),
+        TEST(the_segment_of_a_tombstone_is_not_sent),
         TEST(copies_that_are_nonsense_are_refused),
         TEST(keys_of_a_page_ascend),
         TEST(pages_that_are_nonsense_are_refused),
