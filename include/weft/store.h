@@ -39,6 +39,8 @@ extern "C" {
 #define WEFT_STORE_KEY_MAX   250   /* bytes of a key: any bytes, also none */
 #define WEFT_STORE_VALUE_MAX 65000 /* bytes of a value that a program can send or receive */
 #define WEFT_STORE_UNDER_WAY 64    /* requests of one store, without an answer */
+/* Nanoseconds: the longest time to live, 100 years. */
+#define WEFT_STORE_TTL_MAX INT64_C(3153600000000000000)
 
 struct weft_store;
 
@@ -61,6 +63,15 @@ WEFT_PROGRAM_API int weft_store_get(struct weft_store *store, const void *key, s
                                     void *value, size_t room, uint64_t *version, int64_t deadline);
 WEFT_PROGRAM_API int weft_store_put(struct weft_store *store, const void *key, size_t key_size,
                                     const void *value, size_t value_size, int64_t deadline);
+/* The same for a key that expires: after `ttl` nanoseconds the servers remove it. 0: it never
+ * expires. See WEFT_STORE_TOUCH. */
+WEFT_PROGRAM_API int weft_store_put_for(struct weft_store *store, const void *key, size_t key_size,
+                                        const void *value, size_t value_size, int64_t ttl,
+                                        int64_t deadline);
+/* The key expires after `ttl` nanoseconds from now on; 0: it never does. The value stays, with a
+ * new version. -ENOENT: there is no such key (any more). */
+WEFT_PROGRAM_API int weft_store_touch(struct weft_store *store, const void *key, size_t key_size,
+                                      int64_t ttl, int64_t deadline);
 /* Puts the value if the key still has that version, or if *version is 0, does not exist; then
  * *version is the new one. -ESTALE, -EEXIST: it has another one, which is in *version (0: the key
  * does not exist). */
@@ -86,6 +97,14 @@ enum weft_store_op {
     WEFT_STORE_DECR,
     WEFT_STORE_APPEND, /* `value` after the one that is there */
     WEFT_STORE_PREPEND,
+    /* Sets `ttl`; the value stays, and gets a new version. -ENOENT: there is no such key.
+     *
+     * A put without a time to live makes a key that never expires, also if the one before did; what
+     * else changes a value keeps the moment at which it expires. At that moment, by the wall clock
+     * of the server that leads the key then, the servers remove the key, as if a program had
+     * deleted it. So it is missing for all programs or for none, and does not come back. The clocks
+     * of servers differ, and can be set: a key may live longer or shorter by as much as they do. */
+    WEFT_STORE_TOUCH,
     WEFT_STORE_SCAN = 16, /* a page of keys: see below */
 };
 
@@ -107,6 +126,9 @@ struct weft_store_request {
     uint64_t delta;
     uint32_t flags; /* WEFT_STORE_PUT: kept with the value; what they mean is up to programs */
     uint32_t zero;  /* 0 */
+    /* WEFT_STORE_PUT, WEFT_STORE_TOUCH: nanoseconds until the key expires, at most
+     * WEFT_STORE_TTL_MAX; 0: it never does. */
+    int64_t ttl;
 };
 
 struct weft_store_answer {
@@ -118,6 +140,7 @@ struct weft_store_answer {
     uint64_t number;     /* WEFT_STORE_INCR, WEFT_STORE_DECR: the new number */
     uint32_t value_size; /* WEFT_STORE_GET: all bytes of the value */
     uint32_t zero;       /* 0 */
+    int64_t ttl;         /* WEFT_STORE_GET: nanoseconds until the key expires; 0: it never does */
 };
 
 /* Sends a request and waits for the answer. Returns 0, or for WEFT_STORE_GET and WEFT_STORE_SCAN
@@ -178,7 +201,7 @@ struct weft_store_item {
     uint32_t zero;
     uint64_t version;
     uint64_t value_size;
-    int64_t expiry; /* 0: none */
+    int64_t expiry; /* nanoseconds since 1970, by a clock of the servers; 0: it never expires */
 };
 
 struct weft_store_scan {

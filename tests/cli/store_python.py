@@ -61,7 +61,7 @@ class Requests(Case):
         self.assertLess(first, second)
         for server in range(3):
             found = self.open(server).get_entry("colour", PATIENCE)
-            self.assertEqual(found, (b"red", second, 2**32 - 1))
+            self.assertEqual(found, (b"red", second, 2**32 - 1, None))
         self.assertEqual(keys.append("colour", b"dish", PATIENCE), keys.get_entry("colour", PATIENCE).version)
         self.assertLess(second, keys.prepend("colour", b"infra", PATIENCE))
         self.assertEqual(keys.get("colour", timeout=PATIENCE), b"infrareddish")
@@ -71,6 +71,28 @@ class Requests(Case):
             self.raises(store.Missing, errno.ENOENT, call, "colour", timeout=PATIENCE)
         for call in (keys.append, keys.prepend):
             self.raises(store.Missing, errno.ENOENT, call, "colour", b"x", PATIENCE)
+
+    def test_keys_expire(self):
+        keys = self.open()
+        first = keys.put("session", b"mine", PATIENCE, ttl=3600)
+        self.assertTrue(1800 < keys.get_entry("session", PATIENCE).ttl <= 3600)
+        keys.append("session", b"!", PATIENCE)
+        self.assertTrue(1800 < keys.get_entry("session", PATIENCE).ttl <= 3600)
+        second = keys.touch("session", timeout=PATIENCE)
+        self.assertLess(first, second)
+        self.assertEqual(keys.get_entry("session", PATIENCE), (b"mine!", second, 0, None))
+        self.assertLess(second, keys.touch("session", 0.001, PATIENCE, if_version=second))
+        while keys.get("session", timeout=PATIENCE) is not None:
+            pass
+        self.raises(store.Missing, errno.ENOENT, keys.touch, "session", 1, PATIENCE)
+        keys.put("session", b"next", PATIENCE, if_absent=True)
+        ticket = keys.post(store.TOUCH, "session", ttl=7200, timeout=PATIENCE)
+        answer = keys.take(PATIENCE)
+        self.assertEqual((answer.ticket, answer.error), (ticket, None))
+        self.assertGreater(keys.get_entry("session", PATIENCE).ttl, 3600)
+        for ttl in (0, -1, 1e11):
+            self.assertRaises(ValueError, keys.put, "session", b"x", PATIENCE, ttl=ttl)
+        self.raises(store.Error, errno.EINVAL, keys._ask, store._request(store.GET, "session", ttl=1), PATIENCE)
 
     def test_keys_and_values_have_any_bytes_up_to_their_limits(self):
         keys, seed = self.open(), random.randrange(1 << 32)
@@ -105,10 +127,10 @@ class Requests(Case):
         self.raises(store.Exists, errno.EEXIST, keys.exchange, "lock", b"b", 0, PATIENCE)
         self.raises(store.Stale, errno.ESTALE, keys.delete, "lock", PATIENCE, if_version=first + 1)
         self.raises(store.Stale, errno.ESTALE, keys.append, "lock", b"x", PATIENCE, if_version=first + 1)
-        self.assertEqual(keys.get_entry("lock", PATIENCE), (b"a", first, 0))
+        self.assertEqual(keys.get_entry("lock", PATIENCE), (b"a", first, 0, None))
         second = keys.exchange("lock", b"c", first, PATIENCE)
         third = keys.prepend("lock", b"b", PATIENCE, if_version=second)
-        self.assertEqual(keys.get_entry("lock", PATIENCE), (b"bc", third, 0))
+        self.assertEqual(keys.get_entry("lock", PATIENCE), (b"bc", third, 0, None))
         keys.delete("lock", PATIENCE, if_version=third)
         self.assertLess(third, keys.exchange("lock", b"d", 0, PATIENCE))
 
@@ -154,7 +176,7 @@ class Many(Case):
         versions = dict(keys.put_many(items, PATIENCE))
         self.assertEqual(set(versions), set(items))
         for key in ("key 0", "key 299"):
-            self.assertEqual(keys.get_entry(key, PATIENCE), (items[key], versions[key], 0))
+            self.assertEqual(keys.get_entry(key, PATIENCE), (items[key], versions[key], 0, None))
         self.assertEqual(dict(keys.get_many(items, timeout=PATIENCE)), items)
         pairs = [("key 5", b"new"), (b"key 6", b"newer")]
         self.assertEqual({key for key, _ in keys.put_many(pairs, PATIENCE)}, {"key 5", b"key 6"})
@@ -223,7 +245,7 @@ class Many(Case):
         self.assertEqual({answer.error for answer in answers}, {None})
         versions = {tickets[answer.ticket]: answer.version for answer in answers}
         for i in range(64):
-            self.assertEqual(keys.get_entry(str(i), PATIENCE), (b"%d" % i, versions[i], i))
+            self.assertEqual(keys.get_entry(str(i), PATIENCE), (b"%d" % i, versions[i], i, None))
         again = keys.post(store.PUT, "5", b"", PATIENCE, if_absent=True)
         answer = keys.take(PATIENCE)
         self.assertEqual((answer.ticket, type(answer.error), answer.error.version, answer.value),

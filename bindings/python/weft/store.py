@@ -40,7 +40,8 @@ from weft.program import Absent, Error, Inherited, Refused, Timeout, WouldBlock
 KEY_MAX = 250
 VALUE_MAX = 65000
 UNDER_WAY = 64
-GET, PUT, DELETE, INCR, DECR, APPEND, PREPEND = range(1, 8)
+TTL_MAX = 3153600000000000000  # nanoseconds
+GET, PUT, DELETE, INCR, DECR, APPEND, PREPEND, TOUCH = range(1, 9)
 SCAN = 16
 ALWAYS, IF_ABSENT, IF_PRESENT, IF_VERSION = range(4)
 _AFTER, _HERE = 1, 2
@@ -53,13 +54,13 @@ __all__ = ["Absent", "Answer", "Answers", "Busy", "Conflict", "Entry", "Error", 
 class _Request(Structure):
     _fields_ = [("op", c_uint32), ("condition", c_uint32), ("key", c_char_p), ("value", c_char_p),
                 ("key_size", c_size_t), ("value_size", c_size_t), ("version", c_uint64),
-                ("delta", c_uint64), ("flags", c_uint32), ("zero", c_uint32)]
+                ("delta", c_uint64), ("flags", c_uint32), ("zero", c_uint32), ("ttl", c_int64)]
 
 
 class _Answer(Structure):
     _fields_ = [("result", c_int32), ("flags", c_uint32), ("ticket", c_uint64),
                 ("version", c_uint64), ("number", c_uint64), ("value_size", c_uint32),
-                ("zero", c_uint32)]
+                ("zero", c_uint32), ("ttl", c_int64)]
 
 
 class _Page(Structure):
@@ -164,15 +165,15 @@ def _check(result):
 
 # ---- requests and answers ----
 
-Answer = collections.namedtuple("Answer", "ticket error value version number flags")
+Answer = collections.namedtuple("Answer", "ticket error value version number flags ttl")
 Answer.__doc__ = """The answer to the posted request with that ticket.
 
 `error` is None or the exception that says why the request failed. `value` and `flags` are those that
-GET has read; `number` is the new one of INCR and DECR; `version` is that of the value that was read,
-or of the change."""
+GET has read, and `ttl` how many seconds later its key expires, None: never; `number` is the new one
+of INCR and DECR; `version` is that of the value that was read, or of the change."""
 
-Entry = collections.namedtuple("Entry", "value version flags")
-Entry.__doc__ = "What the store keeps of a key."
+Entry = collections.namedtuple("Entry", "value version flags ttl")
+Entry.__doc__ = "What the store keeps of a key. It expires in `ttl` seconds; None: never."
 
 Item = collections.namedtuple("Item", "key version size")
 Item.__doc__ = "What a scan tells of a key; `size` is that of its value."
@@ -200,12 +201,21 @@ def _condition(if_absent=False, if_present=False, if_version=None):
     return IF_VERSION, _below(if_version, 64, "version")
 
 
-def _request(op, key, value=b"", delta=0, flags=0, conditions=None):
+def _ttl(seconds):
+    """Returns a time to live in nanoseconds."""
+    if seconds is None:
+        return 0
+    if not 0 < seconds <= TTL_MAX / 1e9:
+        raise ValueError(f"a key cannot expire after {seconds} seconds")
+    return min(max(round(seconds * 1e9), 1), TTL_MAX)
+
+
+def _request(op, key, value=b"", delta=0, flags=0, ttl=None, conditions=None):
     key, value = _key(key), bytes(memoryview(value))
     condition, version = _condition(**(conditions or {}))
     return _Request(op=op, condition=condition, key=key, value=value, key_size=len(key),
                     value_size=len(value), version=version, delta=_below(delta, 64, "delta"),
-                    flags=_below(flags, 32, "flags"))
+                    flags=_below(flags, 32, "flags"), ttl=_ttl(ttl))
 
 
 def _scan(prefix, after, most, here):
@@ -232,7 +242,8 @@ def _answer(answer, data):
         if isinstance(error, Conflict):
             error.version = answer.version
     value = ctypes.string_at(data, answer.value_size) if answer.result >= 0 else None
-    return Answer(answer.ticket, error, value, answer.version, answer.number, answer.flags)
+    return Answer(answer.ticket, error, value, answer.version, answer.number, answer.flags,
+                  answer.ttl / 1e9 if answer.ttl else None)
 
 
 def _take(handle, deadline):
@@ -339,14 +350,21 @@ class Store:
             answer = self._ask(_request(GET, key), timeout)
         except Missing:
             return None
-        return Entry(answer.value, answer.version, answer.flags)
+        return Entry(answer.value, answer.version, answer.flags, answer.ttl)
 
-    def put(self, key, value, timeout=None, *, flags=0, **conditions):
+    def put(self, key, value, timeout=None, *, flags=0, ttl=None, **conditions):
         """Puts a value and returns its version. At most one of these conditions may be given, and
         must hold, or nothing changes: if_absent=True, else Exists is raised; if_present=True, else
-        Missing; if_version=N, else Stale. The flags, a number of 32 bits, are kept with the
-        value."""
-        return self._ask(_request(PUT, key, value, flags=flags, conditions=conditions), timeout).version
+        Missing; if_version=N, else Stale. The flags, a number of 32 bits, are kept with the value.
+        The servers remove the key after `ttl` seconds; with None it never expires, also if its
+        former value did."""
+        request = _request(PUT, key, value, flags=flags, ttl=ttl, conditions=conditions)
+        return self._ask(request, timeout).version
+
+    def touch(self, key, ttl=None, timeout=None, **conditions):
+        """The key expires after `ttl` seconds from now on; with None, it never does. Its value stays.
+        Returns the new version. Raises Missing. Conditions as for put."""
+        return self._ask(_request(TOUCH, key, ttl=ttl, conditions=conditions), timeout).version
 
     def exchange(self, key, value, version, timeout=None):
         """Puts a value if the key still has that version, or if that is 0, does not exist. Returns
@@ -487,11 +505,11 @@ class Store:
             error.key = key
             raise
 
-    def post(self, op, key, value=b"", timeout=None, *, delta=0, flags=0, **conditions):
-        """Begins a request (GET, PUT, DELETE, INCR, DECR, APPEND or PREPEND) without waiting for
-        its answer. Returns its ticket. Raises WouldBlock while too many are under way: take answers
+    def post(self, op, key, value=b"", timeout=None, *, delta=0, flags=0, ttl=None, **conditions):
+        """Begins a request (GET, PUT, DELETE, INCR, DECR, APPEND, PREPEND or TOUCH) without waiting
+        for its answer. Returns its ticket. Raises WouldBlock while too many are under way: take answers
         first."""
-        request = _request(op, key, value, delta, flags, conditions)
+        request = _request(op, key, value, delta, flags, ttl, conditions)
         ticket = self._post(request, program._deadline(timeout), self._answers)
         if ticket is None:
             raise _error(-errno.EAGAIN)

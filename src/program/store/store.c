@@ -335,11 +335,26 @@ int weft_store_get(struct weft_store *store, const void *key, size_t key_size, v
 int weft_store_put(struct weft_store *store, const void *key, size_t key_size, const void *value,
                    size_t value_size, int64_t deadline)
 {
+    return weft_store_put_for(store, key, key_size, value, value_size, 0, deadline);
+}
+
+int weft_store_put_for(struct weft_store *store, const void *key, size_t key_size,
+                       const void *value, size_t value_size, int64_t ttl, int64_t deadline)
+{
     const struct weft_store_request request = {.op = WEFT_STORE_PUT,
                                                .key = key,
                                                .key_size = key_size,
                                                .value = value,
-                                               .value_size = value_size};
+                                               .value_size = value_size,
+                                               .ttl = ttl};
+    return weft_store_ask(store, &request, NULL, NULL, 0, deadline);
+}
+
+int weft_store_touch(struct weft_store *store, const void *key, size_t key_size, int64_t ttl,
+                     int64_t deadline)
+{
+    const struct weft_store_request request = {
+        .op = WEFT_STORE_TOUCH, .key = key, .key_size = key_size, .ttl = ttl};
     return weft_store_ask(store, &request, NULL, NULL, 0, deadline);
 }
 

@@ -48,7 +48,8 @@ static int check_scan(const struct weft_store_request *request)
     const uint32_t flags = WEFT_STORE_AFTER | WEFT_STORE_HERE;
     bool is_after = request->flags & WEFT_STORE_AFTER;
     if (request->condition || request->version || (request->flags & ~flags) || request->zero ||
-        request->delta > WEFT_STORE_PAGE_KEYS || (request->key_size && !request->key) ||
+        request->ttl || request->delta > WEFT_STORE_PAGE_KEYS ||
+        (request->key_size && !request->key) ||
         (request->value_size && (!request->value || !is_after)))
         return -EINVAL;
     bool fits =
@@ -60,8 +61,11 @@ int window_check(const struct weft_store_request *request)
 {
     if (request && request->op == WEFT_STORE_SCAN)
         return check_scan(request);
-    if (!request || request->op < WEFT_STORE_GET || request->op > WEFT_STORE_PREPEND ||
+    if (!request || request->op < WEFT_STORE_GET || request->op > WEFT_STORE_TOUCH ||
         request->condition > WEFT_STORE_IF_VERSION || request->zero)
+        return -EINVAL;
+    bool may_expire = request->op == WEFT_STORE_PUT || request->op == WEFT_STORE_TOUCH;
+    if (request->ttl < 0 || request->ttl > (may_expire ? WEFT_STORE_TTL_MAX : 0))
         return -EINVAL;
     bool versioned = request->condition == WEFT_STORE_IF_VERSION;
     if ((request->key_size && !request->key) || (request->value_size && !request->value) ||
@@ -106,6 +110,7 @@ int window_add(struct window *window, const struct weft_store_request *wanted, i
         .number = ++window->number,
         .version = wanted->version,
         .delta = wanted->delta,
+        .ttl = (uint64_t)wanted->ttl,
         .key_size = (uint32_t)wanted->key_size,
         .value_size = (uint32_t)wanted->value_size,
         .key = pending->bytes,
@@ -270,6 +275,7 @@ void window_answered(struct window *window, struct pending *pending, const void 
     }
     pending->answer.version = said.version;
     pending->answer.flags = said.flags;
+    pending->answer.ttl = (int64_t)said.ttl;
     pending->answer.value_size = said.value_size;
     int result = result_of(&pending->request, said.status);
     if (!result)

@@ -11,6 +11,7 @@
 #include "wire/scan.h"
 
 static_assert(WEFT_STORE_UNDER_WAY == STORE_WINDOW, "servers remember as many requests");
+static_assert(WEFT_STORE_TTL_MAX == (int64_t)STORE_TTL_MAX, "servers take the same");
 
 struct pending {
     struct list link; /* of `open` or `ended` */

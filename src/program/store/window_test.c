@@ -62,8 +62,21 @@ static void requests_without_sense_are_refused(void **state)
     assert_int_equal(window_check(&request), 0); /* an empty value */
     request.op = 0;
     assert_int_equal(window_check(&request), -EINVAL);
-    request.op = WEFT_STORE_PREPEND + 1;
+    request.op = WEFT_STORE_TOUCH + 1;
     assert_int_equal(window_check(&request), -EINVAL);
+    request.op = WEFT_STORE_TOUCH;
+    assert_int_equal(window_check(&request), 0);
+    request.ttl = WEFT_STORE_TTL_MAX;
+    assert_int_equal(window_check(&request), 0);
+    request.ttl++;
+    assert_int_equal(window_check(&request), -EINVAL);
+    request.ttl = -1;
+    assert_int_equal(window_check(&request), -EINVAL);
+    request.ttl = 1;
+    for (uint32_t op = WEFT_STORE_GET; op < WEFT_STORE_TOUCH; op++) {
+        request.op = op;
+        assert_int_equal(window_check(&request), op == WEFT_STORE_PUT ? 0 : -EINVAL);
+    }
     request = request_make(WEFT_STORE_GET);
     request.condition = WEFT_STORE_IF_PRESENT;
     assert_int_equal(window_check(&request), -EINVAL);
@@ -113,7 +126,8 @@ static void a_request_is_sent_as_it_was_given(void **state)
                                                .value = value,
                                                .value_size = 4,
                                                .version = 77,
-                                               .flags = 5};
+                                               .flags = 5,
+                                               .ttl = 123456};
     struct pending *pending = add(&window, &request);
     memset(key, 'x', sizeof key - 1); /* both were copied */
     memset(value, 'x', sizeof value - 1);
@@ -121,6 +135,7 @@ static void a_request_is_sent_as_it_was_given(void **state)
     assert_int_equal(read.op, STORE_PUT);
     assert_int_equal(read.condition, STORE_IF_VERSION);
     assert_true(read.client == 1234 && read.number == 1 && read.version == 77 && read.flags == 5);
+    assert_true(read.ttl == 123456);
     assert_false(read.again);
     assert_int_equal(read.key_size, 6);
     assert_memory_equal(read.key, "colour", 6);
