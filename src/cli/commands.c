@@ -45,6 +45,7 @@ static const struct command *const commands[] = {
     &command_get,
     &command_del,
     &command_cas,
+    &command_touch,
     &command_incr,
     &command_stat,
     &command_store_status,

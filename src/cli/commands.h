@@ -7,6 +7,7 @@ extern const struct command_table command_table;
 
 extern const struct command command_bench;
 extern const struct command command_cas;
+extern const struct command command_touch;
 extern const struct command command_completion;
 extern const struct command command_cut;
 extern const struct command command_del;

@@ -104,6 +104,7 @@ ROWS = {
     "del": Row(Ask("k"), Ask("none"), [Ask("k", "--dir", NONE), Ask("k", "l", "--if-version", "1")], None),
     "cas": Row(Ask("c", "0", "v"), Ask("none", "5", "v"), [Ask("c", "0", "v", "--dir", NONE), Ask("c", "x", "v")],
                Ask("c", "0")),
+    "touch": Row(Ask("c", "--ttl", "1h"), Ask("none"), [Ask("c", "--dir", NONE), Ask("c", "--ttl", "soon")], None),
     "incr": Row(Ask("n", "--initial", "1"), Ask("none"), [Ask("n", "--dir", NONE), Ask("n", "x")], None),
     "ls": Row(Ask("c"), None, [Ask("--dir", NONE), Ask("--limit", "0"), Ask("k" * 251)], None),
     "stat": Row(Ask("c"), Ask("none"), [Ask("c", "--dir", NONE)], None),

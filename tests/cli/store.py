@@ -1,4 +1,4 @@
-"""weft put, get, del, cas, incr and stat: against real servers on real disks."""
+"""weft put, get, del, cas, incr, touch and stat: against real servers on real disks."""
 
 import pathlib
 import random
@@ -18,7 +18,7 @@ class StoreCase(ClusterCase):
 
     def run_weft(self, command, *words, env=None, timeout=PATIENCE):
         words = ("--dir", self.folder, *words)
-        if command in ("put", "get", "del", "cas", "incr", "stat") and "--timeout" not in words:
+        if command in ("put", "get", "del", "cas", "incr", "stat", "touch") and "--timeout" not in words:
             words = ("--timeout", PATIENCE, *words)
         return weft(command, *words, env=env, timeout=2 * timeout)
 
@@ -49,7 +49,8 @@ class Store(StoreCase):
         for server in range(9):
             self.assertEqual(self.get("colour", "--from", server), "red")
         self.assertEqual(self.good("get", "colour", "--json").json,
-                         {"key": "colour", "version": second, "flags": 0, "size": 3, "value": "red"})
+                         {"key": "colour", "version": second, "flags": 0, "size": 3, "ttl_s": None,
+                          "value": "red"})
         self.assertEqual(self.good("stat", "colour").out, f"colour: version {second}, 3 bytes, flags 0\n")
         self.good("del", "colour")
         self.assertIn("there is no such key", self.absent("get", "colour"))
@@ -118,9 +119,64 @@ class Store(StoreCase):
                             (("put", "k", "v", "--if-version", "0"), "--if-version"),
                             (("cas", "k", "first", "v"), "expected a version"),
                             (("del", "k", "l", "--if-version", "4"), "about one key"),
+                            (("put", "k", "v", "--append", "--ttl", "1s"), "see weft touch"),
+                            (("put", "k", "v", "--ttl", "0s"), "put: --ttl: "),
+                            (("put", "k", "v", "--ttl", "900000h"), "--ttl"),
+                            (("touch", "k", "--ttl", "5"), "touch: --ttl: "),
+                            (("touch", "k", "--ttl", "soon"), "a duration such as"),
                             (("get", "k", "--timeout", "0"), "--timeout"),
                             (("get", "k", "--from", "9"), "9")):
             self.refused(*words, code=2, says=says)
+
+    def left(self, key, *words):
+        return self.good("stat", key, "--json", *words).json["ttl_s"]
+
+    def wait_until_absent(self, key):
+        """The key expires sooner or later; until then it has its value."""
+        for _ in range(10000):
+            run = self.run_weft("get", key)
+            if run.code == 1:
+                self.assertIn("there is no such key", run.err)
+                return
+            self.assertEqual((run.code, run.out), (0, "v"))
+        self.fail(f"{key} does not expire")
+
+    def test_keys_expire(self):
+        self.put("long", "v", "--ttl", "2h")
+        self.assertLessEqual(self.left("long"), 7200)
+        self.assertGreater(self.left("long", "--from", 5), 3600)
+        self.assertRegex(self.good("stat", "long").out, "flags 0, expires in [0-9.]+ s$")
+        self.put("short", "v", "--ttl", "1s")
+        self.wait_until_absent("short")
+        self.assertIn("no such key", self.absent("touch", "short", "--ttl", "1h"))
+        self.put("short", "new", "--if-absent")
+        self.assertIsNone(self.left("short"))
+
+    def test_touch_sets_when_a_key_expires(self):
+        first = self.put("k", "v")
+        second = self.good("touch", "k", "--ttl", "3h", "--json").json["version"]
+        self.assertGreater(second, first)
+        self.assertEqual(self.get("k"), "v")
+        self.assertGreater(self.left("k"), 3600)
+        self.good("put", "k", "w", "--append")
+        self.assertGreater(self.left("k"), 3600)
+        self.assertRegex(self.good("touch", "k").out, "^k: version [0-9]+\n$")
+        self.assertEqual(self.get("k"), "vw")
+        self.assertIsNone(self.left("k"))
+        self.good("touch", "k", "--ttl", "3h")
+        self.put("k", "v")
+        self.assertIsNone(self.left("k"))
+        self.good("touch", "k", "--ttl", "10ms")
+        self.wait_until_absent("k")
+        self.assertIn("no such key", self.absent("touch", "k"))
+
+    def test_a_key_expires_while_no_server_runs(self):
+        self.put("short", "v", "--ttl", "1s")
+        self.put("long", "v", "--ttl", "2h")
+        self.down()
+        self.begin_store()
+        self.assertGreater(self.left("long"), 3600)
+        self.wait_until_absent("short")
 
     def test_several_keys_are_deleted_at_once(self):
         self.put("a", "1")
@@ -158,7 +214,7 @@ class Store(StoreCase):
 class NoStore(StoreCase):
     def test_a_cluster_without_a_store_is_named(self):
         self.up("torus:3")
-        for words in (("put", "k", "v"), ("get", "k"), ("del", "k"), ("incr", "k"), ("stat", "k")):
+        for words in (("put", "k", "v"), ("get", "k"), ("del", "k"), ("incr", "k"), ("stat", "k"), ("touch", "k")):
             self.refused(*words, code=1, says="runs no store; start it with: weft up SPEC --service store")
         self.down()
         self.refused("get", "k", code=2, says="no cluster here")

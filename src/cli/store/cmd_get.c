@@ -33,6 +33,11 @@ static struct result *facts(struct call *call, const struct found *found, const 
     result_uint(result, "version", found->answer.version);
     result_uint(result, "flags", found->answer.flags);
     result_uint(result, "size", found->answer.value_size);
+    if (found->answer.ttl)
+        result_number(result, "ttl_s", (double)found->answer.ttl / 1e9);
+    else
+        result_null(result, "ttl_s");
+    result_uint(result_hide(result), "ttl_ns", (uint64_t)found->answer.ttl);
     return result;
 }
 
@@ -94,8 +99,8 @@ const struct command command_get = {
         "the line. The value is the one that was written last by any program: a change that some "
         "command has reported is always seen.\n\n"
         "The exit code is 1 if there is no such key. It is never 1 because servers are missing.\n\n"
-        "With --json: key, version, flags, size, and value, or value_hex if the value is not "
-        "text.",
+        "With --json: key, version, flags, size, ttl_s (seconds until the key expires, or null: "
+        "never), and value, or value_hex if the value is not text.",
     .options = get_options,
     .examples = "  weft get colour\n"
                 "  weft get config --file config.json",
@@ -109,7 +114,9 @@ static enum err stat_run(struct call *call, struct why *why)
     static struct found found;
     enum err err = find(call, &found, why);
     if (!err)
-        (void)facts(call, &found, "{key}: version {version}, {size|byte|bytes}, flags {flags}\n");
+        (void)facts(call, &found,
+                    "{key}: version {version}, {size|byte|bytes}, flags {flags}"
+                    "{?ttl_ns}, expires in {ttl_ns%t}{/}\n");
     return err;
 }
 
@@ -122,7 +129,8 @@ const struct command command_stat = {
     .summary = "show the version and the size of a value in the store",
     .description = "Prints what is known of a key besides its value. The exit code is 1 if there "
                    "is no such key.\n\n"
-                   "With --json: key, version, flags, size.",
+                   "With --json: key, version, flags, size, and ttl_s, the seconds until the key "
+                   "expires, or null: it never does.",
     .options = stat_options,
     .examples = "  weft stat colour\n"
                 "  weft cas colour $(weft stat colour --json | jq .version) red",

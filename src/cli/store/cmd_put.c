@@ -56,10 +56,14 @@ static enum err op_parse(const struct call *call, struct weft_store_request *req
         return why_fail(why, ERR_USAGE,
                         "put: --flags cannot be combined with --append or "
                         "--prepend, which keep the flags");
+    if ((appends || prepends) && call_has(call, "ttl"))
+        return why_fail(why, ERR_USAGE,
+                        "put: --ttl cannot be combined with --append or --prepend, which keep the "
+                        "time; see weft touch");
     request->op = appends ? WEFT_STORE_APPEND : prepends ? WEFT_STORE_PREPEND : WEFT_STORE_PUT;
     enum err err = call_uint(call, "flags", 0, UINT32_MAX, &flags, why);
     request->flags = (uint32_t)flags;
-    return err;
+    return err ? err : store_run_ttl(call, &request->ttl, why);
 }
 
 static const char page[] = "{key}: version {version}\n";
@@ -106,6 +110,7 @@ static const struct option put_options[] = {
     {"if-version", "VERSION", "only if the key has this version"},
     {"append", NULL, "add the value after the one that the key has"},
     {"prepend", NULL, "add the value before the one that the key has"},
+    STORE_RUN_TTL,
     {"flags", "N", "a number of 32 bits that is kept with the value (default 0)"},
     {0},
 };
@@ -120,13 +125,16 @@ const struct command command_put = {
         "change. The value is the argument, or the content of --file, or standard input. A key has "
         "at most 250 bytes, a value at most 65,000. When the command succeeds, the value is on the "
         "disks of all servers that keep the key and can be reached.\n\n"
+        "With --ttl, the servers remove the key after that time (weft touch changes it). Without, "
+        "the key never expires, also if its former value did; --append and --prepend keep the "
+        "time.\n\n"
         "The exit code is 1 if the condition does not hold, or if --append or --prepend finds no "
         "key; then nothing was changed.\n\n"
         "With --json: key, version.",
     .options = put_options,
     .examples = "  weft put colour blue\n"
                 "  weft put config --file config.json\n"
-                "  weft put lock mine --if-absent\n"
+                "  weft put lock mine --if-absent --ttl 30s\n"
                 "  date | weft put log --append",
     .run = put_run,
 };

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "node/configuration/parameter.h"
+
 #define PATIENCE_SECONDS 5.0
 #define SECONDS_MAX      86400.0
 
@@ -49,6 +51,22 @@ enum err store_run_open_by(struct store_run *run, struct call *call, const char 
 enum err store_run_open(struct store_run *run, struct call *call, struct why *why)
 {
     return store_run_open_by(run, call, "from", why);
+}
+
+enum err store_run_ttl(const struct call *call, int64_t *ttl, struct why *why)
+{
+    static const struct weft_parameter parameter = {
+        .name = "ttl", .type = WEFT_PARAMETER_DURATION, .minimum = "1ns", .maximum = "876000h"};
+    union parameter_value value;
+    struct why reason;
+    const char *text = call_option(call, "ttl");
+    static_assert(INT64_C(876000) * 3600 * 1000000000 == WEFT_STORE_TTL_MAX, "100 years");
+    if (!text)
+        return OK;
+    if (parameter_read(&parameter, text, &value, &reason))
+        return why_fail(why, ERR_USAGE, "%s: --ttl: %.150s", call->command->name, reason.text);
+    *ttl = value.number;
+    return OK;
 }
 
 void store_run_close(struct store_run *run)

@@ -27,6 +27,13 @@ MUST_CHECK enum err store_run_open_by(struct store_run *run, struct call *call, 
                                       struct why *why);
 void store_run_close(struct store_run *run);
 
+/* The time to live that --ttl gives, in nanoseconds; `*ttl` stays if it is not given. */
+#define STORE_RUN_TTL                                                                              \
+    {                                                                                              \
+        "ttl", "DURATION", "the key expires after this time: 500ms, 10s, 5min, 2h"                 \
+    }
+MUST_CHECK enum err store_run_ttl(const struct call *call, int64_t *ttl, struct why *why);
+
 /* Asks about a key, which becomes that of the request. Fails if the result is an error. */
 MUST_CHECK enum err store_run_ask(struct store_run *run, const char *key,
                                   struct weft_store_request *request,
