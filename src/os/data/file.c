@@ -1,15 +1,15 @@
 /* file: the order of the operations on one file.
  *
- * Reads and writes begin at once; each is a job. Appends wait in a list; a chain of jobs writes as
- * many of them as fit, then the next begins. A sync waits until the writes and appends that were
- * called before it have ended: it counts them when it is called, and each of them subtracts one
- * when it ends. All syncs that are ready share one job.
+ * Reads begin at once, writes at the end of the pass; each is a job. Appends wait in a list; a
+ * chain of jobs writes as many of them as fit, then the next begins. A sync waits until the writes
+ * and appends that were called before it have ended: it counts them when it is called, and each of
+ * them subtracts one when it ends. All syncs that are ready share one job.
  *
- * If a sync waits only for the batch that begins now, its job is linked to the jobs of the batch:
- * it runs as soon as the batch is written, without a return to the host.
+ * If a sync waits only for the batch, or for the one write, that begins now, its job is linked to
+ * those: it runs as soon as they are written, without a return to the host.
  *
- * Appends and syncs begin in file_flush, at the end of a pass of the host. So all appends of a pass
- * are in one batch, also those that the service calls when earlier ones are done. */
+ * Writes, appends and syncs begin in file_flush, at the end of a pass of the host. So all appends
+ * of a pass are in one batch, also those that the service calls when earlier ones are done. */
 #include "os/data/file.h"
 
 #include <errno.h>
@@ -48,12 +48,13 @@ struct append_job {
 struct file {
     struct file_events events;
     struct list listed;  /* in the owner's list of files */
-    struct list touched; /* in events.touched while appends or syncs may begin */
+    struct list touched; /* in events.touched while writes, appends or syncs may begin */
     int fd;
     int broken;   /* the error of a failed sync, negative: later syncs fail, too */
     bool dropped; /* nothing begins or is reported any more */
     uint32_t jobs;
     uint64_t end;            /* bytes of the file; the next append goes there */
+    struct queue_of writes;  /* that begin at the end of the pass */
     uint64_t sequence;       /* of the last operation */
     uint32_t unwritten;      /* writes and appends that were called and have not ended */
     struct queue_of appends; /* appends that wait */
@@ -146,7 +147,8 @@ void file_drop(struct file *file)
 {
     file->dropped = true;
     list_remove(&file->touched);
-    file->appends = file->batch = file->syncs = file->synced = (struct queue_of){0};
+    file->writes = file->appends = file->batch = (struct queue_of){0};
+    file->syncs = file->synced = (struct queue_of){0};
 }
 
 uint32_t file_job_count(const struct file *file)
@@ -160,7 +162,7 @@ static void job_begin(struct file *file, struct disk_job *job)
     file->events.begin(file->events.owner, job);
 }
 
-/* Appends or syncs of this file may begin: file_flush will examine it. */
+/* Writes, appends or syncs of this file may begin: file_flush will examine it. */
 static void touch(struct file *file)
 {
     if (list_is_empty(&file->touched))
@@ -176,25 +178,25 @@ static void finish(struct file *file, struct disk_operation *operation, int64_t 
 
 static void sync_done(struct disk_job *job);
 
-/* Returns how many appends of the batch were called before the sync. */
-static uint32_t batch_before(const struct file *file, struct disk_operation *sync)
+/* Returns how many of these operations were called before the sync. */
+static uint32_t count_before(const struct queue_of *queue, struct disk_operation *sync)
 {
     uint32_t count = 0;
-    for (struct disk_operation *append = file->batch.first; append; append = state_of(append)->next)
-        count += state_of(append)->sequence < state_of(sync)->sequence;
+    for (struct disk_operation *each = queue->first; each; each = state_of(each)->next)
+        count += state_of(each)->sequence < state_of(sync)->sequence;
     return count;
 }
 
-/* Selects the syncs that may begin now: those that wait for nothing or, if `linked`, only for
- * the batch. Returns false if there is none. */
-static bool syncs_select(struct file *file, bool linked)
+/* Selects the syncs that may begin now: those that wait for nothing or, if `linked` is not NULL,
+ * only for these operations. Returns false if there is none. */
+static bool syncs_select(struct file *file, const struct queue_of *linked)
 {
     struct queue_of left = {0};
     if (file->syncing || file->dropped)
         return false;
     for (struct disk_operation *sync; (sync = queue_take(&file->syncs));) {
         uint32_t before = state_of(sync)->before;
-        bool ready = !before || (linked && before == batch_before(file, sync));
+        bool ready = !before || (linked && before == count_before(linked, sync));
         queue_put(ready ? &file->synced : &left, sync);
     }
     file->syncs = left;
@@ -207,7 +209,7 @@ static bool syncs_select(struct file *file, bool linked)
 
 static void syncs_begin(struct file *file)
 {
-    if (syncs_select(file, false))
+    if (syncs_select(file, NULL))
         job_begin(file, &file->sync_job);
 }
 
@@ -262,6 +264,7 @@ static void move_done(struct disk_job *job)
             state->piece.iov_base = (char *)operation->bytes + operation->result;
             state->piece.iov_len = operation->size - (size_t)operation->result;
             job->offset = operation->offset + (uint64_t)operation->result;
+            job->then = NULL; /* the sync that followed was cancelled */
             job_begin(file, job);
             return;
         }
@@ -278,7 +281,8 @@ static void move_done(struct disk_job *job)
     finish(file, operation, result);
 }
 
-static void move_begin(struct file *file, struct disk_operation *operation)
+/* `then`: the job that follows it, or NULL. */
+static void move_begin(struct file *file, struct disk_operation *operation, struct disk_job *then)
 {
     struct state *state = state_of(operation);
     bool reads = operation->kind == DISK_READ;
@@ -290,10 +294,23 @@ static void move_begin(struct file *file, struct disk_operation *operation)
         .offset = operation->offset,
         .vector = &state->piece,
         .count = 1,
+        .then = then,
         .done = move_done,
     };
-    file->unwritten += !reads;
+    file->jobs += then != NULL;
     job_begin(file, &state->job);
+}
+
+static void writes_begin(struct file *file)
+{
+    struct disk_operation *write;
+    const struct queue_of writes = file->writes;
+    bool one = writes.first && writes.first == writes.last;
+    if (!writes.first || file->dropped)
+        return;
+    struct disk_job *then = one && syncs_select(file, &writes) ? &file->sync_job : NULL;
+    while ((write = queue_take(&file->writes)))
+        move_begin(file, write, then);
 }
 
 /* ---- appends ---- */
@@ -356,7 +373,7 @@ static void appends_begin(struct file *file)
     file->appending = true;
     file->batch_moved = 0;
     file->piece_first = 0;
-    batch_begin(file, syncs_select(file, true) ? &file->sync_job : NULL);
+    batch_begin(file, syncs_select(file, &file->batch) ? &file->sync_job : NULL);
 }
 
 /* Removes the bytes that were written from the pieces. Returns true if nothing is left. */
@@ -423,6 +440,7 @@ void file_flush(struct list *touched)
     while (!list_is_empty(touched)) {
         struct file *file = container_of(touched->next, struct file, touched);
         list_remove(&file->touched);
+        writes_begin(file);
         appends_begin(file);
         syncs_begin(file);
     }
@@ -434,8 +452,12 @@ bool file_begin(struct file *file, struct disk_operation *operation)
     state->sequence = ++file->sequence;
     switch (operation->kind) {
     case DISK_READ:
+        move_begin(file, operation, NULL);
+        return true;
     case DISK_WRITE:
-        move_begin(file, operation);
+        file->unwritten++;
+        queue_put(&file->writes, operation);
+        touch(file);
         return true;
     case DISK_APPEND:
         file->unwritten++;

@@ -13,7 +13,7 @@ struct file_events {
     void (*begin)(void *owner, struct disk_job *job);
     /* Not called after file_drop. */
     void (*finish)(void *owner, struct disk_operation *operation, int64_t result);
-    struct list *touched; /* files in which appends or syncs may begin */
+    struct list *touched; /* files in which writes, appends or syncs may begin */
     void *owner;
 };
 

@@ -244,6 +244,7 @@ static void a_short_write_continues_where_it_ended(void **state)
     assert_string_equal(scene.log, "a0 a100 ");
     write = make(&scene, DISK_WRITE, 50, 500);
     begin(&scene, &write);
+    file_flush(&scene.touched);
     end(&scene, 0, 20);
     assert_int_equal(scene.jobs[0]->offset, 520);
     assert_int_equal(scene.jobs[0]->vector[0].iov_len, 30);
@@ -291,10 +292,10 @@ static void a_sync_waits_for_what_was_called_before_it_and_nothing_else(void **s
     begin(&scene, &write_later);
     begin(&scene, &later);
     file_flush(&scene.touched);
-    assert_int_equal(scene.job_count, 4); /* write, read, later write, append */
+    assert_int_equal(scene.job_count, 4); /* read, write, later write, append */
     end(&scene, 3, 20);
     assert_int_equal(scene.job_count, 3);
-    end(&scene, 0, 10); /* the write: now the first sync begins */
+    end(&scene, 1, 10); /* the write: now the first sync begins */
     assert_int_equal(scene.job_count, 3);
     assert_int_equal(scene.jobs[2]->kind, JOB_SYNC);
     end(&scene, 1, 10); /* the later write: its sync waits for the one that runs */
@@ -355,6 +356,53 @@ static void a_sync_begins_together_with_the_appends_that_it_waits_for(void **sta
     file_flush(&scene.touched);
     end(&scene, 0, -ENOSPC);
     assert_int_equal(first.result, -ENOSPC);
+    end(&scene, 0, 0);
+    assert_int_equal(sync.result, 0);
+    scene_close(&scene);
+}
+
+static void a_sync_begins_together_with_the_one_write_that_it_waits_for(void **state)
+{
+    struct scene scene;
+    scene_open(&scene, 100);
+    struct disk_operation write = make(&scene, DISK_WRITE, 20, 100), second = write;
+    struct disk_operation sync = make(&scene, DISK_SYNC, 0, 0);
+    begin(&scene, &write);
+    begin(&scene, &sync);
+    assert_int_equal(scene.job_count, 0);
+    file_flush(&scene.touched);
+    assert_int_equal(scene.job_count, 1);
+    assert_int_equal(scene.jobs[0]->then->kind, JOB_SYNC);
+    end(&scene, 0, 20);
+    end(&scene, 0, 0);
+    assert_string_equal(scene.log, "w20 s0 ");
+    /* A short write stops the sync, which then runs after the rest. */
+    begin(&scene, &write);
+    begin(&scene, &sync);
+    file_flush(&scene.touched);
+    end(&scene, 0, 5);
+    assert_int_equal(scene.job_count, 1);
+    assert_true(scene.jobs[0]->offset == 105 && !scene.jobs[0]->then);
+    end(&scene, 0, 15);
+    assert_int_equal(scene.jobs[0]->kind, JOB_SYNC);
+    end(&scene, 0, 0);
+    assert_string_equal(scene.log, "w20 s0 w20 s0 ");
+    /* Of two writes, which may end in any order, none is followed by the sync. */
+    begin(&scene, &write);
+    begin(&scene, &second);
+    begin(&scene, &sync);
+    file_flush(&scene.touched);
+    assert_int_equal(scene.job_count, 2);
+    assert_true(!scene.jobs[0]->then && !scene.jobs[1]->then);
+    end(&scene, 1, 20);
+    end(&scene, 0, 20);
+    end(&scene, 0, 0);
+    /* A failed write fails; the sync succeeds, for what was written before. */
+    begin(&scene, &write);
+    begin(&scene, &sync);
+    file_flush(&scene.touched);
+    end(&scene, 0, -EIO);
+    assert_int_equal(write.result, -EIO);
     end(&scene, 0, 0);
     assert_int_equal(sync.result, 0);
     scene_close(&scene);
@@ -464,5 +512,6 @@ TEST_MAIN(TEST(appends_of_one_pass_are_one_job), TEST(a_batch_is_limited),
           TEST(a_short_write_continues_where_it_ended), TEST(a_failed_append_leaves_no_gap),
           TEST(a_sync_waits_for_what_was_called_before_it_and_nothing_else),
           TEST(a_sync_begins_together_with_the_appends_that_it_waits_for),
+          TEST(a_sync_begins_together_with_the_one_write_that_it_waits_for),
           TEST(syncs_that_wait_are_made_together), TEST(a_sync_fails_after_a_failed_sync),
           TEST(a_read_ends_at_the_end_of_the_file), TEST(random_orders_keep_the_promises))

@@ -20,7 +20,7 @@ struct files {
     struct workers *names;
     struct uring *uring;  /* NULL: ... */
     struct workers *data; /* ... these do its work */
-    struct list touched;  /* files in which appends or syncs may begin */
+    struct list touched;  /* files in which writes, appends or syncs may begin */
     struct list known;    /* operations whose result is known already */
     char how[120];
     uint32_t server_count;
