@@ -52,6 +52,7 @@ static void channel_leave(struct client *client)
     client->listener->all->channel_count -= !client->rests;
     list_remove(&client->node);
     list_remove(&client->blocked_node);
+    list_remove(&client->unheard_node);
     channel_close(client->channel);
     client->channel = NULL;
 }
@@ -134,6 +135,23 @@ static void client_unblock(struct client *client, unsigned where)
         events->writable(events->owner, client_number(client), services[i]);
 }
 
+/* Several answers of a step cost one ring. */
+static int memory_say(struct client *client, const struct attach_head *head, const void *bytes,
+                      uint32_t size)
+{
+    const struct iovec piece = {(void *)(uintptr_t)bytes, size};
+    int result = channel_put(client->channel, head, &piece, 1);
+    if (!result && list_is_empty(&client->unheard_node))
+        list_append(&client->listener->all->unheard, &client->unheard_node);
+    return result;
+}
+
+void client_sockets_ring(struct client_sockets *all)
+{
+    for (struct list *node; (node = list_take(&all->unheard));)
+        channel_ring(container_of(node, struct client, unheard_node)->channel);
+}
+
 static int socket_say(struct client *client, const struct attach_head *head, const void *bytes,
                       uint32_t size)
 {
@@ -147,10 +165,9 @@ static int socket_say(struct client *client, const struct attach_head *head, con
 int client_say(struct client *client, const struct attach_head *head, const void *bytes,
                uint32_t size)
 {
-    const struct iovec piece = {(void *)(uintptr_t)bytes, size};
     unsigned where =
         client->channel && size <= CHANNEL_MESSAGE_MAX ? BLOCKED_CHANNEL : BLOCKED_SOCKET;
-    int result = where == BLOCKED_CHANNEL ? channel_say(client->channel, head, &piece, 1)
+    int result = where == BLOCKED_CHANNEL ? memory_say(client, head, bytes, size)
                                           : socket_say(client, head, bytes, size);
     if (!result)
         return 0;
@@ -358,6 +375,7 @@ int client_begin(struct client_socket *listener, int fd, int process)
     client->process = process;
     list_init(&client->node);
     list_init(&client->blocked_node);
+    list_init(&client->unheard_node);
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
     result = poller_add(listener->poller, fd, EVENTS, client_ready, client, &client->watch);
     if (result) {

@@ -40,6 +40,7 @@ struct client {
     struct channel *channel; /* NULL: it uses the socket */
     struct list node;        /* in `channels` or `resting` if `channel` is set */
     struct list blocked_node;
+    struct list unheard_node; /* in `unheard` while its program must be told of answers */
     uint16_t waiting[CLIENT_SERVICES_MAX]; /* ... and their numbers */
 };
 

@@ -56,6 +56,7 @@ int client_sockets_open(struct client_sockets *all)
     list_init(&all->channels);
     list_init(&all->resting);
     list_init(&all->blocked);
+    list_init(&all->unheard);
     all->bytes = array_new(ATTACH_HEAD_SIZE + ATTACH_MESSAGE_MAX + 1, 1);
     return all->bytes ? 0 : -ENOMEM;
 }

@@ -59,6 +59,7 @@ struct client_sockets {
     struct list channels;   /* clients whose channel is polled */
     struct list resting;    /* clients whose channel is not: their programs ring */
     struct list blocked;    /* clients whose channel has no room for an answer */
+    struct list unheard;    /* clients whose programs must be told of answers in their channels */
     uint32_t channel_count; /* in `channels` */
     uint32_t passes;        /* since silent channels were last put to rest */
     uint32_t count, most;   /* clients of all sockets; `most` by the limit of descriptors */
@@ -71,6 +72,9 @@ MUST_CHECK int client_sockets_open(struct client_sockets *all);
 void client_sockets_close(struct client_sockets *all); /* after all its sockets */
 /* Handles requests from all channels, a few of each. */
 void client_sockets_poll(struct client_sockets *all);
+/* Tells the programs that answers wait in their channels. Without it they sleep on. One call serves
+ * all answers that were given before it. */
+void client_sockets_ring(struct client_sockets *all);
 /* Would client_sockets_poll find a request? */
 bool client_sockets_waiting(const struct client_sockets *all);
 /* Call arm before a sleep and disarm after it. In between, a socket becomes readable when its

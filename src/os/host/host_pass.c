@@ -77,6 +77,7 @@ static void pass_step(struct host *host, struct host_node *node)
     node->ready = false;
     node->env.now = host->now;
     node->due = node->node ? node_step(node->node) : NSEC_NEVER;
+    client_sockets_ring(&host->client_sockets);
     if (host->commission) {
         nsec next = pass_commission(host, node);
         node->due = next < node->due ? next : node->due;
@@ -104,8 +105,10 @@ bool host_poll(struct host *host)
         pass_starved(host);
     if (host->now >= host->due)
         pass_timers(host);
-    if (host->queue_head == host->queue_tail)
+    if (host->queue_head == host->queue_tail) {
+        client_sockets_ring(&host->client_sockets);
         return false;
+    }
     uint32_t count = host->config.server_count, most = STEPS_PER_NODE * count;
     for (uint32_t steps = 0; host->queue_head != host->queue_tail && steps < most; steps++) {
         if (steps)

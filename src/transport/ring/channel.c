@@ -182,16 +182,27 @@ ssize_t channel_recv(int socket, void *bytes, size_t size, int *file)
 
 /* ---- messages ---- */
 
-int channel_say(struct channel *channel, const struct attach_head *head, const struct iovec *pieces,
+int channel_put(struct channel *channel, const struct attach_head *head, const struct iovec *pieces,
                 unsigned count)
 {
     const struct frame_head frame = {
         .user = head->ticket,
         .kind = head->service,
         .user_bytes = {(uint8_t)(head->status >> 8), (uint8_t)head->status}};
-    int result = ring_push(&channel->out, &frame, pieces, count);
+    return ring_push(&channel->out, &frame, pieces, count);
+}
+
+void channel_ring(struct channel *channel)
+{
+    ringer_ring(&channel->ringer);
+}
+
+int channel_say(struct channel *channel, const struct attach_head *head, const struct iovec *pieces,
+                unsigned count)
+{
+    int result = channel_put(channel, head, pieces, count);
     if (!result)
-        ringer_ring(&channel->ringer);
+        channel_ring(channel);
     return result;
 }
 

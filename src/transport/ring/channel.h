@@ -45,6 +45,11 @@ ssize_t channel_recv(int socket, void *bytes, size_t size, int *file);
 /* Sends one message. Returns 0, -EAGAIN (no room now), -EMSGSIZE or -EPROTO. */
 MUST_CHECK int channel_say(struct channel *channel, const struct attach_head *head,
                            const struct iovec *pieces, unsigned count);
+/* The same in two steps: puts a message, of which the peer is told by channel_ring. So one ring can
+ * serve several messages. */
+MUST_CHECK int channel_put(struct channel *channel, const struct attach_head *head,
+                           const struct iovec *pieces, unsigned count);
+void channel_ring(struct channel *channel);
 /* Would a message of the largest size be accepted? True as well if the peer wrote invalid data,
  * which the next call reports. */
 bool channel_has_room(struct channel *channel);
