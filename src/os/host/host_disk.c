@@ -20,6 +20,11 @@ static void on_readable(void *owner, uint32_t events)
     files_clear(host->files);
 }
 
+/* The descriptor of the ring is silent when the operations are completed. */
+static void on_ring(void *owner, uint32_t events)
+{
+}
+
 /* The first server that uses the disk opens it for all servers of the process. */
 static enum err files_start(struct host *host, struct why *why)
 {
@@ -30,9 +35,10 @@ static enum err files_start(struct host *host, struct why *why)
         return err;
     files_descriptors(host->files, fds);
     for (unsigned i = 0; i < 2; i++) {
-        int result = fds[i] < 0 ? 0
-                                : poller_add(host->poller, fds[i], EPOLLIN, on_readable, host,
-                                             &host->files_watches[i]);
+        int result = fds[i] < 0
+                         ? 0
+                         : poller_add(host->poller, fds[i], EPOLLIN, i ? on_ring : on_readable,
+                                      host, &host->files_watches[i]);
         if (result)
             return why_fail(why, result == -ENOMEM ? ERR_MEMORY : ERR_SYSTEM,
                             "cannot set up the disk: %s", strerror(-result));
