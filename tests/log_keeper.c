@@ -175,6 +175,12 @@ static void on_wake(void *owner)
     (void)!weft_timer(keeper->self, weft_now(keeper->self), FLUSH);
 }
 
+static void on_pause(void *owner, int64_t until)
+{
+    struct keeper *keeper = owner;
+    (void)!weft_timer(keeper->self, until, FLUSH);
+}
+
 static const struct log_events events = {
     .found = on_found,
     .opened = on_opened,
@@ -184,6 +190,7 @@ static const struct log_events events = {
     .failed = on_failed,
     .closed = on_closed,
     .wake = on_wake,
+    .pause = on_pause,
 };
 
 /* ---- the service ---- */

@@ -400,6 +400,43 @@ static void recycled_segments_wait_until_space_is_short(void **state)
     scene_close(&scene);
 }
 
+static void put_small(uint32_t key)
+{
+    const struct keeper_order order = {
+        .what = KEEPER_PUT, .key = key, .size = 100, .version = ++scene.version};
+    assert_int_equal(world_request(scene.world, 0, KEEPER_SERVICE, 1, &order, sizeof order), 0);
+}
+
+/* Twelve records come together; then as many come one after the other. */
+static void a_sync_waits_for_as_many_records_as_the_last_one_has_served(void **state)
+{
+    memset(&scene, 0, sizeof scene);
+    scene_open_with(&scene, 1, &(struct disk_settings){.size = 64 << 20, .delay = 10 * MICRO});
+    world_run(scene.world, 10 * MILLI);
+    for (uint32_t key = 0; key < 12; key++)
+        put_small(key);
+    while (scene.acknowledged < 12)
+        world_run(scene.world, world_now(scene.world) + 10 * MICRO);
+    uint64_t syncs = counts_now().syncs;
+    for (uint32_t key = 0; key < 11; key++) {
+        put_small(key);
+        world_run(scene.world, world_now(scene.world) + 50 * MICRO);
+    }
+    assert_int_equal(scene.acknowledged, 12);
+    put_small(11);
+    world_run(scene.world, world_now(scene.world) + 100 * MICRO);
+    assert_int_equal(scene.acknowledged, 24);
+    assert_int_equal(counts_now().syncs, syncs + 1);
+    /* Fewer come: the wait ends by itself, and the next one begins at once. */
+    put_small(0);
+    world_run(scene.world, world_now(scene.world) + 2 * MILLI);
+    assert_int_equal(scene.acknowledged, 25);
+    put_small(1);
+    world_run(scene.world, world_now(scene.world) + 100 * MICRO);
+    assert_int_equal(scene.acknowledged, 26);
+    scene_close(&scene);
+}
+
 static void no_acknowledged_record_is_lost(void **state)
 {
     unsigned acknowledged = 0, refused = 0, damaged = 0, copied = 0, recycled = 0, hinted = 0;
@@ -426,6 +463,7 @@ static void no_acknowledged_record_is_lost(void **state)
 }
 
 TEST_MAIN(TEST(no_acknowledged_record_is_lost), TEST(removals_make_room_on_a_full_disk),
-          TEST(recycled_segments_wait_until_space_is_short))
+          TEST(recycled_segments_wait_until_space_is_short),
+          TEST(a_sync_waits_for_as_many_records_as_the_last_one_has_served))
 
 #endif

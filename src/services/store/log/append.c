@@ -5,6 +5,11 @@
  * is. A sync covers what was written before it began, and while it runs the next batch is filled
  * and written. So one sync serves all that came during the one before, and the disk never waits.
  *
+ * A sync costs the server and its processor about as much as the rest of many small appends. So
+ * what comes while a sync runs is written only when that ends. And where many clients wait, the
+ * answers of a sync bring about as many new appends, a little later: if the last sync has served
+ * several, the next one waits for as many, but not for long (GATHER_...).
+ *
  * When the active segment is full, the log rolls: it waits until all of the segment is durable,
  * before anything is written to the next one. For the head of the next one says so.
  *
@@ -37,8 +42,15 @@ static struct log_append *queue_take(struct append_queue *queue)
     return append;
 }
 
+/* The copies of live records do not come from clients that wait. */
+static bool is_copy(const struct log_append *append)
+{
+    return append->from.segment != 0;
+}
+
 static void append_end(struct log *log, struct log_append *append, int result)
 {
+    log->pending -= !is_copy(append);
     append->result = result;
     append->done(log->owner, append);
 }
@@ -153,6 +165,30 @@ static void value_write(struct log *log, struct log_append *append, uint64_t off
     }
 }
 
+/* ---- gathering ---- */
+
+static int64_t now_of(const struct log *log)
+{
+    return weft_now(log->self);
+}
+
+/* The next sync waits for more appends. */
+static bool is_gathering(const struct log *log)
+{
+    return log->served >= GATHER_LEAST && log->pending < log->served && log->events->pause &&
+           !log->values && log->batches[log->filling].used < BATCH_SIZE / 4 &&
+           now_of(log) < log->gather_until;
+}
+
+/* The owner calls log_flush when the time is over. At most one such call is outstanding. */
+static void gather_wait(struct log *log)
+{
+    if (!log->pending || log->paused_until > now_of(log))
+        return;
+    log->paused_until = log->gather_until;
+    log->events->pause(log->owner, log->gather_until);
+}
+
 /* ---- syncs ---- */
 
 /* All units before it were written, or are being written. */
@@ -164,12 +200,28 @@ static uint32_t written_to(const struct log *log)
 
 static void placed_end(struct log *log)
 {
+    log->served = 0;
     while (!log->broken && log->placed.first) {
         const struct log_append *first = log->placed.first;
         if (first->place.unit + append_units(first) > log->synced)
             return;
+        log->served += !is_copy(first);
         append_end(log, queue_take(&log->placed), 0);
     }
+}
+
+/* Writes and syncs what was placed, unless a sync runs, or more is to come soon. */
+static void placed_sync(struct log *log)
+{
+    const struct batch *batch = &log->batches[log->filling];
+    if (log->syncing && batch->used < BATCH_SIZE / 2)
+        return; /* it is written when the sync has ended */
+    if (!log->syncing && is_gathering(log)) {
+        gather_wait(log);
+        return;
+    }
+    batch_write(log);
+    sync_begin(log);
 }
 
 static void synced(struct weft_self *self, struct weft_call *call)
@@ -181,10 +233,11 @@ static void synced(struct weft_self *self, struct weft_call *call)
         return;
     }
     log->synced = log->covers;
+    log->gather_until = now_of(log) + GATHER_NSEC;
     placed_end(log);
     waiting_place(log);
     if (!log->woken) /* else log_flush begins one for more records */
-        sync_begin(log);
+        placed_sync(log);
     roll_continue(log);
 }
 
@@ -212,8 +265,7 @@ void log_flush(struct log *log)
         return;
     }
     waiting_place(log);
-    batch_write(log);
-    sync_begin(log);
+    placed_sync(log);
     if (STORE_HAS(ACK_EARLY) && log->active && !log->rolling && !log->values) {
         log->synced = written_to(log);
         placed_end(log);
@@ -312,8 +364,12 @@ static void waiting_place(struct log *log)
         }
     }
     const struct batch *batch = &log->batches[log->filling];
-    if (batch->used && !batch->writing)
-        wake(log); /* else what waits goes on when a write is done */
+    if (!batch->used || batch->writing || log->syncing)
+        return; /* what waits goes on when a write or the sync is done */
+    if (is_gathering(log))
+        gather_wait(log);
+    else
+        wake(log);
 }
 
 int log_append(struct log *log, struct log_append *append)
@@ -327,6 +383,7 @@ int log_append(struct log *log, struct log_append *append)
     if (is_full(log) && !append->urgent)
         return log->spare_error;
     append->result = 0;
+    log->pending += !is_copy(append);
     queue_put(&log->waiting, append);
     wake(log);
     return 0;

@@ -62,6 +62,9 @@ struct log_events {
     /* Appends wait: the owner calls log_flush soon, once for all appends of this moment. May be
      * called from inside any function. */
     void (*wake)(void *owner);
+    /* The owner calls log_flush at that time, too: until then the log gathers appends for one sync.
+     * NULL: every sync begins as early as it can. */
+    void (*pause)(void *owner, int64_t until);
 };
 
 struct log_settings {

@@ -14,12 +14,17 @@
 #define BATCHES    2            /* one is filled while the other is written */
 #define COPY_MAX   (256u << 10) /* larger values are written from where they are */
 #define VALUES_MAX 32           /* such values under way at once */
-#define CHUNK      (256u << 10) /* bytes that a walk reads at once */
-#define COPIES     1024         /* records that are being copied at once */
-#define HEAD_UNITS (RECORD_HEAD / RECORD_UNIT)
-#define HINT_CHUNK (64u << 10) /* bytes of a hint that are read at once: at least one block */
-#define NAME_ROOM  16
-#define SPARES_MAX 4 /* recycled segments that wait, with the next one */
+/* After a sync that has served so many appends, the next one waits until as many are there, or for
+ * this time. Below that, clients wait one after the other, and a wait would delay them for nothing.
+ */
+#define GATHER_LEAST 8
+#define GATHER_NSEC  1000000
+#define CHUNK        (256u << 10) /* bytes that a walk reads at once */
+#define COPIES       1024         /* records that are being copied at once */
+#define HEAD_UNITS   (RECORD_HEAD / RECORD_UNIT)
+#define HINT_CHUNK   (64u << 10) /* bytes of a hint that are read at once: at least one block */
+#define NAME_ROOM    16
+#define SPARES_MAX   4 /* recycled segments that wait, with the next one */
 
 enum segment_state {
     SEGMENT_OPENING, /* its file is being opened, or made */
@@ -187,6 +192,10 @@ struct log {
     bool rolling; /* the active segment is full: what is in it must be durable first */
     bool woken;   /* the owner will call log_flush */
     struct append_queue waiting, placed;
+    uint32_t pending;     /* appends that were taken and have not ended, without copies */
+    uint32_t served;      /* such appends that the last sync has ended */
+    int64_t gather_until; /* the next sync waits no longer for more of them */
+    int64_t paused_until; /* the owner calls log_flush then; in the past: it does not */
     struct batch batches[BATCHES];
     unsigned filling; /* the batch that takes records */
     uint32_t values;  /* large ones that are being written */

@@ -241,6 +241,12 @@ static void on_wake(void *owner)
     (void)!weft_timer(store->self, weft_now(store->self), STORE_FLUSH);
 }
 
+static void on_pause(void *owner, int64_t until)
+{
+    struct store *store = owner;
+    (void)!weft_timer(store->self, until, STORE_FLUSH);
+}
+
 /* ---- reading ---- */
 
 static void was_read(void *owner, struct log_read *read);
@@ -448,4 +454,5 @@ const struct log_events disk_events = {
     .failed = on_failed,
     .closed = failure_closed,
     .wake = on_wake,
+    .pause = on_pause,
 };
