@@ -49,6 +49,7 @@ static const struct command *const commands[] = {
     &command_incr,
     &command_stat,
     &command_store_status,
+    &command_store_bench,
     &command_ls,
     &command_sst_demo,
     &command_sst_watch,

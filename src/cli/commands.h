@@ -47,6 +47,7 @@ extern const struct command command_sst_demo;
 extern const struct command command_sst_watch;
 extern const struct command command_stat;
 extern const struct command command_status;
+extern const struct command command_store_bench;
 extern const struct command command_store_status;
 extern const struct command command_top;
 extern const struct command command_topo_build;
