@@ -265,6 +265,11 @@ unsigned node_servers(struct node *node, const struct key *key, node_id *out, un
 void node_stats(struct node *node,
                 void (*told)(void *context, const char *service, const char *name, uint64_t value),
                 void *context);
+/* The same of one service. */
+void node_stats_of(struct node *node, const struct weft_service *service,
+                   void (*told)(void *context, const char *service, const char *name,
+                                uint64_t value),
+                   void *context);
 /* Calls back for each parameter of each service, with the value in effect. */
 void node_parameters(const struct node *node,
                      void (*told)(void *context, const char *service,

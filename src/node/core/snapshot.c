@@ -173,10 +173,10 @@ static const char *stat_wrong(const struct weft_self *self, const char *name)
         if (name[i] <= ' ' || name[i] > '~')
             return "the name of a counter has blanks or unprintable letters";
     for (size_t i = 0; i < sizeof common_names / sizeof *common_names; i++)
-        if (!strcmp(name, common_names[i]))
+        if (name[0] == common_names[i][0] && !strcmp(name, common_names[i]))
             return "the name of a counter is one of those that weft counts for every service";
     for (size_t i = 0; self->streams && i < sizeof stream_names / sizeof *stream_names; i++)
-        if (!strcmp(name, stream_names[i]))
+        if (name[0] == stream_names[i][0] && !strcmp(name, stream_names[i]))
             return "the name of a counter is one of those that weft counts for streams";
     return NULL;
 }
@@ -280,20 +280,36 @@ static void streams_report(const struct weft_self *self, struct weft_report *rep
         weft_stat(report, stream_names[i], values[i]);
 }
 
+static void service_stats(struct weft_self *self,
+                          void (*told)(void *context, const char *service, const char *name,
+                                       uint64_t value),
+                          void *context)
+{
+    struct weft_report report = {told, context, self->service->name, NULL};
+    stats_common(self, &report);
+    if (self->streams)
+        streams_report(self, &report);
+    report.self = self;
+    if (self->service->ops->stats)
+        stats_call(self, &report);
+}
+
 void node_stats(struct node *node,
                 void (*told)(void *context, const char *service, const char *name, uint64_t value),
                 void *context)
 {
-    for (unsigned slot = 0; slot < node->service_count; slot++) {
-        struct weft_self *self = node->services[slot];
-        struct weft_report report = {told, context, self->service->name, NULL};
-        stats_common(self, &report);
-        if (self->streams)
-            streams_report(self, &report);
-        report.self = self;
-        if (self->service->ops->stats)
-            stats_call(self, &report);
-    }
+    for (unsigned slot = 0; slot < node->service_count; slot++)
+        service_stats(node->services[slot], told, context);
+}
+
+void node_stats_of(struct node *node, const struct weft_service *service,
+                   void (*told)(void *context, const char *service, const char *name,
+                                uint64_t value),
+                   void *context)
+{
+    for (unsigned slot = 0; slot < node->service_count; slot++)
+        if (node->services[slot]->service == service)
+            service_stats(node->services[slot], told, context);
 }
 
 size_t node_memory(const struct node *node)
