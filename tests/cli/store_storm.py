@@ -17,6 +17,7 @@ import time
 
 sys.path.insert(0, sys.path[0] + "/..")
 from cluster_shell import PATIENCE, ClusterCase
+from processes import lives
 from tap import main
 
 SEED = int(os.environ.get("WEFT_SEED") or random.SystemRandom().randrange(1 << 32))
@@ -95,8 +96,10 @@ class StormCase(ClusterCase):
         return int((self.folder / f"node-{server}.lock").read_text().split()[0])
 
     def kill(self, *servers):
-        for server in servers:
-            os.kill(self.pid(server), signal.SIGKILL)
+        pids = [self.pid(server) for server in servers]
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        self.until(lambda: not any(map(lives, pids)), "the processes have ended")
 
     def revive(self, *servers):
         for server in servers:
