@@ -46,6 +46,37 @@ class Chaos(unittest.TestCase):
         self.assertIn(failure["replay"], text.out)
         self.assertRegex(text.out, r"seed \d+ at [\d.]+ ms: fair: ")
 
+    def test_the_store_is_checked_by_clients_of_its_own(self):
+        words = ("sim", "chaos", "torus:3", "--service", "store", "--seeds", "3", "--json")
+        one = weft(*words, "--threads", "1")
+        self.assertEqual((one.code, one.err), (0, ""))
+        self.assertEqual((one.json["clean"], one.json["failures"]), (True, []))
+        self.assertGreater(one.json["simulated_s"], 36)  # until the clients have read all keys
+        self.assertEqual(weft(*words, "--threads", "2").json, one.json)
+        other = weft(*words, "--set", "store.recover=1s", "--siege").json
+        self.assertTrue(other["clean"])
+        self.assertGreater(other["faults"], 30)
+
+    def test_bugs_of_the_store_are_found_and_replayed(self):
+        words = ("sim", "chaos", "torus:3", "--service", "store", "--siege", "--seeds", "6", "--plant-store", "condition")
+        found = planted(*words, "--json")
+        self.assertEqual((found.code, found.err), (1, ""))
+        failure = found.json["failures"][0]
+        self.assertEqual(failure["checker"], "store")
+        self.assertIn("--service store --siege --plant-store condition", failure["replay"])
+        again = planted(*failure["replay"].split()[1:], "--history", "--json")
+        self.assertEqual(again.json["failures"], [failure])
+        self.assertGreater(len(again.json["history"]), 10)
+
+    def test_mistakes_with_the_store_are_refused(self):
+        for words, says in ((("--siege",), "--siege: needs --service store"),
+                            (("--service", "store", "--siege", "--faults", "loss"), "a siege draws its own"),
+                            (("--service", "store", "--set", "store.copies=0"), "store.copies"),
+                            (("torus:5x5x5", "--service", "store", "--siege"), "more than 64 servers")):
+            run = weft("sim", "chaos", *words)
+            self.assertEqual((run.code, run.out), (2, ""))
+            self.assertRegex(run.err, rf"^weft: [^\n]*{says}[^\n]*\n\Z")
+
     def test_a_failure_with_a_long_file_name_is_replayed_too(self):
         with tempfile.TemporaryDirectory() as above:
             folder = pathlib.Path(above, *["a" * 200] * 4)

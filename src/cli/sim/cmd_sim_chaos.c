@@ -1,5 +1,6 @@
 /* weft sim chaos */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "cli/commands.h"
@@ -11,7 +12,10 @@
 #include "cli/sim/sim_crew.h"
 #include "cli/sim/sim_guests.h"
 #include "cli/sim/sim_plan.h"
+#include "cli/sim/sim_store.h"
+#include "services/store/planted.h"
 #include "sim/chaos/chaos.h"
+#include "sim/store/store_siege.h"
 
 #define SEEDS_MAX   10000000
 #define SHOWN_MAX   20 /* failures that are printed; further ones are counted */
@@ -26,6 +30,7 @@ struct chaos_call {
     struct chaos_result *results; /* one for each seed */
     const struct call *call;
     struct sim_guests guests;
+    struct sim_store store;
     struct simulation_record *record; /* of one seed, with --history */
 };
 
@@ -52,7 +57,7 @@ static enum err seed_run(struct chaos_call *chaos, uint32_t index, struct simula
         .checker = chaos->guests.checker,
         .record = record,
     };
-    return chaos_run_with(&settings, &guests, &chaos->results[index], why);
+    return sim_store_run(&chaos->store, &settings, &guests, &chaos->results[index], why);
 }
 
 /* In a process of its own. */
@@ -150,6 +155,12 @@ static void replay_write(const struct chaos_call *chaos, const struct chaos_sett
         chaos_replay_write(word.data, settings, found, out);
     text_fini(&word);
     sim_guests_options_write(chaos->call, out);
+    if (chaos->store.siege)
+        text_puts(out, " --siege");
+#ifdef WEFT_PLANTED_BUGS
+    if (store_bugs)
+        text_printf(out, " --plant-store %s", call_option(chaos->call, "plant-store"));
+#endif
 }
 
 static void failures_put(const struct chaos_call *chaos, struct result *result)
@@ -202,17 +213,29 @@ static void report(const struct chaos_call *chaos, const struct sum *sum, struct
 
 /* ---- the call ---- */
 
+#ifdef WEFT_PLANTED_BUGS
+#define STORE_NAME_OF(bug, name, text) name,
+static const char *const store_names[STORE_BUGS + 1] = {
+    STORE_LOG_PLANTED(STORE_NAME_OF) STORE_VIEW_PLANTED(STORE_NAME_OF)
+        STORE_SPREAD_PLANTED(STORE_NAME_OF) STORE_REPLICA_PLANTED(STORE_NAME_OF)
+            STORE_SERVICE_PLANTED(STORE_NAME_OF)};
+#undef STORE_NAME_OF
+#endif
+
 /* Only the program for tests has --plant, because no other program contains the bugs. */
 static enum err plant_read(struct chaos_call *chaos, const struct call *call, struct why *why)
 {
     enum err err = OK;
 #ifdef WEFT_PLANTED_BUGS
     const char *names[CHAOS_PLANT_COUNT + 1] = {NULL};
-    int which = -1;
+    int which = -1, bug = -1;
     for (unsigned i = 0; i < CHAOS_PLANT_COUNT; i++)
         names[i] = chaos_plants[i].name;
     err = call_choice(call, "plant", names, &which, why);
+    if (!err)
+        err = call_choice(call, "plant-store", store_names, &bug, why);
     chaos->plants = which < 0 ? 0 : chaos_plants[which].fault;
+    store_bugs = bug < 0 ? 0 : UINT64_C(1) << bug;
 #endif
     return err;
 }
@@ -233,8 +256,12 @@ static enum err call_read(struct chaos_call *chaos, const struct call *call, uin
         err = why_fail(why, ERR_USAGE, "--faults: %s", reason.text);
     if (!err)
         err = sim_guests_read(&chaos->guests, call, why);
+    if (!err)
+        err = sim_store_read(&chaos->store, &chaos->guests, call, why);
+    if (!err && chaos->store.siege && faults && chaos->kinds)
+        err = why_fail(why, ERR_USAGE, "--faults: a siege draws its own; leave out one of the two");
     if (!err && chaos->guests.history && (chaos->seeds > 1 || !chaos->guests.checker))
-        err = why_fail(why, ERR_USAGE, "--history: needs --checker, and one seed");
+        err = why_fail(why, ERR_USAGE, "--history: needs --checker or the store, and one seed");
     return err;
 }
 
@@ -274,8 +301,9 @@ static enum err memory_take(struct chaos_call *chaos, struct why *why)
 static enum err plan_run(struct chaos_call *chaos, struct call *call, uint32_t threads,
                          struct why *why)
 {
-    if (chaos->plan.plan.server_count > SERVERS_MAX)
-        return why_fail(why, ERR_USAGE, "%s: more than %d servers", chaos->word, SERVERS_MAX);
+    uint32_t most = chaos->store.siege ? STORE_SIEGE_SERVERS : SERVERS_MAX;
+    if (chaos->plan.plan.server_count > most)
+        return why_fail(why, ERR_USAGE, "%s: more than %u servers", chaos->word, most);
     enum err err = memory_take(chaos, why);
     if (!err)
         err = seeds_run(chaos, threads, why);
@@ -317,10 +345,13 @@ static const struct option chaos_options[] = {
      "only these kinds of faults, separated by commas; or all, none; -KIND takes one out (default "
      "all)"},
     {"service", "NAME|FILE", "also run this service, often a shared object; may be repeated"},
+    {"siege", NULL,
+     "with --service store: a storm of 20 s, in which one server after the other fails for longer"},
     SERVICE_VALUE_OPTIONS,
     SIM_CHECKER_OPTIONS,
 #ifdef WEFT_PLANTED_BUGS
     {"plant", "NAME", "plant a bug for the checkers to find; src/node/planted.h lists them"},
+    {"plant-store", "NAME", "the same for the store; src/services/store/planted.h lists them"},
 #endif
     {"threads", "N", "number of seeds to run at once (default: all cores)"},
     {0},
@@ -335,7 +366,7 @@ const struct command command_sim_chaos = {
         "wrong during a storm of 0.6 s: the lengths of cables, the interval of hellos, some kinds "
         "of faults, and where, when and how badly these happen. Then all faults are repaired, and "
         "within 3 s everything must work again as if nothing had happened. Services send numbered "
-        "packets to random keys and servers all the time.\n\n"
+        "packets all the time.\n\n"
         "Faults:\n"
         "  loss         frames are lost\n"
         "  corruption   bits of frames are flipped\n"
@@ -351,9 +382,8 @@ const struct command command_sim_chaos = {
         "  pause        a server does nothing for a while\n"
         "  clock        the clock of a server is slow or fast\n"
         "  hang         a server does nothing, and the links to it are full\n"
-        "  late         some frames of a link arrive very late, also after it was down in between\n"
-        "  carrier      one end of a link is told that the other is gone, and later that it is "
-        "back\n"
+        "  late         some frames of a link arrive very late\n"
+        "  carrier      one end of a link is told for a while that the other is gone\n"
         "  slow         a server is stopped shortly, again and again\n"
         "  jump         the clock of a server jumps ahead\n"
         "  rewind       a server restarts with a lower incarnation, as if its wall clock had gone "
@@ -374,8 +404,7 @@ const struct command command_sim_chaos = {
         "               links that are up at both ends, nor before it is settled itself\n"
         "  silence      no server handles packets, or answers local programs, while it considers "
         "a\n"
-        "               link usable that was silent for too long: it may have been stopped and\n"
-        "               replaced\n"
+        "               link usable that was silent for too long\n"
         "  links        a link goes down only for a reason, and is not up while it is cut\n"
         "  ledger       every packet was delivered, intercepted, dropped and counted, or lost on "
         "a\n"
@@ -394,6 +423,8 @@ const struct command command_sim_chaos = {
         "With --service it also runs your services, and with --checker a shared object that plays "
         "the programs of the cluster and checks the answers (docs/guide/checker.md). Such a seed "
         "also fails if it crashes, or takes longer than --limit.\n\n"
+        "With --service store clients change keys: an order of all requests must explain all "
+        "answers, and in the end all copies are equal (docs/testing.md).\n\n"
         "For each failure it prints one line and the command that replays it. The event hash of "
         "a seed is the same on every machine. The exit code is 1 if a checker found a failure.\n\n"
         "With --json: topology, seed, seeds, allowed (kinds of faults), clean, failed (seeds), "
@@ -405,6 +436,7 @@ const struct command command_sim_chaos = {
     .examples =
         "  weft sim chaos torus:3x3x3 --seeds 200\n"
         "  weft sim chaos jellyfish:n=27,degree=6 --seed 59 --faults loss,plane\n"
+        "  weft sim chaos torus:3x3x3 --service store --seeds 20\n"
         "  weft sim chaos torus:3x3 --service ./register.so --checker ./register_checker.so "
         "--seeds 200",
     .run = chaos_call_run,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -463,6 +464,12 @@ static void phase(struct weft_simulation *simulation, enum weft_sim_phase phase)
     assert(result == 0);
 }
 
+/* An empty disk, or one that damages what it keeps, may have had the last copy of a key. */
+static void fault(struct weft_simulation *simulation, const struct weft_fault *fault)
+{
+    all.losses |= fault->kind == WEFT_FAULT_EMPTY || fault->kind == WEFT_FAULT_DISK_ROT;
+}
+
 static int start(struct weft_simulation *simulation)
 {
     all.simulation = simulation;
@@ -550,6 +557,7 @@ static const struct weft_checker_ops ops = {
     .answer = answer,
     .timer = timer,
     .down = down,
+    .fault = fault,
     .phase = phase,
     .finish = finish,
 };

@@ -12,8 +12,9 @@
  * - At the end each group has all its copies, with the same keys and versions; logs are not much
  *   larger than what is needed of them; and no server still works at a request.
  *
- * Faults that may leave no whole copy of a key need store_clients_expect_losses: a key may then be
- * unavailable at the end. It is never answered wrongly. */
+ * After faults that may leave no whole copy of a key (an empty disk, or one that damages what it
+ * keeps) a key may be unavailable at the end. It is never answered wrongly. A driver that causes
+ * such faults without telling the checker calls store_clients_expect_losses. */
 
 #include <weft/simulation.h>
 

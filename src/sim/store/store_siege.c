@@ -14,8 +14,7 @@
 #define STEP    (5 * MILLI)
 #define LENGTH  (20 * PSEC_PER_SECOND)
 #define CALM    (5 * PSEC_PER_SECOND) /* after which all servers reach each other */
-#define SERVERS 64
-#define OUTAGES 12 /* one of so many strikes is an outage */
+#define OUTAGES 12                    /* one of so many strikes is an outage */
 
 struct state {
     psec down_until, paused_until, cut_until; /* 0: not so */
@@ -30,7 +29,7 @@ struct siege {
     struct weft_simulation *simulation;
     struct rng rng;
     uint32_t count;
-    struct state states[SERVERS];
+    struct state states[STORE_SIEGE_SERVERS];
     struct disk_settings disk; /* of all servers */
     node_id frail;             /* whose disk is frail; NODE_NONE: none */
     psec frail_until;          /* 0: it works */
@@ -345,7 +344,7 @@ struct store_siege_result store_siege_run(const struct store_siege *settings)
         .count = settings->plan->server_count,
         .rng = rng_make(settings->seed, STREAM),
     };
-    assert(siege.count <= SERVERS);
+    assert(siege.count <= STORE_SIEGE_SERVERS);
     world_make(&siege);
     simulation_make(&siege);
     storm(&siege);
@@ -358,6 +357,7 @@ struct store_siege_result store_siege_run(const struct store_siege *settings)
     if (failure)
         result.failure = *failure;
     result.hash = world_hash(siege.world);
+    result.simulated = world_now(siege.world);
     simulation_close(siege.simulation);
     siege.simulation = NULL; /* servers that are stopped may still answer */
     world_close(siege.world);

@@ -26,7 +26,10 @@ struct store_siege_result {
     bool failed;
     struct simulation_failure failure;
     unsigned failures; /* of servers and disks */
+    psec simulated;
     uint64_t hash;
 };
+
+#define STORE_SIEGE_SERVERS 64 /* at most */
 
 struct store_siege_result store_siege_run(const struct store_siege *siege);
