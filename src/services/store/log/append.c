@@ -6,9 +6,10 @@
  * and written. So one sync serves all that came during the one before, and the disk never waits.
  *
  * A sync costs the server and its processor about as much as the rest of many small appends. So
- * what comes while a sync runs is written only when that ends. And where many clients wait, the
- * answers of a sync bring about as many new appends, a little later: if the last sync has served
- * several, the next one waits for as many, but not for long (GATHER_...).
+ * what comes while a sync runs is written only when that ends. And where several clients wait, the
+ * answers of a sync bring as many new appends, a little later. So the next sync waits until there
+ * are as many as the last one has served and as have come meanwhile, but no longer than the last
+ * one took (GATHER_...). Without that, each sync would serve the few that come during one.
  *
  * When the active segment is full, the log rolls: it waits until all of the segment is durable,
  * before anything is written to the next one. For the head of the next one says so.
@@ -175,7 +176,7 @@ static int64_t now_of(const struct log *log)
 /* The next sync waits for more appends. */
 static bool is_gathering(const struct log *log)
 {
-    return log->served >= GATHER_LEAST && log->pending < log->served && log->events->pause &&
+    return log->gather >= GATHER_LEAST && log->pending < log->gather && log->events->pause &&
            !log->values && log->batches[log->filling].used < BATCH_SIZE / 4 &&
            now_of(log) < log->gather_until;
 }
@@ -198,16 +199,18 @@ static uint32_t written_to(const struct log *log)
     return batch->used && !batch->writing ? batch->unit : log->active->units;
 }
 
-static void placed_end(struct log *log)
+/* Returns how many appends it has ended, without copies. */
+static uint32_t placed_end(struct log *log)
 {
-    log->served = 0;
+    uint32_t served = 0;
     while (!log->broken && log->placed.first) {
         const struct log_append *first = log->placed.first;
         if (first->place.unit + append_units(first) > log->synced)
-            return;
-        log->served += !is_copy(first);
+            break;
+        served += !is_copy(first);
         append_end(log, queue_take(&log->placed), 0);
     }
+    return served;
 }
 
 /* Writes and syncs what was placed, unless a sync runs, or more is to come soon. */
@@ -232,9 +235,11 @@ static void synced(struct weft_self *self, struct weft_call *call)
         log_break(log, (int)call->result);
         return;
     }
+    int64_t now = now_of(log), took = now - log->sync_began;
     log->synced = log->covers;
-    log->gather_until = now_of(log) + GATHER_NSEC;
-    placed_end(log);
+    log->gather_until = now + (took < GATHER_NSEC ? took : GATHER_NSEC);
+    uint32_t served = placed_end(log);
+    log->gather = served + log->pending;
     waiting_place(log);
     if (!log->woken) /* else log_flush begins one for more records */
         placed_sync(log);
@@ -247,6 +252,7 @@ static void sync_begin(struct log *log)
         return;
     log->covers = written_to(log);
     log->syncing = true;
+    log->sync_began = now_of(log);
     log->counts.syncs++;
     log->sync.done = synced;
     int result = weft_disk_sync(log->self, log->active->file, &log->sync);
@@ -268,7 +274,7 @@ void log_flush(struct log *log)
     placed_sync(log);
     if (STORE_HAS(ACK_EARLY) && log->active && !log->rolling && !log->values) {
         log->synced = written_to(log);
-        placed_end(log);
+        (void)placed_end(log);
     }
     roll_continue(log);
 }

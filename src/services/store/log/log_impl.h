@@ -14,10 +14,9 @@
 #define BATCHES    2            /* one is filled while the other is written */
 #define COPY_MAX   (256u << 10) /* larger values are written from where they are */
 #define VALUES_MAX 32           /* such values under way at once */
-/* After a sync that has served so many appends, the next one waits until as many are there, or for
- * this time. Below that, clients wait one after the other, and a wait would delay them for nothing.
- */
-#define GATHER_LEAST 8
+/* Syncs wait for more appends if at least so many are under way, and at most for this time. Fewer
+ * clients mostly wait one after the other, and a wait would delay them for nothing. */
+#define GATHER_LEAST 4
 #define GATHER_NSEC  1000000
 #define CHUNK        (256u << 10) /* bytes that a walk reads at once */
 #define COPIES       1024         /* records that are being copied at once */
@@ -192,8 +191,9 @@ struct log {
     bool rolling; /* the active segment is full: what is in it must be durable first */
     bool woken;   /* the owner will call log_flush */
     struct append_queue waiting, placed;
-    uint32_t pending;     /* appends that were taken and have not ended, without copies */
-    uint32_t served;      /* such appends that the last sync has ended */
+    uint32_t pending; /* appends that were taken and have not ended, without copies */
+    uint32_t gather;  /* so many are expected: the last sync served them, or they came then */
+    int64_t sync_began;
     int64_t gather_until; /* the next sync waits no longer for more of them */
     int64_t paused_until; /* the owner calls log_flush then; in the past: it does not */
     struct batch batches[BATCHES];
