@@ -64,6 +64,7 @@ static void clients_see_one_register_for_each_key(void **unused)
             store_counts_add(&sum, &counts);
         }
         assert_busy(&sum, 2 * seeds);
+        assert_true(store_run_expires(store_run_sets[i]) ? sum.expired > 40 * seeds : !sum.expired);
     }
 }
 
@@ -79,10 +80,10 @@ static void so_they_do_on_other_topologies(void **unused)
 
 static void a_seed_repeats_a_run(void **unused)
 {
-    static const char *const names[] = {"all", "frail"};
+    static const char *const names[] = {"all", "frail", "jumps"};
     struct test_plan test;
     test_plan_open(&test, "torus:3x3");
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         struct store_outcome first = store_run(&test, 3, names[i], NULL);
         struct store_counts counts = store_clients_account()->counts;
         struct store_outcome again = store_run(&test, 3, names[i], NULL);

@@ -168,7 +168,7 @@ static void end(struct client *client, uint32_t number, const struct store_reque
     const char *odd = request_outcome(request, &answer, &outcome, &value, &has_result);
     if (odd)
         fprintf(stderr, "%s: %s\n", odd, weft_store_strerror(result));
-    account_end(&all.account, number, outcome, answer.version, has_result ? &value : NULL);
+    account_end(&all.account, number, outcome, answer.version, has_result ? &value : NULL, now());
     account_close(&all.account, number, now());
     failures_count(result);
     const struct history_op *op = &all.account.history.ops[number];

@@ -19,6 +19,9 @@
 #define SERVERS "crash,restart,quick,pause,hang,slow,rewind"
 #define DISKS   "disk_lost,disk_torn,disk_slow"
 
+/* In "expiry" wall clocks differ by what the world sets, in "jumps" and "clocks" by anything. */
+#define CLOCKS "clock,jump"
+
 /* Only "rots" contains faults that may leave no whole copy of a key: empty and damaged disks. */
 #define SETS(X)                                                                                    \
     X("none", .kinds = "")                                                                         \
@@ -29,11 +32,14 @@
     X("all", .kinds = LINKS "," SERVERS "," DISKS)                                                 \
     X("siege", .siege = true)                                                                      \
     X("frail", .siege = true, .frail = true)                                                       \
-    X("rots", .siege = true, .frail = true, .rots = true)
+    X("rots", .siege = true, .frail = true, .rots = true)                                          \
+    X("expiry", .siege = true, .expires = true)                                                    \
+    X("jumps", .siege = true, .expires = true, .jumps = true)                                      \
+    X("clocks", .kinds = LINKS "," SERVERS "," CLOCKS, .expires = true, .jumps = true)
 
 struct fault_set {
     const char *kinds; /* of chaos */
-    bool siege, frail, rots;
+    bool siege, frail, rots, expires, jumps;
 };
 
 #define SET_NAME(name, ...) name,
@@ -68,7 +74,8 @@ static struct store_outcome run_siege(const struct test_plan *test, uint64_t see
                                       .record = record,
                                       .seed = seed,
                                       .frail = set->frail,
-                                      .rots = set->rots};
+                                      .rots = set->rots,
+                                      .jumps = set->jumps};
     if (siege.rots)
         store_clients_expect_losses();
     struct store_siege_result result = store_siege_run(&siege);
@@ -104,15 +111,27 @@ static struct store_outcome run_chaos(const struct test_plan *test, uint64_t see
     return outcome;
 }
 
+static struct fault_set set_find(const char *name)
+{
+    for (unsigned i = 0; store_run_sets[i]; i++)
+        if (strcmp(store_run_sets[i], name) == 0)
+            return sets[i];
+    return (struct fault_set){.kinds = name};
+}
+
+bool store_run_expires(const char *set)
+{
+    return set_find(set).expires;
+}
+
 struct store_outcome store_run(const struct test_plan *test, uint64_t seed, const char *set,
                                struct simulation_record *record)
 {
-    struct fault_set found = {.kinds = set};
-    for (unsigned i = 0; store_run_sets[i]; i++)
-        if (strcmp(store_run_sets[i], set) == 0)
-            found = sets[i];
+    const struct fault_set found = set_find(set);
     configure(seed);
     store_clients_begin(GROUPS, SEGMENT << 10);
+    if (found.expires)
+        store_clients_expect_expiry(found.jumps ? -1 : 2 * WORLD_WALL_SKEW);
     return found.siege ? run_siege(test, seed, &found, record)
                        : run_chaos(test, seed, found.kinds, record);
 }

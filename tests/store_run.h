@@ -17,6 +17,8 @@ struct store_outcome {
 /* Names of sets of faults; the last one is NULL. */
 extern const char *const store_run_sets[];
 
+/* Have some keys a time to live in runs with that set? */
+bool store_run_expires(const char *set);
 /* Until the next run, store_clients_account has what the clients saw. The record may be NULL. */
 struct store_outcome store_run(const struct test_plan *test, uint64_t seed, const char *set,
                                struct simulation_record *record);

@@ -17,6 +17,7 @@ struct store_counts {
     uint64_t in_storm;    /* requests whose fate was known before the steady phase */
     uint64_t echoes;      /* answered changes that were sent again, and answered again */
     uint64_t moves;       /* of clients to other servers */
+    uint64_t expired;     /* keys that the servers have removed, as far as they remember */
 };
 
 /* When and where; times in nanoseconds. */
@@ -24,11 +25,16 @@ struct store_moment {
     int64_t begun, answered;
     weft_server server; /* of the last try */
     unsigned tries;
+    int64_t ttl; /* of what it puts or touches; 0: none */
 };
 
 struct store_account {
     struct history history;
     uint64_t clock; /* moments of the history */
+    int64_t *times; /* of these moments, from 1 on */
+    size_t times_room;
+    /* By which two wall clocks of servers differ at most; negative: this is not known. */
+    int64_t clock_error;
     struct store_moment *moments;
     size_t moments_room;
     struct store_counts counts;
@@ -45,14 +51,17 @@ void account_fini(struct store_account *account);
 
 /* Returns the number of the request in the history. Sets its moment. */
 uint32_t account_begin(struct store_account *account, struct history_op *op, int64_t now);
+/* What it puts, or touches, has that time to live. */
+void account_expires(struct store_account *account, uint32_t number, int64_t ttl);
 void account_sent(struct store_account *account, uint32_t number, weft_server server);
 /* The result may be NULL. An unknown outcome may become known later. */
 void account_end(struct store_account *account, uint32_t number, enum history_outcome outcome,
-                 uint64_t version, const struct history_value *result);
+                 uint64_t version, const struct history_value *result, int64_t now);
 /* The client goes on to its next request. */
 void account_close(struct store_account *account, uint32_t number, int64_t now);
 
-/* Is there an order that explains all answers? If not, `verdict` says why. */
+/* Is there an order that explains all answers? If it is known how much wall clocks differ: was no
+ * value read long after its time to live? If not, `verdict` says why. */
 bool account_judge(struct store_account *account);
 /* Writes the request; notes its key as the culprit. */
 void account_blame(struct store_account *account, uint32_t number, struct text *text);

@@ -80,6 +80,7 @@ static struct {
     bool steady, available, final;
     uint64_t segment; /* bytes */
     bool losses;      /* a key may be unavailable at the end */
+    bool expires;     /* some keys have a time to live */
 } all;
 
 static int64_t now(void)
@@ -215,7 +216,7 @@ static void end(struct client *client, struct lane *lane, enum history_outcome o
     }
     if (outcome == HISTORY_REFUSED && lane->doubtful)
         outcome = HISTORY_UNKNOWN;
-    account_end(&all.account, lane->number, outcome, version, result);
+    account_end(&all.account, lane->number, outcome, version, result, now());
     account_close(&all.account, lane->number, now());
     all.account.counts.in_storm += !all.steady && store_fate_is_known(outcome);
     if (outcome == HISTORY_DONE || outcome == HISTORY_CONFLICT)
@@ -296,8 +297,9 @@ static void begin(struct client *client, struct lane *lane)
 {
     static const int64_t patience[] = {100 * MILLI, 200 * MILLI, 400 * MILLI, 1000 * MILLI,
                                        2000 * MILLI};
-    struct request_maker maker = {&all.keys, &all.rng, client->index, client->requests + 1,
-                                  client->seen};
+    struct request_maker maker = {&all.keys,     &all.rng,
+                                  client->index, client->requests + 1,
+                                  client->seen,  all.expires && !all.available};
     struct history_op op;
     if (client->index >= WRITERS)
         request_read_of(&maker, key_to_read(lane->reads++), &lane->request, &op);
@@ -317,6 +319,7 @@ static void begin(struct client *client, struct lane *lane)
     lane->tries = 0;
     op.client = client->index;
     lane->number = account_begin(&all.account, &op, now());
+    account_expires(&all.account, lane->number, (int64_t)lane->request.ttl);
     try(client, lane);
 }
 
@@ -403,7 +406,7 @@ static void late_answer(const struct client *client, uint32_t number,
     if (op->kind == HISTORY_GET || said->status != STORE_DONE)
         return;
     if (op->outcome == HISTORY_UNKNOWN)
-        account_end(&all.account, number, HISTORY_DONE, said->version, NULL);
+        account_end(&all.account, number, HISTORY_DONE, said->version, NULL, now());
     else if (op->outcome != HISTORY_DONE || op->version != said->version)
         wrong(client, number, "another try is done, too, with version %" PRIu64, said->version);
 }
@@ -521,14 +524,15 @@ static void copies_check(struct weft_simulation *simulation)
 {
     uint64_t led = sum_of(simulation, "groups_led");
     uint64_t missing = sum_of(simulation, "copies_missing");
+    bool is_still = all.account.clock_error >= 0; /* or a key may expire just now */
     if (led != all.keys.group_count)
         weft_sim_fail(simulation, "%" PRIu64 " groups of %u have a leader", led,
                       all.keys.group_count);
     else if (missing)
         weft_sim_fail(simulation, "%" PRIu64 " copies of groups are missing", missing);
-    else if (sum_of(simulation, "digest") != sum_of(simulation, "digest_due"))
+    else if (is_still && sum_of(simulation, "digest") != sum_of(simulation, "digest_due"))
         weft_sim_fail(simulation, "in-sync servers of a group have different keys or versions");
-    else if (sum_of(simulation, "under_way") || sum_of(simulation, "buffers_used"))
+    else if (is_still && (sum_of(simulation, "under_way") || sum_of(simulation, "buffers_used")))
         weft_sim_fail(simulation, "servers keep requests or memory that are under way no more");
 }
 
@@ -546,6 +550,7 @@ static void finish(struct weft_simulation *simulation)
         copies_check(simulation);
         space_check(simulation);
     }
+    all.account.counts.expired = sum_of(simulation, "expired");
     if (!account_judge(&all.account)) {
         const char *verdict = all.account.verdict.data;
         weft_sim_fail(simulation, "%.*s", (int)strcspn(verdict, "\n"), verdict);
@@ -583,6 +588,12 @@ void store_clients_begin(uint32_t group_count, uint64_t segment)
 void store_clients_expect_losses(void)
 {
     all.losses = true;
+}
+
+void store_clients_expect_expiry(int64_t error)
+{
+    all.expires = true;
+    all.account.clock_error = error;
 }
 
 const struct store_account *store_clients_account(void)

@@ -132,6 +132,25 @@ static void make_delete(struct store_request *request, struct history_op *op)
     op->kind = HISTORY_DELETE;
 }
 
+/* From 20 ms to 2.5 s. */
+static uint64_t ttl_draw(struct rng *rng)
+{
+    uint64_t ttl = UINT64_C(20000000) << rng_below(rng, 7);
+    return ttl + rng_below(rng, ttl);
+}
+
+static void make_touch(const struct request_maker *maker, struct store_request *request,
+                       struct history_op *op)
+{
+    uint64_t seen = maker->seen[op->key];
+    request->op = STORE_TOUCH;
+    op->kind = HISTORY_TOUCH;
+    if (rng_below(maker->rng, 4))
+        request->ttl = ttl_draw(maker->rng);
+    if (seen && rng_below(maker->rng, 5) == 0)
+        conditional(request, op, STORE_IF_VERSION, seen);
+}
+
 void request_read_of(const struct request_maker *maker, unsigned key, struct store_request *request,
                      struct history_op *op)
 {
@@ -153,7 +172,9 @@ void request_draw(const struct request_maker *maker, struct store_request *reque
     unsigned key = maker->keys->current[slot];
     uint64_t seen = maker->seen[key];
     target(maker, key, request, op);
-    if (adds)
+    if (maker->expires && rng_below(rng, 10) == 0)
+        make_touch(maker, request, op);
+    else if (adds)
         make_addition(maker, request, value, op);
     else if (sums)
         make_sum(maker, request, op);
@@ -169,8 +190,11 @@ void request_draw(const struct request_maker *maker, struct store_request *reque
         conditional(request, op, STORE_IF_PRESENT, 0);
     else if (op->kind == HISTORY_PUT && draw < 60)
         conditional(request, op, STORE_IF_ABSENT, 0);
-    else if ((adds || op->kind == HISTORY_DELETE) && seen && rng_below(rng, 5) == 0)
+    else if (((adds && op->kind != HISTORY_TOUCH) || op->kind == HISTORY_DELETE) && seen &&
+             rng_below(rng, 5) == 0)
         conditional(request, op, STORE_IF_VERSION, seen);
+    if (maker->expires && op->kind == HISTORY_PUT && rng_below(rng, 3) == 0)
+        request->ttl = ttl_draw(rng);
 }
 
 /* ---- answers ---- */
@@ -185,6 +209,8 @@ static const char *done(const struct store_request *request, const struct store_
         *result = history_value(answer->value, answer->value_size);
     if (!answer->version)
         return "the answer has no version";
+    if (request->op != STORE_GET && answer->ttl)
+        return "the answer of a change has a time to live";
     if (sums && !history_is_number(*result))
         return "the sum is no number";
     if (request->op == STORE_GET && flags_expected(answer, &flags) && answer->flags != flags)

@@ -20,6 +20,7 @@ struct request_maker {
     uint32_t number; /* of the request */
     /* By key: the version that the client saw last; 0: none. Some changes have that condition. */
     const uint64_t *seen;
+    bool expires; /* some keys have a time to live, and some are touched */
 };
 
 /* Draws a request. Sets all of it but client and patience, and what the history has to know

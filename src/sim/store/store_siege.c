@@ -207,10 +207,24 @@ static psec length_draw(struct siege *siege)
     return length + below(siege, length);
 }
 
+/* By up to 40 seconds. */
+static void jump(struct siege *siege, node_id id)
+{
+    int64_t by = INT64_C(10000000) << below(siege, 12);
+    by = below(siege, 2) ? by : -by;
+    weft_sim_record(siege->simulation, "the wall clock of server %u jumps by %d ms", id,
+                    (int)(by / 1000000));
+    world_wall_jump(siege->world, id, by);
+}
+
 static void strike(struct siege *siege)
 {
     node_id id = (node_id)below(siege, siege->count);
     psec length = length_draw(siege);
+    if (siege->settings->jumps && below(siege, 3) == 0) {
+        jump(siege, id);
+        return;
+    }
     bool needed = 2 * (count_working(siege) - 1) <= siege->count;
     if (siege->frail != NODE_NONE && now(siege) > FRAIL_FROM && below(siege, 3) == 0) {
         siege->result->failures++;

@@ -20,6 +20,7 @@ struct store_siege {
     struct simulation_record *record; /* or NULL */
     uint64_t seed;
     bool frail, rots; /* the disk of one server */
+    bool jumps;       /* wall clocks jump, ahead and back */
 };
 
 struct store_siege_result {

@@ -4,7 +4,8 @@
 #include "services/store/service/store_impl.h"
 
 #define LOOKS    2048 /* keys that one tick looks at */
-#define REMOVALS 128  /* keys whose removal the walk has under way */
+#define REMOVALS 64   /* keys whose removal the walk has under way */
+#define BUSY     64   /* a group with more changes under way is passed over: they go first */
 
 void expiry_init(struct group *group)
 {
@@ -44,7 +45,7 @@ static bool walk(struct group *group, struct sweep *sweep, uint32_t *looks)
     if (!sweep->runs) {
         if (*looks == 0)
             return false;
-        if (group->expires_first > weft_wall(store->self))
+        if (group->expires_first > weft_wall(store->self) || group->changes_count > BUSY)
             return true;
         group->expires_first = INT64_MAX; /* the walk finds it anew */
     }
