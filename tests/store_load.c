@@ -32,6 +32,7 @@
 #define STRICT      (90000 * MILLI) /* the patience of a request that must be answered */
 #define READS       60              /* of former keys, by each client, in a calm */
 #define WRITES      20              /* and so many other requests */
+#define CLOCK_ERROR (100 * MILLI)   /* the servers of one machine have one wall clock */
 #define ROOM        (1 << 20)       /* bytes of a value: more than these keys can have */
 #define REOPEN      40              /* one request of so many is the last of its store */
 #define REST_NSEC   (5 * MILLI)
@@ -107,6 +108,7 @@ static struct weft_store_request plain(const struct store_request *request)
         .version = request->version,
         .delta = request->delta,
         .flags = request->flags,
+        .ttl = (int64_t)request->ttl,
     };
 }
 
@@ -115,6 +117,7 @@ static struct store_answer answer_of(int result, const struct weft_store_answer 
                                      const void *value)
 {
     struct store_answer answer = {.flags = heard->flags,
+                                  .ttl = (uint64_t)heard->ttl,
                                   .version = heard->version,
                                   .value_size = result > 0 ? (uint32_t)result : 0,
                                   .value = value};
@@ -189,8 +192,8 @@ static bool request(struct client *client, unsigned key, bool reads, bool strict
 {
     static const int64_t patience[] = {20 * MILLI, 300 * MILLI, 1000 * MILLI, 3000 * MILLI,
                                        5000 * MILLI};
-    struct request_maker maker = {&all.keys, &client->rng, client->index, ++client->requests,
-                                  client->seen};
+    struct request_maker maker = {&all.keys,          &client->rng, client->index,
+                                  ++client->requests, client->seen, true};
     struct weft_store_answer heard = {0};
     struct store_request asked;
     struct history_op op;
@@ -201,6 +204,7 @@ static bool request(struct client *client, unsigned key, bool reads, bool strict
         request_draw(&maker, &asked, client->value, &op);
     op.client = client->index;
     uint32_t number = account_begin(&all.account, &op, now());
+    account_expires(&all.account, number, (int64_t)asked.ttl);
     account_sent(&all.account, number, client->server);
     pthread_mutex_unlock(&all.lock);
     const struct weft_store_request words = plain(&asked);
@@ -379,6 +383,7 @@ int main(int count, char **words)
     uint32_t groups = (uint32_t)strtoul(words[5], NULL, 10);
     if (!all.client_count || all.client_count > CLIENTS_MAX || !all.server_count || !groups)
         return usage();
+    all.account.clock_error = CLOCK_ERROR;
     store_keys_init(&all.keys, groups);
     for (unsigned i = 0; i < all.client_count; i++) {
         struct client *client = &all.clients[i];
