@@ -313,6 +313,50 @@ static void channel_ask(struct channel *channel, uint64_t ticket, char byte)
     assert_int_equal(channel_say(channel, &head, &piece, 1), 0);
 }
 
+/* How often the bell of a program was rung. */
+static unsigned rings_take(int fd)
+{
+    uint8_t byte[2];
+    unsigned count = 0;
+    while (recv(fd, byte, sizeof byte, MSG_DONTWAIT) == 1)
+        count++;
+    return count;
+}
+
+static void a_program_is_rung_once_for_several_answers(void **state)
+{
+    static uint8_t bytes[CHANNEL_MESSAGE_MAX];
+    struct channel_message message;
+    stage_open(0);
+    int fd = program_connect(), gone = program_connect();
+    struct channel *channel = channel_attach(fd), *left = channel_attach(gone);
+    channel_ask(left, 9, 'y');
+    STAGE_UNTIL(stage.requests == 1);
+    uint64_t other = stage.asked.client;
+    channel_ask(channel, 1, 'x');
+    STAGE_UNTIL(stage.requests == 2);
+    channel_arm(channel);
+    channel_fence(channel);
+    for (uint64_t ticket = 1; ticket <= 5; ticket++)
+        assert_int_equal(answer(stage.asked.client, ticket, "yes"), 0);
+    assert_int_equal(rings_take(fd), 0);
+    client_sockets_ring(&stage.all);
+    assert_int_equal(rings_take(fd), 1);
+    for (uint64_t ticket = 1; ticket <= 5; ticket++) {
+        assert_int_equal(channel_take(channel, &message, bytes), 1);
+        assert_true(message.head.ticket == ticket);
+    }
+    client_sockets_ring(&stage.all); /* no answer is new */
+    assert_int_equal(rings_take(fd), 0);
+    assert_int_equal(answer(other, 9, "late"), 0);
+    channel_close(left);
+    program_close(gone); /* before it was told */
+    client_sockets_ring(&stage.all);
+    channel_close(channel);
+    program_close(fd);
+    stage_close();
+}
+
 /* The program rings the sleeping node when it has made room in its channel. */
 static void services_are_told_of_room_in_a_channel(void **state)
 {
@@ -630,6 +674,7 @@ TEST_MAIN(TEST(a_late_answer_does_not_go_to_another_client),
           TEST(answers_to_unknown_clients_are_refused),
           TEST(many_requests_of_a_program_are_under_way),
           TEST(services_are_told_when_there_is_room_again),
+          TEST(a_program_is_rung_once_for_several_answers),
           TEST(services_are_told_of_room_in_a_channel), TEST(a_thousand_programs_are_served),
           TEST(one_process_cannot_keep_the_others_out), TEST(programs_beyond_the_limit_are_refused),
           TEST(a_lack_of_descriptors_is_reported),
