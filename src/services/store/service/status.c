@@ -105,6 +105,7 @@ static void count_group(const struct group *group, struct care_report *report)
 static enum care_state state_of(const struct store *store)
 {
     switch (store->stage) {
+    case STORE_LOOKS:
     case STORE_OPENS_LOG:
     case STORE_READS_CUSTODY:
     case STORE_OPENS_VIEWS:

@@ -18,12 +18,19 @@
 
 /* ---- views ---- */
 
+static void views_looked(void *owner, int result)
+{
+    struct store *store = owner;
+    if (result == -EXDEV || result == -EPROTO)
+        store_refuse(store, result);
+    else
+        disk_begin(store);
+}
+
 static void views_opened(void *owner, int result)
 {
     struct store *store = owner;
-    if (result == -EXDEV || result == -EPROTO) {
-        store_refuse(store, result);
-    } else if (store->stage == STORE_OPENS_VIEWS) {
+    if (store->stage == STORE_OPENS_VIEWS) {
         disk_check_custodies(store);
         store->stage = STORE_RUNS;
     }
@@ -50,8 +57,10 @@ static void views_entered(void *owner, const struct roster *roster, uint32_t bef
     scan_view(store);
 }
 
-static const struct views_events views_events = {
-    .opened = views_opened, .entered = views_entered, .renamed = views_renamed};
+static const struct views_events views_events = {.looked = views_looked,
+                                                 .opened = views_opened,
+                                                 .entered = views_entered,
+                                                 .renamed = views_renamed};
 
 /* ---- the service ---- */
 
@@ -120,7 +129,7 @@ static int start(struct weft_self *self)
         return -ENOMEM;
     int result = weft_timer(self, weft_now(self) + TICK_NSEC, STORE_TICK);
     if (!result)
-        disk_begin(store);
+        views_look(store->views);
     return result;
 }
 

@@ -29,6 +29,7 @@ struct store;
 struct group;
 
 enum store_stage {
+    STORE_LOOKS, /* does the disk belong here? Until then nothing is changed */
     STORE_OPENS_LOG,
     STORE_READS_CUSTODY,
     STORE_OPENS_VIEWS,

@@ -163,6 +163,18 @@ static void begin(struct views *views)
     propose_open(views);
 }
 
+/* views_open was called, and what was kept is known. */
+static void settle(struct views *views, int result)
+{
+    if (result == 1 || result == -EBADMSG)
+        state_begin(views);
+    else if (result == 0 && views->loses)
+        rename_disk(views);
+    views->events->opened(views->owner, result);
+    if (result != -EXDEV && result != -EPROTO)
+        begin(views);
+}
+
 static void state_opened(void *owner, const void *bytes, int64_t size)
 {
     struct views *views = owner;
@@ -171,13 +183,12 @@ static void state_opened(void *owner, const void *bytes, int64_t size)
         result = 1;
     if (result < 0 && result != -EBADMSG && result != -EXDEV && result != -EPROTO)
         return; /* twin_tick reads again */
-    if (result == 1 || result == -EBADMSG)
-        state_begin(views);
-    else if (result == 0 && views->loses)
-        rename_disk(views);
-    views->events->opened(views->owner, result);
-    if (result != -EXDEV && result != -EPROTO)
-        begin(views);
+    views->was_read = true;
+    views->read = result;
+    if (views->process)
+        settle(views, result);
+    else
+        views->events->looked(views->owner, result);
 }
 
 /* ---- views ---- */
@@ -261,6 +272,16 @@ void views_open(struct views *views)
         return; /* it is being opened: the owner has begun again meanwhile */
     views->process = draw_name(views);
     views->run = draw_name(views);
+    if (views->was_read)
+        settle(views, views->read);
+    else if (!views->looks)
+        twin_open(&views->twin);
+    arm(views);
+}
+
+void views_look(struct views *views)
+{
+    views->looks = true;
     twin_open(&views->twin);
     arm(views);
 }

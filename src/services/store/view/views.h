@@ -29,6 +29,9 @@ struct views_settings {
 };
 
 struct views_events {
+    /* After views_look: as opened(), but nothing was changed, and nothing more happens before
+     * views_open. NULL: not needed. */
+    void (*looked)(void *owner, int result);
     /* 0; 1: nothing was kept, the server is new; -EBADMSG: what was kept is damaged, so the server
      * is new, too. -EPROTO: a later version of weft has written it; -EXDEV: another cluster or
      * another server has: then nothing was changed, and nothing more happens. */
@@ -45,6 +48,8 @@ struct views_events {
 /* Takes memory; only in start(). NULL: there is too little, or too many servers. */
 struct views *views_init(struct weft_self *self, const struct views_settings *settings,
                          const struct views_events *events, void *owner);
+/* Reads what is kept, but changes nothing; once, before views_open. Ends with looked(). */
+void views_look(struct views *views);
 /* Begins; ends with opened(). Until then it may be called again. */
 void views_open(struct views *views);
 

@@ -59,10 +59,12 @@ struct views {
     void *owner;
     uint32_t count; /* planned servers */
     bool is_open;
-    uint64_t process; /* names it for neighbours; random */
-    uint64_t run;     /* names it in rosters; random, and another one after views_begin_again */
-    bool leaves;      /* the wish of this server */
-    bool loses;       /* its disk gets another name when the state was read */
+    uint64_t process;     /* names it for neighbours; random */
+    uint64_t run;         /* names it in rosters; random, and another one after views_begin_again */
+    bool leaves;          /* the wish of this server */
+    bool looks, was_read; /* views_look was called; the state was read, */
+    int read;             /* with this result */
+    bool loses;           /* its disk gets another name when the state was read */
     uint64_t
         naming; /* the change that makes the name durable; 0: it is. It wishes nothing before */
     struct twin twin;
