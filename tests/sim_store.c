@@ -52,6 +52,8 @@ static void assert_busy(const struct store_counts *sum, uint64_t runs)
     assert_true(sum->conflicts > 20 * runs && sum->absent > 20 * runs);
     assert_true(sum->again_known > 10 * runs && sum->moves > 10 * runs);
     assert_true(sum->echoes > 50 * runs);
+    assert_true(sum->pages > 200 * runs && sum->keys_listed > 1000 * runs);
+    assert_true(sum->keys_unlisted > 20 * runs);
 }
 
 static void clients_see_one_register_for_each_key(void **unused)

@@ -41,6 +41,22 @@ void account_expires(struct store_account *account, uint32_t number, int64_t ttl
     account->moments[number].ttl = ttl;
 }
 
+uint64_t account_moment(struct store_account *account, int64_t now)
+{
+    return tick(account, now);
+}
+
+void account_add(struct store_account *account, const struct history_op *op,
+                 const struct history_value *result, const struct store_moment *moment)
+{
+    uint32_t number = history_begin(&account->history, op);
+    bool fits = array_reserve(&account->moments, &account->moments_room, account->history.count,
+                              sizeof *account->moments);
+    assert(number != HISTORY_NONE && fits);
+    account->moments[number] = *moment;
+    history_answer(&account->history, number, op->answered, op->outcome, op->version, result);
+}
+
 void account_sent(struct store_account *account, uint32_t number, weft_server server)
 {
     account->moments[number].server = server;
@@ -181,6 +197,11 @@ void store_counts_add(struct store_counts *sum, const struct store_counts *count
     sum->echoes += counts->echoes;
     sum->moves += counts->moves;
     sum->expired += counts->expired;
+    sum->pages += counts->pages;
+    sum->pages_failed += counts->pages_failed;
+    sum->keys_listed += counts->keys_listed;
+    sum->keys_unlisted += counts->keys_unlisted;
+    sum->keys_unknown += counts->keys_unknown;
 }
 
 void store_counts_write(const struct store_counts *counts, struct text *text)
@@ -193,6 +214,11 @@ void store_counts_write(const struct store_counts *counts, struct text *text)
                 counts->conflicts, counts->refused, counts->unknown);
     text_printf(text,
                 "%" PRIu64 " sent again, %" PRIu64 " of them with a known fate; %" PRIu64
-                " answered again; %" PRIu64 " moves of clients; %" PRIu64 " keys expired",
+                " answered again; %" PRIu64 " moves of clients; %" PRIu64 " keys expired; ",
                 counts->again, counts->again_known, counts->echoes, counts->moves, counts->expired);
+    text_printf(text,
+                "%" PRIu64 " pages, %" PRIu64 " failed, with %" PRIu64 " keys, %" PRIu64
+                " of unknown changes, and without %" PRIu64,
+                counts->pages, counts->pages_failed, counts->keys_listed, counts->keys_unknown,
+                counts->keys_unlisted);
 }

@@ -18,6 +18,9 @@ struct store_counts {
     uint64_t echoes;      /* answered changes that were sent again, and answered again */
     uint64_t moves;       /* of clients to other servers */
     uint64_t expired;     /* keys that the servers have removed, as far as they remember */
+    uint64_t pages, pages_failed;
+    uint64_t keys_listed, keys_unlisted; /* keys in the ranges of pages */
+    uint64_t keys_unknown;               /* listed, in a version of which nothing else is known */
 };
 
 /* When and where; times in nanoseconds. */
@@ -57,6 +60,11 @@ void account_sent(struct store_account *account, uint32_t number, weft_server se
 /* The result may be NULL. An unknown outcome may become known later. */
 void account_end(struct store_account *account, uint32_t number, enum history_outcome outcome,
                  uint64_t version, const struct history_value *result, int64_t now);
+/* A moment of the history. */
+uint64_t account_moment(struct store_account *account, int64_t now);
+/* An operation that is answered: with its moments, outcome and version. The result may be NULL. */
+void account_add(struct store_account *account, const struct history_op *op,
+                 const struct history_value *result, const struct store_moment *moment);
 /* The client goes on to its next request. */
 void account_close(struct store_account *account, uint32_t number, int64_t now);
 

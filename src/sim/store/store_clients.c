@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "services/store/service/store.h"
 #include "sim/store/store_requests.h"
+#include "sim/store/store_scans.h"
 
 #define WRITERS 6
 #define READERS 4   /* they read in the end: */
@@ -392,6 +393,8 @@ static void timer(struct weft_simulation *simulation, uint64_t cookie)
         readers_start();
         return;
     }
+    if (scans_timer(cookie))
+        return;
     struct client *client = &all.clients[(cookie & 255) >> 2];
     struct lane *lane = &client->lanes[cookie & 3];
     if (lane->wake == cookie >> 8)
@@ -418,6 +421,8 @@ static void answer(struct weft_simulation *simulation, uint32_t program, uint64_
     enum history_outcome outcome;
     struct history_value result;
     bool has_result;
+    if (scans_answer(ticket, bytes, size))
+        return;
     assert(ticket >= 1 && ticket <= all.attempt_count);
     struct attempt *attempt = &all.attempts[ticket - 1];
     struct client *client = attempt->client;
@@ -446,6 +451,7 @@ static void answer(struct weft_simulation *simulation, uint32_t program, uint64_
 
 static void down(struct weft_simulation *simulation, weft_server server)
 {
+    scans_down(server);
     for (unsigned i = 0; i < CLIENTS; i++) {
         struct client *client = &all.clients[i];
         for (unsigned j = 0; j <= ECHO; j++) {
@@ -487,6 +493,16 @@ static int start(struct weft_simulation *simulation)
         attach(client, server_draw());
         client_start(client);
     }
+    scans_begin(&(struct store_scene){
+        .simulation = simulation,
+        .keys = &all.keys,
+        .account = &all.account,
+        .steady = &all.steady,
+        .available = &all.available,
+        .final = &all.final,
+        .losses = &all.losses,
+        .seed = weft_sim_seed(simulation),
+    });
     return 0;
 }
 
@@ -551,6 +567,7 @@ static void finish(struct weft_simulation *simulation)
         space_check(simulation);
     }
     all.account.counts.expired = sum_of(simulation, "expired");
+    scans_judge();
     if (!account_judge(&all.account)) {
         const char *verdict = all.account.verdict.data;
         weft_sim_fail(simulation, "%.*s", (int)strcspn(verdict, "\n"), verdict);
@@ -579,6 +596,7 @@ const struct weft_checker store_clients = {
 void store_clients_begin(uint32_t group_count, uint64_t segment)
 {
     account_fini(&all.account);
+    scans_fini();
     free(all.attempts);
     memset(&all, 0, sizeof all);
     all.segment = segment;

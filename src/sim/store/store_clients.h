@@ -9,6 +9,7 @@
  *
  * - Some order of the requests explains all answers (store/history).
  * - After the storm, each request is answered; some time later none is refused or left open.
+ * - Pages of keys, too, fit into such an order (store_scans.h).
  * - At the end each group has all its copies, with the same keys and versions; logs are not much
  *   larger than what is needed of them; and no server still works at a request.
  *

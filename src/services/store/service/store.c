@@ -230,7 +230,7 @@ static void stats(struct weft_self *self, struct weft_report *report)
     (void)!weft_stat(report, "digest_due", copies.digest_due);
     (void)!weft_stat(report, "under_way",
                      store->asks.used + store->ops.used + store->changes.used +
-                         store->replays.used);
+                         store->replays.used + store->scans.scans.used + store->scans.pages.used);
     (void)!weft_stat(report, "buffers_used", store->buffers.used);
     log_count(store->log, &log);
     (void)!weft_stat(report, "log_bytes", log.bytes);
