@@ -201,7 +201,7 @@ struct weft_store_item {
     uint32_t zero;
     uint64_t version;
     uint64_t value_size;
-    int64_t expiry; /* nanoseconds since 1970, by a clock of the servers; 0: it never expires */
+    int64_t ttl; /* nanoseconds until the key expires; 0: it never does */
 };
 
 struct weft_store_scan {

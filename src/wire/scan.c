@@ -1,5 +1,6 @@
 /* scan: see the header. A page: how many keys (2), the keys; 1 (1) and the key until which it has
- * all, or 0 (1). A key in it: size (1), bytes, version (8), expiry (8), size of its value (4). */
+ * all, or 0 (1). A key in it: size (1), bytes, version (8), time to live (8), size of its
+ * value (4). */
 #include "wire/scan.h"
 
 #include <string.h>
@@ -73,9 +74,9 @@ static bool item_read(struct reader *in, struct scan_item *item)
     if (!scan_key_read(in, &item->key))
         return false;
     item->version = read_u64(in);
-    item->expiry = (int64_t)read_u64(in);
+    item->ttl = read_u64(in);
     item->value_size = read_u32(in);
-    return !in->failed;
+    return !in->failed && item->ttl <= STORE_TTL_MAX;
 }
 
 bool scan_page_read(struct scan_page *page, const void *bytes, size_t size)
@@ -121,7 +122,7 @@ size_t scan_maker_add(struct scan_maker *maker, const struct scan_item *item)
     scan_key_write(out, item->key);
     size_t place = (size_t)(out->next - maker->bytes);
     write_u64(out, item->version);
-    write_u64(out, (uint64_t)item->expiry);
+    write_u64(out, item->ttl);
     write_u32(out, item->value_size);
     maker->count++;
     return place;

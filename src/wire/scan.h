@@ -30,7 +30,7 @@ struct scan_request {
 struct scan_item {
     struct scan_key key;
     uint64_t version;
-    int64_t expiry; /* nanoseconds since 1970; 0: never */
+    uint64_t ttl; /* nanoseconds until the key expires; 0: it never does */
     uint32_t value_size;
 };
 

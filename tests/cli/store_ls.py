@@ -90,7 +90,8 @@ class Names(Case):
                          [self.versions[name] for name in self.found(b"")])
         self.assertFalse(found["more"])
         self.assertEqual(self.good("ls", "user/", "--limit", "1", "--json").json,
-                         {"keys": [{"key": "user/1", "version": self.versions[b"user/1"], "size": 6}], "more": True})
+                         {"keys": [{"key": "user/1", "version": self.versions[b"user/1"], "size": 6, "ttl_s": None}],
+                          "more": True})
         self.assertEqual(self.good("ls", "none", "--json").json, {"keys": [], "more": False})
 
     def test_a_deleted_key_is_not_listed(self):
@@ -100,6 +101,18 @@ class Names(Case):
         self.names = [name for name in self.names if name not in (b"aa", b"")]
         for server in range(3):
             self.assertEqual(list(self.open(server).keys(b"", PATIENCE)), self.found(b""))
+
+    def test_a_key_that_expires_is_listed_until_then(self):
+        keys = self.open()
+        keys.put(b"user/3", b"", PATIENCE, ttl=3600)
+        keys.put(b"user/4", b"", PATIENCE, ttl=0.2)
+        ttl = {item.key: item.ttl for item in keys.scan(b"user/", PATIENCE)}
+        self.assertIsNone(ttl[b"user/1"])
+        self.assertTrue(3000 < ttl[b"user/3"] <= 3600)
+        rows = {row["key"]: row["ttl_s"] for row in self.good("ls", "user/", "--json").json["keys"]}
+        self.assertTrue(3000 < rows["user/3"] <= 3600)
+        self.until(lambda: b"user/4" not in list(keys.keys(b"user/", PATIENCE)), "user/4 expires")
+        self.assertEqual(list(keys.keys(b"user/3", PATIENCE)), [b"user/3"])
 
     def test_mistakes_are_refused(self):
         for words, says in ((("x" * (KEY_MAX + 1),), "at most 250 bytes"), (("--limit", "0"), "--limit"),

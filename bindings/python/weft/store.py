@@ -70,7 +70,7 @@ class _Page(Structure):
 
 class _Item(Structure):
     _fields_ = [("key", c_void_p), ("key_size", c_uint32), ("zero", c_uint32),
-                ("version", c_uint64), ("value_size", c_uint64), ("expiry", c_int64)]
+                ("version", c_uint64), ("value_size", c_uint64), ("ttl", c_int64)]
 
 
 class _Cursor(Structure):  # of weft_store_scan, for which `pages` stands here
@@ -175,8 +175,9 @@ of INCR and DECR; `version` is that of the value that was read, or of the change
 Entry = collections.namedtuple("Entry", "value version flags ttl")
 Entry.__doc__ = "What the store keeps of a key. It expires in `ttl` seconds; None: never."
 
-Item = collections.namedtuple("Item", "key version size")
-Item.__doc__ = "What a scan tells of a key; `size` is that of its value."
+Item = collections.namedtuple("Item", "key version size ttl")
+Item.__doc__ = """What a scan tells of a key; `size` is that of its value. It expires in `ttl` seconds; None:
+never."""
 
 
 def _key(key):
@@ -231,7 +232,7 @@ def _page(value):
     _check(lib.weft_store_page_open(value, len(value), ctypes.byref(page)))
     while lib.weft_store_page_next(ctypes.byref(page), ctypes.byref(item)):
         key = ctypes.string_at(item.key, item.key_size)
-        items.append(Item(key, item.version, item.value_size))
+        items.append(Item(key, item.version, item.value_size, item.ttl / 1e9 if item.ttl else None))
     return items, ctypes.string_at(page.until, page.until_size) if page.more else None
 
 

@@ -41,6 +41,10 @@ static void object_put(const struct ls *ls, const struct weft_store_item *item)
         text_printf(out, "%02x", (unsigned char)key[i]);
     result_uint(result, "version", item->version);
     result_uint(result, "size", item->value_size);
+    if (item->ttl)
+        result_number(result, "ttl_s", (double)item->ttl / 1e9);
+    else
+        result_null(result, "ttl_s");
     result_end(result);
 }
 
@@ -144,8 +148,11 @@ const struct command command_ls = {
         "cannot be reached, the command fails. --timeout is for each page. With --server, the list "
         "has the copies that one server holds, whether they are up to date or not, for operators "
         "who look for a fault.\n\n"
-        "With --json: keys, each with key, or key_hex if the key is not text, version and size; "
-        "and more, which is true if --limit ended the list.",
+        "With --json: keys, each with key, or key_hex if the key is not text, version, size and "
+        "ttl_s, "
+        "the seconds until it expires, or null: never; and more, which is true if --limit ended "
+        "the "
+        "list.",
     .options = ls_options,
     .examples = "  weft ls\n"
                 "  weft ls user/ --long\n"

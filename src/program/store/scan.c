@@ -42,7 +42,7 @@ int weft_store_page_next(struct weft_store_page *page, struct weft_store_item *i
         .key_size = found.key.size,
         .version = found.version,
         .value_size = found.value_size,
-        .expiry = found.expiry,
+        .ttl = (int64_t)found.ttl,
     };
     return 1;
 }

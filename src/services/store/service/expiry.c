@@ -23,6 +23,17 @@ bool expiry_has_passed(const struct store *store, const struct index_entry *entr
     return entry->expiry && entry->expiry <= weft_wall(store->self);
 }
 
+uint64_t expiry_left(const struct store *store, int64_t expiry)
+{
+    int64_t left;
+    if (!expiry)
+        return 0;
+    if (__builtin_sub_overflow(expiry, weft_wall(store->self), &left) ||
+        left > (int64_t)STORE_TTL_MAX)
+        return STORE_TTL_MAX;
+    return left > 0 ? (uint64_t)left : 1;
+}
+
 /* The keys behind the last one; NULL: there are none. */
 static const struct index_entry *next_of(const struct group *group, const struct sweep *sweep)
 {

@@ -119,7 +119,7 @@ static bool add(struct page *page, struct scan_maker *maker, const struct index_
     const struct scan_item item = {
         .key = {entry->key, entry->key_size},
         .version = entry->version,
-        .expiry = entry->expiry,
+        .ttl = expiry_left(page->store, entry->expiry),
         .value_size = entry->value_size - (rewritten ? REWRITTEN_HEAD : 0),
     };
     if (rewritten && page->rewritten_count == PAGE_REWRITTEN)

@@ -123,18 +123,6 @@ static int64_t expiry_of(const struct op *op)
     return expiry > 0 ? expiry : 1;
 }
 
-/* What is left until then. A value that is answered has not expired, or had not when it was found.
- */
-static uint64_t ttl_until(const struct op *op, int64_t expiry)
-{
-    int64_t wall = weft_wall(op->group->store->self), left;
-    if (!expiry)
-        return 0;
-    if (__builtin_sub_overflow(expiry, wall, &left) || left > (int64_t)STORE_TTL_MAX)
-        return STORE_TTL_MAX;
-    return left > 0 ? (uint64_t)left : 1;
-}
-
 /* The key has expired by this server's clock. Other clocks show something else, so it is not absent
  * before its removal is committed, as if a client had deleted this version. Then the request begins
  * again. */
@@ -499,7 +487,7 @@ static void op_answer_record(struct op *op, const struct record *part)
     op_end(op, &(struct store_answer){.status = STORE_DONE,
                                       .flags = part->flags,
                                       .version = part->version,
-                                      .ttl = ttl_until(op, part->expiry),
+                                      .ttl = expiry_left(op->group->store, part->expiry),
                                       .value = part->value,
                                       .value_size = part->value_size});
 }

@@ -447,6 +447,9 @@ void expiry_init(struct group *group);
 void expiry_note(struct group *group, int64_t expiry);
 /* Has that value expired, by this server's clock? */
 bool expiry_has_passed(const struct store *store, const struct index_entry *entry);
+/* How long a value has to live that expires at that moment; 0: for ever. One that is told has not
+ * expired, or had not when it was found. */
+uint64_t expiry_left(const struct store *store, int64_t expiry);
 void expiry_tick(struct store *store);
 
 /* ---- ask.c ---- */
