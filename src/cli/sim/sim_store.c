@@ -58,6 +58,12 @@ enum err sim_store_read(struct sim_store *store, struct sim_guests *guests, cons
     return OK;
 }
 
+/* In every third run some keys expire, and wall clocks may be far from right. */
+static bool keys_expire(const struct chaos_settings *settings)
+{
+    return settings->seed % 3 == 0;
+}
+
 static void siege_run(const struct chaos_settings *settings, const struct chaos_guests *guests,
                       struct chaos_result *result)
 {
@@ -69,6 +75,7 @@ static void siege_run(const struct chaos_settings *settings, const struct chaos_
         .record = guests->record,
         .seed = settings->seed,
         .frail = settings->seed % 2,
+        .jumps = keys_expire(settings),
     };
     struct store_siege_result found = store_siege_run(&siege);
     *result = (struct chaos_result){
@@ -87,6 +94,8 @@ enum err sim_store_run(const struct sim_store *store, const struct chaos_setting
     if (!store->used)
         return chaos_run_with(settings, guests, result, why);
     store_clients_begin(store->group_count, store->segment);
+    if (keys_expire(settings))
+        store_clients_expect_expiry(-1);
     if (!store->siege)
         return chaos_run_with(settings, guests, result, why);
     siege_run(settings, guests, result);
