@@ -1,6 +1,6 @@
 /* store_load: clients of a real store, whose answers are judged.
  *
- *     store_load DIR SEED CLIENTS GROUPS
+ *     store_load DIR SEED CLIENTS SERVERS GROUPS [expires]
  *
  * Each client is a thread with a store of its own (weft/store.h), by way of a fixed server or of
  * any one, and changes few keys (sim/store). Meanwhile another program breaks the cluster in DIR,
@@ -59,6 +59,7 @@ struct failures {
 
 static struct {
     const char *folder;
+    bool expires; /* some keys have a time to live */
     uint32_t server_count;
     unsigned client_count;
     struct client clients[CLIENTS_MAX];
@@ -193,7 +194,7 @@ static bool request(struct client *client, unsigned key, bool reads, bool strict
     static const int64_t patience[] = {20 * MILLI, 300 * MILLI, 1000 * MILLI, 3000 * MILLI,
                                        5000 * MILLI};
     struct request_maker maker = {&all.keys,          &client->rng, client->index,
-                                  ++client->requests, client->seen, true};
+                                  ++client->requests, client->seen, all.expires};
     struct weft_store_answer heard = {0};
     struct store_request asked;
     struct history_op op;
@@ -368,14 +369,15 @@ static void orders_follow(void)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: store_load DIR SEED CLIENTS SERVERS GROUPS\n");
+    fprintf(stderr, "usage: store_load DIR SEED CLIENTS SERVERS GROUPS [expires]\n");
     return 2;
 }
 
 int main(int count, char **words)
 {
-    if (count != 6)
+    if (count < 6 || count > 7 || (count == 7 && strcmp(words[6], "expires") != 0))
         return usage();
+    all.expires = count == 7;
     uint64_t seed = strtoull(words[2], NULL, 10);
     all.folder = words[1];
     all.client_count = (unsigned)strtoul(words[3], NULL, 10);
