@@ -130,8 +130,9 @@ struct weft_service_ops {
  *     };
  *
  * All texts of the table are in the form that operators write. Every service also has the parameter
- * `memory`, its budget: a size, 256M by default. The instance and all that the service allocates
- * count. A service that uses weft/work.h also has the parameter `work`. */
+ * `memory`, its budget: a size, 256M by default; a service that needs another default lists that
+ * parameter itself. The instance and all that the service allocates count. A service that uses
+ * weft/work.h also has the parameter `work`. */
 
 #define WEFT_PARAMETERS_MAX 64  /* of a service */
 #define WEFT_TEXT_MAX       255 /* bytes of a value */

@@ -313,14 +313,29 @@ static unsigned own_count(const struct weft_service *service)
     return count;
 }
 
+static bool has_memory(const struct weft_service *service, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(service->parameters[i].name, parameter_memory.name) == 0)
+            return true;
+    return false;
+}
+
 const struct weft_parameter *parameter_at(const struct weft_service *service, unsigned index)
 {
     unsigned count = own_count(service);
     if (index < count)
         return &service->parameters[index];
-    if (index == count)
+    if (has_memory(service, count))
+        count--; /* that is its own */
+    else if (index == count)
         return &parameter_memory;
     return index == count + 1 && service->work ? &parameter_work : NULL;
+}
+
+bool parameter_is_own(const struct weft_service *service, const struct weft_parameter *parameter)
+{
+    return parameter >= service->parameters && parameter < service->parameters + own_count(service);
 }
 
 const struct weft_parameter *parameter_find(const struct weft_service *service, const char *name)
@@ -358,8 +373,9 @@ static const char *entry_fault(const struct weft_service *service, unsigned inde
     const struct weft_parameter *parameter = &service->parameters[index];
     if (!is_name(parameter->name))
         return "the name is not one to 32 lower-case letters, digits and _";
-    if (strcmp(parameter->name, parameter_memory.name) == 0)
-        return "every service has that parameter already";
+    if (strcmp(parameter->name, parameter_memory.name) == 0 &&
+        parameter->type != WEFT_PARAMETER_SIZE)
+        return "is the budget of the service, and must be a size";
     if (strcmp(parameter->name, parameter_work.name) == 0 && service->work)
         return "every service that uses weft/work.h has that parameter already";
     for (unsigned i = 0; i < index; i++)

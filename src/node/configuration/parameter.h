@@ -32,8 +32,11 @@ extern const struct weft_parameter parameter_memory, parameter_work;
 /* Refuses a table that a service must not have. The reason names the service. */
 MUST_CHECK enum err parameters_check(const struct weft_service *service, struct why *why);
 
-/* The parameters of a service, first its own, then `memory` and `work`; NULL: there are no more. */
+/* The parameters of a service, first its own, then `memory`, if that is not among these, and
+ * `work`; NULL: there are no more. */
 const struct weft_parameter *parameter_at(const struct weft_service *service, unsigned index);
+/* Is it one that the service lists? */
+bool parameter_is_own(const struct weft_service *service, const struct weft_parameter *parameter);
 /* By name; NULL: there is none. */
 const struct weft_parameter *parameter_find(const struct weft_service *service, const char *name);
 

@@ -154,6 +154,25 @@ static void a_service_has_its_own_parameters_and_a_budget(void **state)
     assert_int_equal(parameters_check(&bare, &why), OK);
 }
 
+static void a_service_may_have_another_budget_by_default(void **state)
+{
+    struct weft_parameter two[2] = {{.name = "memory",
+                                     .type = WEFT_PARAMETER_SIZE,
+                                     .offset = offsetof(struct instance, size),
+                                     .value = "1G",
+                                     .help = "memory"}};
+    struct weft_service large = service;
+    struct why why = {0};
+    large.parameters = two;
+    large.work = 1;
+    assert_int_equal(parameters_check(&large, &why), OK);
+    assert_ptr_equal(parameter_find(&large, "memory"), &two[0]);
+    assert_ptr_equal(parameter_at(&large, 1), &parameter_work);
+    assert_null(parameter_at(&large, 2));
+    assert_true(parameter_is_own(&large, &two[0]));
+    assert_false(parameter_is_own(&large, &parameter_work));
+}
+
 /* Checks a table with this one entry after the flag. */
 static void bad_entry(struct weft_parameter entry, const char *reason)
 {
@@ -175,7 +194,7 @@ static void wrong_tables_are_refused(void **state)
     entry.name = "flag";
     bad_entry(entry, "is listed twice");
     entry.name = "memory";
-    bad_entry(entry, "every service has that parameter already");
+    bad_entry(entry, "is the budget of the service, and must be a size");
     entry = table[NUMBER];
     entry.type = 7;
     bad_entry(entry, "has an unknown type");
@@ -222,5 +241,6 @@ static void too_many_parameters_are_refused(void **state)
 
 TEST_MAIN(TEST(values_of_each_type_are_read_and_written), TEST(zero_needs_no_unit),
           TEST(wrong_values_are_refused_with_a_reason),
-          TEST(a_service_has_its_own_parameters_and_a_budget), TEST(wrong_tables_are_refused),
+          TEST(a_service_has_its_own_parameters_and_a_budget),
+          TEST(a_service_may_have_another_budget_by_default), TEST(wrong_tables_are_refused),
           TEST(too_many_parameters_are_refused))

@@ -15,8 +15,9 @@
 enum err budget_init(struct weft_self *self, struct why *why)
 {
     union parameter_value value;
-    enum err err = configuration_read(self->node->config.configuration, self->service,
-                                      &parameter_memory, &value, why);
+    enum err err =
+        configuration_read(self->node->config.configuration, self->service,
+                           parameter_find(self->service, parameter_memory.name), &value, why);
     self->budget = err ? 0 : value.size;
     return err;
 }

@@ -20,7 +20,9 @@ static bool text_keep(struct node *node, union parameter_value *value)
 enum err parameters_apply(struct weft_self *self, struct why *why)
 {
     const struct weft_parameter *parameter;
-    for (unsigned i = 0; (parameter = parameter_at(self->service, i)) != &parameter_memory; i++) {
+    for (unsigned i = 0;
+         (parameter = parameter_at(self->service, i)) && parameter_is_own(self->service, parameter);
+         i++) {
         union parameter_value value;
         enum err err = configuration_read(self->node->config.configuration, self->service,
                                           parameter, &value, why);
