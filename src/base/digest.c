@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/wide.h"
 
@@ -209,6 +210,57 @@ INLINE uint64_t digest(uint8_t *to, const uint8_t *at, size_t size, stripes_func
 uint64_t digest_bytes(const void *bytes, size_t size)
 {
     return digest(NULL, bytes, size, stripes);
+}
+
+static_assert(sizeof((struct digest *)0)->rest == STRIPE, "the beginning of a stripe");
+
+void digest_begin(struct digest *digest)
+{
+    memset(digest, 0, sizeof *digest);
+    memcpy(digest->keys, keys_first, sizeof digest->keys);
+}
+
+static void stripes_add(struct digest *digest, const uint8_t *at, size_t count)
+{
+    struct state state;
+    memcpy(state.sums, digest->sums, sizeof state.sums);
+    memcpy(state.keys, digest->keys, sizeof state.keys);
+    stripes(&state, NULL, at, count);
+    memcpy(digest->sums, state.sums, sizeof state.sums);
+    memcpy(digest->keys, state.keys, sizeof state.keys);
+}
+
+void digest_add(struct digest *digest, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    size_t begun = digest->size % STRIPE;
+    digest->size += size;
+    if (begun) {
+        size_t part = size < STRIPE - begun ? size : STRIPE - begun;
+        memcpy(digest->rest + begun, at, part);
+        if (begun + part < STRIPE)
+            return;
+        stripes_add(digest, digest->rest, 1);
+        at += part;
+        size -= part;
+    }
+    if (size >= STRIPE)
+        stripes_add(digest, at, size / STRIPE);
+    if (size % STRIPE)
+        memcpy(digest->rest, at + size - size % STRIPE, size % STRIPE);
+}
+
+uint64_t digest_end(const struct digest *digest)
+{
+    struct digest last = *digest;
+    size_t left = digest->size % STRIPE;
+    struct state state;
+    if (left) {
+        memset(last.rest + left, 0, STRIPE - left);
+        stripes_add(&last, last.rest, 1);
+    }
+    memcpy(state.sums, last.sums, sizeof state.sums);
+    return finish(&state, digest->size);
 }
 
 uint64_t digest_plain(const void *bytes, size_t size)

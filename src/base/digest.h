@@ -16,5 +16,16 @@ uint64_t digest_bytes(const void *bytes, size_t size);
  * source meanwhile: each byte is read once. The two places do not overlap. */
 uint64_t digest_copy(void *to, const void *bytes, size_t size);
 
+/* The digest of bytes that come in pieces of any size; the same as that of all of them at once. */
+struct digest {
+    uint64_t sums[8], keys[8];
+    size_t size;      /* of all bytes */
+    uint8_t rest[64]; /* the beginning of a stripe */
+};
+
+void digest_begin(struct digest *digest);
+void digest_add(struct digest *digest, const void *bytes, size_t size);
+uint64_t digest_end(const struct digest *digest);
+
 /* The same without vector instructions; a test compares the two. */
 uint64_t digest_plain(const void *bytes, size_t size);

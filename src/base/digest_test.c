@@ -43,6 +43,26 @@ static void a_copy_has_the_bytes_and_their_digest(void **state)
 }
 
 /* Other machines compute the same numbers. */
+static void pieces_have_the_digest_of_all(void **state)
+{
+    (void)state;
+    uint8_t bytes[MOST];
+    struct rng rng = rng_make(7, 0);
+    fill(bytes, sizeof bytes, 5);
+    for (unsigned run = 0; run < 2000; run++) {
+        size_t size = rng_below(&rng, sizeof bytes + 1), at = 0;
+        struct digest digest;
+        digest_begin(&digest);
+        while (at < size) {
+            size_t part = 1 + rng_below(&rng, rng_below(&rng, 2) ? 70 : 700);
+            part = part < size - at ? part : size - at;
+            digest_add(&digest, bytes + at, part);
+            at += part;
+        }
+        assert_true(digest_end(&digest) == digest_bytes(bytes, size));
+    }
+}
+
 static void digests_are_the_same_on_every_machine(void **state)
 {
     uint8_t bytes[1000];
@@ -87,5 +107,6 @@ static void zeroes_of_another_length_differ(void **state)
 }
 
 TEST_MAIN(TEST(vector_instructions_change_nothing), TEST(a_copy_has_the_bytes_and_their_digest),
-          TEST(digests_are_the_same_on_every_machine), TEST(every_flipped_bit_is_found),
-          TEST(order_matters), TEST(zeroes_of_another_length_differ))
+          TEST(pieces_have_the_digest_of_all), TEST(digests_are_the_same_on_every_machine),
+          TEST(every_flipped_bit_is_found), TEST(order_matters),
+          TEST(zeroes_of_another_length_differ))
