@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/check.h"
+#include "services/store/memory/room.h"
 
 static uint64_t block_size(unsigned order)
 {
@@ -63,6 +64,7 @@ struct buffer *buffer_make(struct buffers *buffers, uint32_t size)
     block->holders = 1;
     block->order = (uint8_t)order;
     block->size = size;
+    block->value_at = 0;
     buffers->used += block_size(order);
     return block;
 }
@@ -92,6 +94,10 @@ void buffer_release(struct buffers *buffers, struct buffer *buffer)
     assert(buffer->holders);
     if (--buffer->holders)
         return;
+    if (buffer->order == BUFFER_LARGE) {
+        room_give(buffer->room, buffer);
+        return;
+    }
     unsigned order = buffer->order;
     buffers->used -= block_size(order);
     for (struct buffer *buddy; (buddy = find_buddy(buffers, buffer, order)); order++) {

@@ -8,12 +8,26 @@
 
 #define BUFFER_LEAST 256u /* bytes of a block, with its head */
 #define BUFFER_SIZES 24   /* BUFFER_LEAST << 0 to 23: 2 GiB */
+#define BUFFER_LARGE 255  /* instead of an order: it is a block of a room (room.h) */
+
+struct room;
 
 struct buffer {
-    uint32_t holders;               /* 0: it is free */
-    uint8_t order;                  /* the block has BUFFER_LEAST << order bytes */
-    uint32_t size;                  /* bytes that were asked for */
-    struct buffer *next, *previous; /* of free blocks of this order */
+    uint32_t holders; /* 0: it is free */
+    uint8_t order;    /* the block has BUFFER_LEAST << order bytes */
+    uint32_t size;    /* bytes that were asked for */
+    /* BUFFER_LARGE: a value begins here, and `digest` is that of all bytes from there; 0: it is not
+     * known. */
+    uint32_t value_at;
+    union {
+        struct {
+            struct buffer *next, *previous; /* of free blocks of this order */
+        };
+        struct { /* BUFFER_LARGE */
+            struct room *room;
+            uint64_t digest;
+        };
+    };
     uint8_t bytes[];
 };
 
@@ -29,5 +43,5 @@ void buffers_init(struct buffers *buffers, void *memory, uint64_t size);
 /* The caller holds it. NULL: no block is free that is large enough. */
 struct buffer *buffer_make(struct buffers *buffers, uint32_t size);
 struct buffer *buffer_hold(struct buffer *buffer);
-/* NULL is allowed. */
+/* NULL is allowed, and a block of a room. */
 void buffer_release(struct buffers *buffers, struct buffer *buffer);
