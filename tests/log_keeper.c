@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/digest.h"
 #include "base/hash.h"
 
 #define JOBS 24
@@ -246,7 +247,8 @@ static void append_begin(struct keeper *keeper, struct job *job)
                    .key = job->key,
                    .key_size = sizeof job->key,
                    .value = job->bytes,
-                   .value_size = order->size},
+                   .value_size = order->size,
+                   .digest = digest_bytes(job->bytes, order->size)},
         .urgent = removes,
         .done = appended,
     };

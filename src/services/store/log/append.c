@@ -317,8 +317,8 @@ static bool place(struct log *log, struct log_append *append)
         record->expiry = segment->id;
     uint8_t *out = batch_room(batch, segment->units);
     uint32_t top = RECORD_HEAD + record->key_size;
-    record->digest = apart ? digest_bytes(record->value, record->value_size)
-                           : digest_copy(out + top, record->value, record->value_size);
+    if (!apart) /* that of a large value would take long, and is known */
+        record->digest = digest_copy(out + top, record->value, record->value_size);
     (void)record_write(record, append->place, segment->head.salt, out);
     if (apart) {
         batch->used += top;

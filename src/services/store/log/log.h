@@ -19,6 +19,7 @@
 #include <weft/disk.h>
 #include <weft/work.h>
 
+#include "base/digest.h"
 #include "services/store/log/record.h"
 
 #define LOG_SEGMENTS_MAX 1000
@@ -74,7 +75,8 @@ struct log_settings {
 #define LOG_SEGMENT_LEAST (256u << 10)
 
 struct log_append {
-    struct record record; /* its key and value stay valid until done() */
+    /* Its key and value stay valid until done(). The digest is that of the value. */
+    struct record record;
     /* Kept also when the disk is full: it makes room, such as a tombstone. */
     bool urgent;
     void (*done)(void *owner, struct log_append *append);
@@ -97,6 +99,8 @@ struct log_read {
     struct log_read *next; /* these are private to the log */
     struct segment *segment;
     struct log *log;
+    uint32_t filled; /* bytes that were read */
+    struct digest digest;
     struct weft_call call;
 };
 

@@ -20,7 +20,7 @@
 #define RECORD_HEAD      64u
 #define RECORD_UNIT      16u
 #define RECORD_KEY_MAX   250u
-#define RECORD_VALUE_MAX (64u << 20)
+#define RECORD_VALUE_MAX ((64u << 20) + 8) /* a value of 64 MiB that a leader has rewritten */
 #define RECORD_TOP_MAX   (RECORD_HEAD + RECORD_KEY_MAX) /* bytes before the value */
 
 enum record_kind {
