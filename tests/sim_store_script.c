@@ -13,7 +13,7 @@
 #include "wire/store.h"
 
 #define MILLI     INT64_C(1000000)
-#define STEPS_MAX 8
+#define STEPS_MAX 9
 #define CLIENT    77 /* numbers its requests by itself */
 
 /* A request on the one key, and what must be answered. */
@@ -39,7 +39,7 @@ static struct {
 
 static void send(struct weft_simulation *simulation, uint32_t number)
 {
-    static uint8_t bytes[WEFT_MESSAGE_MAX], value[STORE_VALUE_MAX];
+    static uint8_t bytes[WEFT_MESSAGE_MAX], value[STORE_SINGLE_MAX];
     const struct step *step = &script.steps[number];
     const struct store_request request = {
         .op = step->op,
@@ -128,7 +128,7 @@ static void play(const struct step *steps, uint32_t count, uint64_t expired)
     struct test_plan test;
     struct why why;
     test_plan_open(&test, "torus:3");
-    assert_int_equal(configuration_add(&configuration, "test", "store.segment=512K", &why), OK);
+    assert_int_equal(configuration_add(&configuration, "test", "store.segment=256K", &why), OK);
     for (uint64_t seed = 1; seed <= 5; seed++) {
         const struct chaos_settings settings = {&test.plan, seed, 0, 0};
         const struct chaos_guests guests = {.services = services,
@@ -156,24 +156,30 @@ static void a_request_goes_on_when_the_one_before_it_is_refused(void **state)
     (void)state;
     static const struct step steps[] = {
         {0, 500, STORE_PUT, 1, 60000, false, .status = STORE_DONE},
-        {1000, 400, STORE_APPEND, 2, 10000, false, .status = STORE_TOO_LARGE},
-        {1000, 400, STORE_PUT, 3, 10, false, .status = STORE_DONE},
+        {200, 400, STORE_APPEND, 2, 60000, false, .status = STORE_DONE},
+        {400, 400, STORE_APPEND, 3, 60000, false, .status = STORE_DONE},
+        {600, 400, STORE_APPEND, 4, 60000, false, .status = STORE_DONE},
+        {1000, 400, STORE_APPEND, 5, 20000, false, .status = STORE_TOO_LARGE},
+        {1000, 400, STORE_PUT, 6, 10, false, .status = STORE_DONE},
     };
     PLAY(steps, 0);
 }
 
-/* The second copy of number 2 finds a value that has room; but its program was told that nothing
+/* The second copy of number 5 finds a value that has room; but its program was told that nothing
  * was done. */
 static void a_refused_request_is_refused_again(void **state)
 {
     (void)state;
     static const struct step steps[] = {
         {0, 500, STORE_PUT, 1, 60000, false, .status = STORE_DONE},
-        {1000, 400, STORE_APPEND, 2, 10000, false, .status = STORE_TOO_LARGE},
-        {2000, 400, STORE_INCR, 3, 0, false, .status = STORE_NOT_NUMBER},
-        {3000, 400, STORE_PUT, 4, 0, false, .status = STORE_DONE},
-        {4000, 400, STORE_APPEND, 2, 10000, true, .status = STORE_TOO_LARGE},
-        {5000, 400, STORE_INCR, 3, 0, true, .status = STORE_NOT_NUMBER},
+        {200, 400, STORE_APPEND, 2, 60000, false, .status = STORE_DONE},
+        {400, 400, STORE_PREPEND, 3, 60000, false, .status = STORE_DONE},
+        {600, 400, STORE_APPEND, 4, 60000, false, .status = STORE_DONE},
+        {1000, 400, STORE_APPEND, 5, 20000, false, .status = STORE_TOO_LARGE},
+        {2000, 400, STORE_INCR, 6, 0, false, .status = STORE_NOT_NUMBER},
+        {3000, 400, STORE_PUT, 7, 0, false, .status = STORE_DONE},
+        {4000, 400, STORE_APPEND, 5, 20000, true, .status = STORE_TOO_LARGE},
+        {5000, 400, STORE_INCR, 6, 0, true, .status = STORE_NOT_NUMBER},
     };
     PLAY(steps, 0);
 }

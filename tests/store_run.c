@@ -11,7 +11,8 @@
 #include "sim/store/store_siege.h"
 
 #define GROUPS          8
-#define SEGMENT         512 /* KiB */
+#define SEGMENT         512  /* KiB */
+#define LARGE_SEGMENT   2048 /* the same, if some values are large */
 #define STRING(words)   #words
 #define STRING_OF(word) STRING(word)
 
@@ -30,6 +31,8 @@
     X("world", .kinds = LINKS "," SERVERS)                                                         \
     X("disks", .kinds = "crash,restart,quick," DISKS)                                              \
     X("all", .kinds = LINKS "," SERVERS "," DISKS)                                                 \
+    X("large", .kinds = LINKS "," SERVERS "," DISKS, .large = true)                                \
+    X("large_siege", .siege = true, .large = true)                                                 \
     X("siege", .siege = true)                                                                      \
     X("frail", .siege = true, .frail = true)                                                       \
     X("rots", .siege = true, .frail = true, .rots = true)                                          \
@@ -39,7 +42,7 @@
 
 struct fault_set {
     const char *kinds; /* of chaos */
-    bool siege, frail, rots, expires, jumps;
+    bool siege, frail, rots, expires, jumps, large;
 };
 
 #define SET_NAME(name, ...) name,
@@ -53,9 +56,10 @@ static struct configuration configuration;
 static const struct weft_service *const services[] = {&store_service, NULL};
 
 /* Small disks have many small files; few groups have many keys each. */
-static void configure(uint64_t seed)
+static void configure(uint64_t seed, bool large)
 {
-    const char *const words[] = {"store.segment=" STRING_OF(SEGMENT) "K",
+    const char *const words[] = {large ? "store.segment=" STRING_OF(LARGE_SEGMENT) "K"
+                                       : "store.segment=" STRING_OF(SEGMENT) "K",
                                  "store.group_count=" STRING_OF(GROUPS),
                                  seed % 2 ? "store.recover=3min" : "store.recover=1s"};
     struct why why;
@@ -128,10 +132,12 @@ struct store_outcome store_run(const struct test_plan *test, uint64_t seed, cons
                                struct simulation_record *record)
 {
     const struct fault_set found = set_find(set);
-    configure(seed);
-    store_clients_begin(GROUPS, SEGMENT << 10);
+    configure(seed, found.large);
+    store_clients_begin(GROUPS, (found.large ? LARGE_SEGMENT : SEGMENT) << 10);
     if (found.expires)
         store_clients_expect_expiry(found.jumps ? -1 : 2 * WORLD_WALL_SKEW);
+    if (found.large)
+        store_clients_use_large_values();
     return found.siege ? run_siege(test, seed, &found, record)
                        : run_chaos(test, seed, found.kinds, record);
 }

@@ -12,7 +12,7 @@ size_t store_request_size(const struct store_request *request)
     return REQUEST_HEAD + request->key_size + (size_t)request->value_size;
 }
 
-size_t store_request_write(const struct store_request *request, void *out, size_t room)
+size_t store_request_write_head(const struct store_request *request, void *out, size_t room)
 {
     struct writer to = writer_make(out, room);
     assert(request->key_size <= STORE_KEY_MAX);
@@ -29,8 +29,21 @@ size_t store_request_write(const struct store_request *request, void *out, size_
     write_u8(&to, (uint8_t)request->key_size);
     write_u32(&to, request->value_size);
     write_bytes(&to, request->key, request->key_size);
-    write_bytes(&to, request->value, request->value_size);
     return to.failed ? 0 : room - to.left;
+}
+
+/* Adds a value to the head. */
+static size_t value_write(const void *value, uint32_t size, size_t head, void *out, size_t room)
+{
+    struct writer to = writer_make((uint8_t *)out + head, room - head);
+    write_bytes(&to, value, size);
+    return to.failed || !head ? 0 : head + size;
+}
+
+size_t store_request_write(const struct store_request *request, void *out, size_t room)
+{
+    size_t head = store_request_write_head(request, out, room);
+    return value_write(request->value, request->value_size, head, out, room);
 }
 
 /* The content makes sense, apart from its sizes. */
@@ -50,7 +63,7 @@ static bool request_fits(const struct store_request *request)
     return request->client && request->number && request->patience > 0;
 }
 
-bool store_request_read(struct store_request *request, const void *bytes, size_t size)
+size_t store_request_read_head(struct store_request *request, const void *bytes, size_t size)
 {
     struct reader in = reader_make(bytes, size);
     uint8_t op = read_u8(&in), condition = read_u8(&in), again = read_u8(&in);
@@ -65,9 +78,15 @@ bool store_request_read(struct store_request *request, const void *bytes, size_t
     request->key_size = read_u8(&in);
     request->value_size = read_u32(&in);
     request->key = read_bytes(&in, request->key_size);
-    request->value = read_bytes(&in, request->value_size);
-    return !in.failed && in.left == 0 && again <= 1 && request->key_size <= STORE_KEY_MAX &&
-           request_fits(request);
+    bool sense = !in.failed && again <= 1 && request->key_size <= STORE_KEY_MAX;
+    return sense && request_fits(request) ? size - in.left : 0;
+}
+
+bool store_request_read(struct store_request *request, const void *bytes, size_t size)
+{
+    size_t head = store_request_read_head(request, bytes, size);
+    request->value = (const uint8_t *)bytes + head;
+    return head && size - head == request->value_size;
 }
 
 size_t store_answer_size(const struct store_answer *answer)
@@ -75,7 +94,7 @@ size_t store_answer_size(const struct store_answer *answer)
     return ANSWER_HEAD + (size_t)answer->value_size;
 }
 
-size_t store_answer_write(const struct store_answer *answer, void *out, size_t room)
+size_t store_answer_write_head(const struct store_answer *answer, void *out, size_t room)
 {
     struct writer to = writer_make(out, room);
     write_u8(&to, (uint8_t)answer->status);
@@ -83,11 +102,16 @@ size_t store_answer_write(const struct store_answer *answer, void *out, size_t r
     write_u64(&to, answer->version);
     write_u64(&to, answer->ttl);
     write_u32(&to, answer->value_size);
-    write_bytes(&to, answer->value, answer->value_size);
     return to.failed ? 0 : room - to.left;
 }
 
-bool store_answer_read(struct store_answer *answer, const void *bytes, size_t size)
+size_t store_answer_write(const struct store_answer *answer, void *out, size_t room)
+{
+    size_t head = store_answer_write_head(answer, out, room);
+    return value_write(answer->value, answer->value_size, head, out, room);
+}
+
+size_t store_answer_read_head(struct store_answer *answer, const void *bytes, size_t size)
 {
     struct reader in = reader_make(bytes, size);
     uint8_t status = read_u8(&in);
@@ -96,10 +120,18 @@ bool store_answer_read(struct store_answer *answer, const void *bytes, size_t si
     answer->version = read_u64(&in);
     answer->ttl = read_u64(&in);
     answer->value_size = read_u32(&in);
-    answer->value = read_bytes(&in, answer->value_size);
-    return !in.failed && in.left == 0 && status <= STORE_MALFORMED &&
-           answer->ttl <= (status == STORE_DONE ? STORE_TTL_MAX : 0) &&
-           (status == STORE_DONE || answer->value_size == 0);
+    bool sense = !in.failed && status <= STORE_MALFORMED &&
+                 (status == STORE_DONE || answer->value_size == 0) &&
+                 answer->ttl <= (status == STORE_DONE ? STORE_TTL_MAX : 0) &&
+                 answer->value_size <= STORE_VALUE_MAX;
+    return sense ? size - in.left : 0;
+}
+
+bool store_answer_read(struct store_answer *answer, const void *bytes, size_t size)
+{
+    size_t head = store_answer_read_head(answer, bytes, size);
+    answer->value = (const uint8_t *)bytes + head;
+    return head && size - head == answer->value_size;
 }
 
 const char *store_status_text(enum store_status status)

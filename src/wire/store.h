@@ -13,14 +13,17 @@
 #define STORE_KEY_MAX 250
 #define STORE_WINDOW  64
 
-/* Bytes of a value: it fits into a message with its key. */
-#define STORE_VALUE_MAX 65000
+#define STORE_VALUE_MAX  (64u << 20) /* bytes of a value */
+#define STORE_SINGLE_MAX 65000       /* of one that fits into a message with its key */
 
-/* What a program sends to the service begins with one of these bytes. */
+/* What a program sends to the service begins with one of these bytes. The answer to a request is an
+ * answer, or the parts of one: those have forms of their own (wire/store_parts.h). */
 enum store_call {
-    STORE_CALL_REQUEST = 1, /* the rest is a request, the answer an answer */
+    STORE_CALL_REQUEST = 1, /* the rest is a request */
     STORE_CALL_CARE = 2,    /* the rest is what an operator asks: care.h */
     STORE_CALL_SCAN = 3,    /* wire/scan.h */
+    STORE_CALL_OPEN = 8,    /* a request whose value comes in parts; the rest is its head */
+    STORE_CALL_PART = 9,    /* a part of such a value */
 };
 
 enum store_op {
@@ -90,6 +93,14 @@ size_t store_answer_size(const struct store_answer *answer);
 /* Return how many bytes they wrote; 0: there is no room for all. */
 size_t store_request_write(const struct store_request *request, void *out, size_t room);
 size_t store_answer_write(const struct store_answer *answer, void *out, size_t room);
+/* The same without the value, which belongs behind it. */
+#define STORE_HEAD_MAX (64 + STORE_KEY_MAX) /* bytes that they write, at most */
+size_t store_request_write_head(const struct store_request *request, void *out, size_t room);
+size_t store_answer_write_head(const struct store_answer *answer, void *out, size_t room);
+/* Read a head, which may be followed by anything: `value` is NULL. They return its bytes, 0:
+ * nonsense, or it is not whole. */
+size_t store_request_read_head(struct store_request *request, const void *bytes, size_t size);
+size_t store_answer_read_head(struct store_answer *answer, const void *bytes, size_t size);
 /* False: nonsense. Keys and values point into the bytes. */
 bool store_request_read(struct store_request *request, const void *bytes, size_t size);
 bool store_answer_read(struct store_answer *answer, const void *bytes, size_t size);

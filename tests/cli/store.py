@@ -9,7 +9,7 @@ sys.path.insert(0, sys.path[0] + "/..")
 from cluster_shell import PATIENCE, ClusterCase
 from tap import main, weft
 
-VALUE_MAX = 65000
+VALUE_MAX = (1 << 20) - 4096  # of store.segment=1M
 KEY_MAX = 250
 
 

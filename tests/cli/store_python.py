@@ -21,6 +21,8 @@ from cluster_shell import PATIENCE, ClusterCase  # noqa: E402
 from tap import main  # noqa: E402
 from weft import store  # noqa: E402
 
+VALUE_MAX = (1 << 20) - 4096  # of store.segment=1M
+
 
 class Case(ClusterCase):
     def setUp(self):
@@ -97,7 +99,7 @@ class Requests(Case):
     def test_keys_and_values_have_any_bytes_up_to_their_limits(self):
         keys, seed = self.open(), random.randrange(1 << 32)
         print(f"# seed {seed}")
-        value = random.Random(seed).randbytes(store.VALUE_MAX)
+        value = random.Random(seed).randbytes(VALUE_MAX)
         for key in (b"", bytes(range(250)), b"k\0" * 125):
             keys.put(key, value, PATIENCE)
             self.assertEqual(keys.get(bytearray(key), timeout=PATIENCE), value)

@@ -29,6 +29,19 @@ static void digest_fit(uint8_t *bytes, size_t size)
     write_u64(&out, digest_bytes(bytes + value, size - value));
 }
 
+/* Where the value is, is known before it has come, and is the truth. */
+static void value_find(const uint8_t *bytes, size_t size, const struct letter *letter)
+{
+    bool digested;
+    size_t at = letter_value_at(bytes, size, size, &digested);
+    bool has_record = letter->kind == LETTER_WRITE || letter->kind == LETTER_COPY;
+    if (has_record && letter->record.value_size) {
+        assert(at == size - letter->record.value_size && digested);
+        assert(letter_value_at(bytes, at, size, &digested) == at);
+    }
+    assert(at < size || !at);
+}
+
 /* Of a letter that was refused nothing is promised. */
 static void letter_decode(const uint8_t *bytes, size_t size)
 {
@@ -41,11 +54,14 @@ static void letter_decode(const uint8_t *bytes, size_t size)
     assert(again);
     letter_write(&letter, again);
     assert(memcmp(again, bytes, size) == 0);
+    value_find(bytes, size, &letter);
     free(again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    bool digested;
+    assert(letter_value_at(data, size, size, &digested) < size || !size);
     letter_decode(data, size);
     uint8_t *bytes = malloc(size ? size : 1);
     assert(bytes);

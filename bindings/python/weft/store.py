@@ -38,7 +38,8 @@ from weft._library import library as lib
 from weft.program import Absent, Error, Inherited, Refused, Timeout, WouldBlock
 
 KEY_MAX = 250
-VALUE_MAX = 65000
+VALUE_MAX = 64 << 20
+_ROOM = 64 << 10  # bytes for a value, before it is known that it is larger
 UNDER_WAY = 64
 TTL_MAX = 3153600000000000000  # nanoseconds
 GET, PUT, DELETE, INCR, DECR, APPEND, PREPEND, TOUCH = range(1, 9)
@@ -248,8 +249,12 @@ def _answer(answer, data):
 
 
 def _take(handle, deadline):
-    answer, data = _Answer(), ctypes.create_string_buffer(VALUE_MAX)
-    _check(lib.weft_store_take(handle, ctypes.byref(answer), data, VALUE_MAX, deadline))
+    answer, data = _Answer(), ctypes.create_string_buffer(_ROOM)
+    result = lib.weft_store_take(handle, ctypes.byref(answer), data, _ROOM, deadline)
+    if result == -errno.EMSGSIZE:  # the answer stays
+        data = ctypes.create_string_buffer(answer.value_size)
+        result = lib.weft_store_take(handle, ctypes.byref(answer), data, answer.value_size, deadline)
+    _check(result)
     return _answer(answer, data)
 
 

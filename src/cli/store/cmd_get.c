@@ -1,7 +1,9 @@
 /* weft get, weft stat */
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/core/file.h"
@@ -9,7 +11,7 @@
 
 struct found {
     struct weft_store_answer answer;
-    char value[WEFT_STORE_VALUE_MAX];
+    char *value; /* owned; room for the largest, of which only what is there is touched */
 };
 
 static enum err find(struct call *call, struct found *found, struct why *why)
@@ -17,11 +19,12 @@ static enum err find(struct call *call, struct found *found, struct why *why)
     struct store_run run;
     struct weft_store_request request = {.op = WEFT_STORE_GET};
     const char *key = call->arguments[0];
-    enum err err = store_run_open(&run, call, why);
+    *found = (struct found){.value = array_new(WEFT_STORE_VALUE_MAX, 1)};
+    enum err err = found->value ? store_run_open(&run, call, why) : why_memory(why);
     if (err)
         return err;
     int result =
-        store_run_try(&run, key, &request, &found->answer, found->value, sizeof found->value);
+        store_run_try(&run, key, &request, &found->answer, found->value, WEFT_STORE_VALUE_MAX);
     store_run_close(&run);
     return result < 0 ? store_run_fail(key, result, &found->answer, why) : OK;
 }
@@ -54,33 +57,34 @@ static void value_put(struct result *result, const char *value, size_t size)
         text_printf(out, "%02x", (unsigned char)value[i]);
 }
 
-static enum err get_run(struct call *call, struct why *why)
+static enum err value_write(struct call *call, const struct found *found, struct why *why)
 {
-    static struct found found;
-    enum err err = find(call, &found, why);
-    if (err)
-        return err;
     const char *path = call_option(call, "file");
-    size_t size = found.answer.value_size;
-    struct text value = {0};
-    text_add(&value, found.value, size);
-    if (!text_ok(&value))
-        err = why_memory(why);
-    else if (path)
-        err = file_write(path, &value, why);
-    text_fini(&value);
+    size_t size = found->answer.value_size;
+    const struct text value = {.data = found->value, .size = size};
+    enum err err = path ? file_write(path, &value, why) : OK;
     if (err)
         return err;
     if (call->json) {
-        struct result *result = facts(call, &found, "");
+        struct result *result = facts(call, found, "");
         if (!path)
-            value_put(result, found.value, size);
+            value_put(result, found->value, size);
     } else if (!path) {
-        text_add(&call->out, found.value, size);
-        if (isatty(STDOUT_FILENO) && size && found.value[size - 1] != '\n')
+        text_add(&call->out, found->value, size);
+        if (isatty(STDOUT_FILENO) && size && found->value[size - 1] != '\n')
             text_puts(&call->out, "\n");
     }
     return OK;
+}
+
+static enum err get_run(struct call *call, struct why *why)
+{
+    struct found found;
+    enum err err = find(call, &found, why);
+    if (!err)
+        err = value_write(call, &found, why);
+    free(found.value);
+    return err;
 }
 
 static const struct option get_options[] = {
@@ -111,8 +115,9 @@ const struct command command_get = {
 
 static enum err stat_run(struct call *call, struct why *why)
 {
-    static struct found found;
+    struct found found;
     enum err err = find(call, &found, why);
+    free(found.value);
     if (!err)
         (void)facts(call, &found,
                     "{key}: version {version}, {size|byte|bytes}, flags {flags}"

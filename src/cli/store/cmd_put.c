@@ -6,6 +6,8 @@
 #include "cli/core/file.h"
 #include "cli/store/store_run.h"
 
+#define BYTE_NSEC 200 /* more patience for each byte of the value: 13 s for the largest */
+
 /* What is written: the argument at that place, or the file of --file, or standard input. */
 static enum err value_read(const struct call *call, int place, char **data, size_t *size,
                            struct why *why)
@@ -80,6 +82,8 @@ static enum err put(struct call *call, struct weft_store_request *request, int p
         return err;
     request->value = data;
     err = store_run_open(&run, call, why);
+    if (!call_has(call, "timeout")) /* a large value takes longer */
+        run.patience += (int64_t)request->value_size * BYTE_NSEC;
     if (!err) {
         err = store_run_ask(&run, call->arguments[0], request, &answer, why);
         store_run_close(&run);
@@ -123,7 +127,7 @@ const struct command command_put = {
     .description =
         "Writes the value of a key into the store of the cluster, and prints the version of the "
         "change. The value is the argument, or the content of --file, or standard input. A key has "
-        "at most 250 bytes, a value at most 65,000. When the command succeeds, the value is on the "
+        "at most 250 bytes, a value at most 64 MiB. When the command succeeds, the value is on the "
         "disks of all servers that keep the key and can be reached.\n\n"
         "With --ttl, the servers remove the key after that time (weft touch changes it). Without, "
         "the key never expires, also if its former value did; --append and --prepend keep the "

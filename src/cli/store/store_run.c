@@ -102,8 +102,11 @@ enum err store_run_fail(const char *key, int result, const struct weft_store_ans
     if (result == -ENOENT || result == -EEXIST)
         return why_fail(why, ERR_NO, "%.80s: %s", key, text);
     if (result == -EFBIG)
-        return why_fail(why, ERR_INPUT, "%.80s: %s; a key has at most %d bytes, a value %d", key,
-                        text, WEFT_STORE_KEY_MAX, WEFT_STORE_VALUE_MAX);
+        return why_fail(
+            why, ERR_INPUT,
+            "%.80s: %s; a key has at most %d bytes, a value %d MiB, or less if the parameter "
+            "segment of the store is small",
+            key, text, WEFT_STORE_KEY_MAX, WEFT_STORE_VALUE_MAX >> 20);
     bool input = result == -ERANGE || result == -EINVAL;
     return why_fail(why, input ? ERR_INPUT : ERR_SYSTEM, "%.80s: %s", key, text);
 }

@@ -13,6 +13,10 @@
 #define PATIENCE_NSEC (2 * NSEC_PER_SEC)        /* after that a server says that it does not know */
 #define SILENCE_NSEC  (1 * NSEC_PER_SEC)        /* if it does not, it is taken to be hung */
 #define BLOCKED_NSEC  (5 * NSEC_PER_SEC / 1000) /* until the next try to send */
+#define FULL_NSEC     (NSEC_PER_SEC / 1000)     /* the same for parts of a large value */
+#define OPEN_WAIT     (2 * NSEC_PER_SEC)        /* for the answer to the beginning of an upload */
+#define BYTE_NSEC     100                       /* more patience for each byte of a large value */
+#define TURN_PARTS    16                        /* that are sent before something is received */
 #define GONE_NSEC     (NSEC_PER_SEC / 10)       /* a server that ends may be back at once */
 #define MOVE_NSEC     (NSEC_PER_SEC / 2) /* between two attempts to move, and for each server */
 
@@ -115,26 +119,77 @@ int line_watch(struct line *line, int epoll_fd)
 
 /* ---- sending and receiving ---- */
 
-/* The server is gone, or its memory for messages is full, if -ENOTCONN or -EAGAIN is returned. */
-static int send_one(struct line *line, struct pending *pending, nsec now)
+/* How long the server tries, before it says that it does not know. */
+static nsec patience_of(const struct pending *pending, nsec now)
 {
-    nsec patience = earlier(pending->deadline - now, PATIENCE_NSEC);
-    size_t size = window_write(pending, patience, line->bytes, sizeof line->bytes);
-    int result =
-        weft_post(line->attachment, line->service, line->bytes, size, &pending->post, WEFT_NOW);
+    nsec patience = PATIENCE_NSEC;
+    if (window_is_large(pending))
+        patience += (nsec)pending->request.value_size * BYTE_NSEC;
+    return earlier(pending->deadline - now, patience);
+}
+
+/* Sends bytes. The server is gone, or its memory for messages is full, if -ENOTCONN or -EAGAIN is
+ * returned. */
+static int send_bytes(struct line *line, size_t size, uint64_t *ticket, nsec deadline)
+{
+    int result = weft_post(line->attachment, line->service, line->bytes, size, ticket, deadline);
+    if (result && ticket)
+        *ticket = 0;
+    return result == -ETIMEDOUT ? -EAGAIN : result;
+}
+
+static int send_whole(struct line *line, struct pending *pending, nsec now)
+{
+    nsec patience = patience_of(pending, now);
+    bool large = window_is_large(pending);
+    /* While a large one waits for memory, the server says so. */
+    size_t size = window_write(pending, large ? pending->deadline - now : patience, line->bytes,
+                               sizeof line->bytes);
+    int result = send_bytes(line, size, &pending->post, WEFT_NOW);
     if (result) {
-        pending->post = 0;
         pending->send_at = now + BLOCKED_NSEC;
         return result;
     }
-    pending->sent++;
-    pending->answer_by = now + patience + SILENCE_NSEC;
+    pending->sent += !large;
+    pending->opened |= large;
+    pending->stage = large ? PENDING_OPENED : PENDING_WHOLE;
+    pending->answer_by = now + (large ? OPEN_WAIT : patience + SILENCE_NSEC);
     return 0;
 }
 
-int line_send(struct line *line, struct window *window)
+/* Some parts of a large value. It may wait for room for them, until the deadline. */
+static int send_parts(struct line *line, struct pending *pending, nsec now, nsec deadline)
+{
+    nsec patience = patience_of(pending, now);
+    for (unsigned i = 0; i < TURN_PARTS; i++) {
+        size_t size = window_write_part(pending, patience, line->bytes, sizeof line->bytes);
+        bool last = window_is_last_part(pending);
+        int result = send_bytes(line, size, last ? &pending->post : NULL, deadline);
+        if (result) {
+            pending->send_at = now + FULL_NSEC;
+            return result;
+        }
+        window_part_sent(pending);
+        if (last) {
+            pending->stage = PENDING_SENT;
+            pending->sent++;
+            pending->answer_by = now + patience + SILENCE_NSEC;
+            return 0;
+        }
+    }
+    return 0;
+}
+
+static int send_one(struct line *line, struct pending *pending, nsec now, nsec deadline)
+{
+    return pending->stage == PENDING_SENDING ? send_parts(line, pending, now, deadline)
+                                             : send_whole(line, pending, now);
+}
+
+int line_send(struct line *line, struct window *window, nsec deadline)
 {
     nsec now = clock_now();
+    nsec until = deadline > now ? earlier(deadline, now + BLOCKED_NSEC) : WEFT_NOW;
     list_each(&window->open, link)
     {
         struct pending *pending = container_of(link, struct pending, link);
@@ -144,7 +199,7 @@ int line_send(struct line *line, struct window *window)
         }
         if (pending->post || now < pending->send_at)
             continue;
-        int result = send_one(line, pending, now);
+        int result = send_one(line, pending, now, until);
         if (result == -ENOTCONN && !line->gone_since)
             line->gone_since = now;
         if (result)
@@ -153,10 +208,23 @@ int line_send(struct line *line, struct window *window)
     return 0;
 }
 
+/* The library says nothing of messages that were answered before, or expect no answer. */
+static void lose_parts(struct window *window, nsec now)
+{
+    list_each(&window->open, link)
+    {
+        struct pending *pending = container_of(link, struct pending, link);
+        if (pending->stage != PENDING_WHOLE || pending->part)
+            window_lost(pending, now);
+    }
+}
+
 static void hear(struct line *line, struct window *window, const struct weft_message *message)
 {
     struct pending *pending = message->ticket ? window_find(window, message->ticket) : NULL;
     nsec now = clock_now();
+    if (message->kind == WEFT_LOST)
+        lose_parts(window, now);
     if (message->kind == WEFT_BACK || message->kind == WEFT_ANSWER)
         line->gone_since = 0;
     else if (message->kind == WEFT_LOST && !line->gone_since)
@@ -188,7 +256,7 @@ static void lose_all(struct window *window, nsec now)
     list_each(&window->open, link)
     {
         struct pending *pending = container_of(link, struct pending, link);
-        if (pending->post)
+        if (pending->post || pending->stage != PENDING_WHOLE)
             window_lost(pending, now);
     }
 }

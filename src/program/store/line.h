@@ -22,8 +22,8 @@ int line_open(struct line *line, const char *dir, uint32_t server);
 void line_close(struct line *line);
 /* From now on epoll_fd watches the attachment, also a later one. */
 int line_watch(struct line *line, int epoll_fd);
-/* Sends what is due. */
-int line_send(struct line *line, struct window *window);
+/* Sends what is due. Parts of large values may wait for room, for a moment, until the deadline. */
+int line_send(struct line *line, struct window *window, nsec deadline);
 /* Waits until the deadline for a message, and handles it. -EAGAIN, -ETIMEDOUT: there is none. */
 int line_receive(struct line *line, struct window *window, nsec deadline);
 /* Changes to another server if that is due. It may wait, until the deadline. */

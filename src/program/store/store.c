@@ -137,7 +137,7 @@ static int progress(struct weft_store *store, nsec deadline)
     if (deadline > clock_now())
         line_move(&store->line, window, deadline);
     window_expire(window, clock_now());
-    int result = line_send(&store->line, window);
+    int result = line_send(&store->line, window, deadline);
     if (result || window->open_count < open_before)
         return result;
     nsec next = window_next(window);
@@ -221,7 +221,7 @@ int weft_store_post(struct weft_store *store, const struct weft_store_request *r
     result = begin(store, request, deadline, &pending);
     if (!result) {
         *ticket = pending->answer.ticket;
-        (void)line_send(&store->line, &store->window); /* weft_store_take tries again */
+        (void)line_send(&store->line, &store->window, WEFT_NOW); /* weft_store_take tries again */
     }
     return leave(store, result);
 }

@@ -10,6 +10,7 @@
 
 #define AGAIN_NSEC  50000000 /* after a refusal that may not be the whole truth */
 #define NUMBER_LAST 0x7fffffffu
+#define WORD_NSEC   2000000000 /* between two words of a server that works */
 
 void window_init(struct window *window, uint64_t client)
 {
@@ -153,10 +154,43 @@ size_t window_write(const struct pending *pending, int64_t patience, void *out, 
     }
     request.again = pending->sent > 0;
     request.patience = patience;
-    *call = STORE_CALL_REQUEST;
-    size_t size = store_request_write(&request, call + 1, room - 1);
+    bool large = window_is_large(pending);
+    *call = large ? STORE_CALL_OPEN : STORE_CALL_REQUEST;
+    size_t size = large ? store_request_write_head(&request, call + 1, room - 1)
+                        : store_request_write(&request, call + 1, room - 1);
     assert(size);
     return 1 + size;
+}
+
+size_t window_write_part(const struct pending *pending, int64_t patience, void *out, size_t room)
+{
+    const struct store_request *request = &pending->request;
+    uint8_t *call = out;
+    uint32_t size = store_part_size(request->value_size, pending->part);
+    const struct store_part part = {
+        .name = pending->upload,
+        .offset = pending->part,
+        .last = window_is_last_part(pending),
+        .again = pending->sent > 0,
+        .patience = patience,
+        .size = size,
+        .bytes = (const uint8_t *)request->value + pending->part,
+    };
+    *call = STORE_CALL_PART;
+    size_t written = store_part_write(&part, call + 1, room - 1);
+    assert(written);
+    return 1 + written;
+}
+
+bool window_is_last_part(const struct pending *pending)
+{
+    uint32_t value_size = pending->request.value_size;
+    return pending->part + store_part_size(value_size, pending->part) == value_size;
+}
+
+void window_part_sent(struct pending *pending)
+{
+    pending->part += store_part_size(pending->request.value_size, pending->part);
 }
 
 /* ---- ending ---- */
@@ -172,6 +206,11 @@ struct pending *window_find(const struct window *window, uint64_t post)
 
 void window_end(struct window *window, struct pending *pending, int result)
 {
+    if (result < 0 && pending->value) { /* it is not whole */
+        free(pending->value);
+        pending->value = NULL;
+        pending->answer.value_size = 0;
+    }
     pending->answer.result = result;
     pending->ended = true;
     pending->post = 0;
@@ -250,14 +289,93 @@ static int take_value(struct pending *pending, const struct store_answer *said)
         return take_number(pending, said);
     if (op != STORE_GET || said->value_size == 0)
         return 0;
+    free(pending->value); /* of a former try */
     pending->value = array_copy(said->value, said->value_size, 1);
     return pending->value ? 0 : -ENOMEM;
+}
+
+/* ---- large values ---- */
+
+/* It is to be sent from the beginning. */
+static void begin_again(struct pending *pending, int64_t now)
+{
+    pending->post = 0;
+    pending->stage = PENDING_WHOLE;
+    pending->part = 0;
+    pending->send_at = now;
+}
+
+/* A part of the value has come. Parts come in order, but those of a former try may come late. */
+static void take_part(struct window *window, struct pending *pending,
+                      const struct store_saying *saying, int64_t now)
+{
+    const struct store_answer *answer = &saying->answer;
+    bool first = saying->offset == 0;
+    if (pending->request.op != STORE_GET || (!first && !pending->value))
+        return;
+    if (first) {
+        free(pending->value);
+        pending->value = array_new(answer->value_size, 1);
+        pending->part = 0;
+        pending->answer.version = answer->version;
+        pending->answer.flags = answer->flags;
+        pending->answer.value_size = answer->value_size;
+    }
+    if (!pending->value) {
+        window_end(window, pending, -ENOMEM);
+        return;
+    }
+    if (saying->offset != pending->part || answer->version != pending->answer.version ||
+        answer->value_size != pending->answer.value_size) {
+        begin_again(pending, now); /* one is missing */
+        return;
+    }
+    memcpy(pending->value + pending->part, saying->bytes, saying->size);
+    pending->part += saying->size;
+    pending->answer_by = now + WORD_NSEC;
+    if (pending->part == answer->value_size)
+        window_end(window, pending, (int)answer->value_size);
+}
+
+/* Something that is no answer. */
+static void window_said(struct window *window, struct pending *pending,
+                        const struct store_saying *saying, int64_t now)
+{
+    switch (saying->word) {
+    case STORE_SAYS_SEND:
+        if (pending->stage != PENDING_OPENED)
+            return;
+        begin_again(pending, now);
+        pending->stage = PENDING_SENDING;
+        pending->upload = saying->name;
+        break;
+    case STORE_SAYS_WAIT:
+        pending->answer_by = now + WORD_NSEC;
+        break;
+    case STORE_SAYS_AGAIN:
+        pending->sent -= pending->stage == PENDING_SENT; /* that message did nothing */
+        begin_again(pending, now);
+        break;
+    case STORE_SAYS_PART:
+        take_part(window, pending, saying, now);
+        break;
+    }
 }
 
 void window_answered(struct window *window, struct pending *pending, const void *bytes, size_t size,
                      int64_t now)
 {
     struct store_answer said;
+    struct store_saying saying;
+    if (store_is_saying(bytes, size)) {
+        if (store_saying_read(&saying, bytes, size))
+            window_said(window, pending, &saying, now);
+        else
+            window_end(window, pending, -EPROTO);
+        return;
+    }
+    pending->stage = PENDING_WHOLE;
+    pending->part = 0;
     pending->post = 0;
     if (!store_answer_read(&said, bytes, size)) {
         window_end(window, pending, -EPROTO);
@@ -287,8 +405,7 @@ void window_answered(struct window *window, struct pending *pending, const void 
 
 void window_lost(struct pending *pending, int64_t now)
 {
-    pending->post = 0;
-    pending->send_at = now;
+    begin_again(pending, now);
 }
 
 void window_expire(struct window *window, int64_t now)
@@ -296,7 +413,10 @@ void window_expire(struct window *window, int64_t now)
     list_each(&window->open, link)
     {
         struct pending *pending = pending_at(link);
-        int result = pending->refusal ? pending->refusal : pending->sent ? -ETIMEDOUT : -ENOTCONN;
+        int result = pending->refusal  ? pending->refusal
+                     : pending->sent   ? -ETIMEDOUT
+                     : pending->opened ? -EBUSY
+                                       : -ENOTCONN;
         if (now >= pending->deadline)
             window_end(window, pending, result);
     }

@@ -57,7 +57,7 @@ static struct store_request written(const struct pending *pending)
 static void requests_without_sense_are_refused(void **state)
 {
     struct weft_store_request request = request_make(WEFT_STORE_PUT);
-    char large[WEFT_STORE_VALUE_MAX + 1] = {0};
+    static char large[WEFT_STORE_VALUE_MAX + 1];
     assert_int_equal(window_check(NULL), -EINVAL);
     assert_int_equal(window_check(&request), 0); /* an empty value */
     request.op = 0;

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "services/store/service/store.h"
+#include "sim/store/store_pieces.h"
 #include "sim/store/store_requests.h"
 #include "sim/store/store_scans.h"
 
@@ -50,7 +51,7 @@ struct lane {
     uint64_t ticket; /* of the last try */
     uint32_t number; /* in the history */
     struct store_request request;
-    uint8_t value[REQUEST_VALUE_MAX];
+    uint8_t *value; /* room for what one request writes */
 };
 
 struct client {
@@ -68,6 +69,7 @@ struct attempt {
     struct lane *lane;
     uint32_t number; /* of the request in the history */
     bool answered;
+    struct store_pieces pieces;
 };
 
 static struct {
@@ -80,6 +82,7 @@ static struct {
     size_t attempt_count, attempts_room;
     bool steady, available, final;
     uint64_t segment; /* bytes */
+    bool large;       /* some values are */
     bool losses;      /* a key may be unavailable at the end */
     bool expires;     /* some keys have a time to live */
 } all;
@@ -116,6 +119,17 @@ __attribute__((format(printf, 3, 4))) static void wrong(const struct client *cli
     weft_sim_fail(all.simulation, "client %u at server %u: %s: %.*s", client->index, client->server,
                   what, (int)text.size - 1, text.data);
     text_fini(&text);
+}
+
+static size_t value_room(void)
+{
+    return all.large ? REQUEST_LARGE_MAX : REQUEST_VALUE_MAX;
+}
+
+/* Behind its patience, an answer is overdue. A large value may be on its way for longer. */
+static int64_t late(void)
+{
+    return all.large ? 12 * LATE : LATE;
 }
 
 /* ---- moving ---- */
@@ -252,21 +266,17 @@ static uint64_t attempt_add(struct client *client, struct lane *lane)
     bool fits = array_reserve(&all.attempts, &all.attempts_room, all.attempt_count + 1,
                               sizeof *all.attempts);
     assert(fits);
-    all.attempts[all.attempt_count++] = (struct attempt){client, lane, lane->number, false};
+    all.attempts[all.attempt_count++] =
+        (struct attempt){.client = client, .lane = lane, .number = lane->number};
     return all.attempt_count;
 }
 
 static int send_bytes(struct client *client, struct lane *lane)
 {
-    static uint8_t bytes[WEFT_MESSAGE_MAX];
     struct store_request *request = &lane->request;
     request->again = lane->tries > 0;
-    assert(1 + store_request_size(request) <= sizeof bytes);
-    bytes[0] = STORE_CALL_REQUEST;
-    size_t size = 1 + store_request_write(request, bytes + 1, sizeof bytes - 1);
     lane->ticket = attempt_add(client, lane);
-    return weft_sim_send(all.simulation, client->program, store_service.name, lane->ticket, bytes,
-                         (uint32_t)size);
+    return pieces_send(all.simulation, client->program, lane->ticket, request);
 }
 
 static void try(struct client *client, struct lane *lane)
@@ -285,7 +295,7 @@ static void try(struct client *client, struct lane *lane)
     lane->tries++;
     lane->waiting = true;
     lane->hurried = !lane->strict && below(40) == 0;
-    int64_t wait = lane->request.patience + LATE;
+    int64_t wait = lane->request.patience + late();
     wait_for(client, lane, lane->hurried ? below(5 * MILLI) : wait);
 }
 
@@ -300,7 +310,8 @@ static void begin(struct client *client, struct lane *lane)
                                        2000 * MILLI};
     struct request_maker maker = {&all.keys,     &all.rng,
                                   client->index, client->requests + 1,
-                                  client->seen,  all.expires && !all.available};
+                                  client->seen,  all.expires && !all.available,
+                                  all.large};
     struct history_op op;
     if (client->index >= WRITERS)
         request_read_of(&maker, key_to_read(lane->reads++), &lane->request, &op);
@@ -414,6 +425,26 @@ static void late_answer(const struct client *client, uint32_t number,
         wrong(client, number, "another try is done, too, with version %" PRIu64, said->version);
 }
 
+/* What the server says before it answers. */
+static void no_answer(struct attempt *attempt, uint64_t ticket, enum pieces_news news,
+                      uint64_t upload)
+{
+    struct client *client = attempt->client;
+    struct lane *lane = attempt->lane;
+    if (news == PIECES_WRONG)
+        wrong(client, attempt->number, "the answer is malformed");
+    if (!lane->busy || !lane->waiting || lane->ticket != ticket)
+        return; /* the client does not wait for it any more */
+    if (news == PIECES_AGAIN) {
+        fail_try(client, lane, false);
+    } else if (news == PIECES_SEND) {
+        /* If the server ends meanwhile, down() notices. */
+        (void)pieces_send_parts(all.simulation, client->program, ticket, &lane->request, upload);
+        if (!lane->hurried)
+            wait_for(client, lane, lane->request.patience + late());
+    }
+}
+
 static void answer(struct weft_simulation *simulation, uint32_t program, uint64_t ticket,
                    const void *bytes, uint32_t size)
 {
@@ -421,6 +452,7 @@ static void answer(struct weft_simulation *simulation, uint32_t program, uint64_
     enum history_outcome outcome;
     struct history_value result;
     bool has_result;
+    uint64_t upload;
     if (scans_answer(ticket, bytes, size))
         return;
     assert(ticket >= 1 && ticket <= all.attempt_count);
@@ -429,11 +461,12 @@ static void answer(struct weft_simulation *simulation, uint32_t program, uint64_
     struct lane *lane = attempt->lane;
     if (attempt->answered)
         wrong(client, attempt->number, "there is a second answer");
-    attempt->answered = true;
-    if (!store_answer_read(&said, bytes, size)) {
-        wrong(client, attempt->number, "the answer is malformed");
+    enum pieces_news news = pieces_hear(&attempt->pieces, bytes, size, &said, &upload);
+    if (news != PIECES_ANSWER) {
+        no_answer(attempt, ticket, news, upload);
         return;
     }
+    attempt->answered = true;
     if (!lane->busy || lane->number != attempt->number) {
         late_answer(client, attempt->number, &said);
         return;
@@ -488,6 +521,10 @@ static int start(struct weft_simulation *simulation)
         client->index = i;
         client->name = rng_next(&all.rng) | 1;
         client->lanes_used = i < WRITERS ? 1 + i % LANES : 1;
+        for (unsigned j = 0; j <= ECHO && i < WRITERS; j++) {
+            client->lanes[j].value = array_new(value_room(), 1);
+            assert(client->lanes[j].value);
+        }
         if (i >= WRITERS)
             continue;
         attach(client, server_draw());
@@ -597,10 +634,19 @@ void store_clients_begin(uint32_t group_count, uint64_t segment)
 {
     account_fini(&all.account);
     scans_fini();
+    for (unsigned i = 0; i < CLIENTS * (LANES + 1); i++)
+        free(all.clients[i / (LANES + 1)].lanes[i % (LANES + 1)].value);
+    for (size_t i = 0; i < all.attempt_count; i++)
+        pieces_fini(&all.attempts[i].pieces);
     free(all.attempts);
     memset(&all, 0, sizeof all);
     all.segment = segment;
     store_keys_init(&all.keys, group_count);
+}
+
+void store_clients_use_large_values(void)
+{
+    all.large = true;
 }
 
 void store_clients_expect_losses(void)

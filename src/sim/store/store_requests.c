@@ -31,8 +31,20 @@ static uint32_t number_make(const struct request_maker *maker, char *value)
     return (uint32_t)snprintf(value, 40, "%" PRIu64, number);
 }
 
-static uint32_t size_draw(struct rng *rng)
+/* In one message, just not, or in many; in one letter of a server, just not, or in several pieces.
+ */
+static uint32_t large_draw(struct rng *rng)
 {
+    static const uint32_t sizes[] = {STORE_SINGLE_MAX, STORE_SINGLE_MAX + 1, 128u << 10, 300u << 10,
+                                     REQUEST_LARGE_MAX};
+    uint32_t most = sizes[rng_below(rng, sizeof sizes / sizeof *sizes)];
+    return rng_below(rng, 2) ? most : most - (uint32_t)rng_below(rng, 1000);
+}
+
+static uint32_t size_draw(struct rng *rng, bool large)
+{
+    if (large && rng_below(rng, 25) == 0)
+        return large_draw(rng);
     uint64_t draw = rng_below(rng, 100);
     return draw == 0  ? 0
            : draw < 4 ? REQUEST_VALUE_MAX - (uint32_t)rng_below(rng, 1000)
@@ -100,7 +112,7 @@ static void make_put(const struct request_maker *maker, struct store_request *re
     request->value = value;
     request->value_size = store_key_counts(maker->keys, (unsigned)op->key)
                               ? number_make(maker, value)
-                              : value_make(maker, value, size_draw(maker->rng), true);
+                              : value_make(maker, value, size_draw(maker->rng, maker->large), true);
     op->value = history_value(value, request->value_size);
 }
 
@@ -111,7 +123,10 @@ static void make_addition(const struct request_maker *maker, struct store_reques
     request->op = before ? STORE_PREPEND : STORE_APPEND;
     op->kind = before ? HISTORY_PREPEND : HISTORY_APPEND;
     request->value = value;
-    request->value_size = value_make(maker, value, 30 + (uint32_t)rng_below(maker->rng, 20), false);
+    bool large = maker->large && rng_below(maker->rng, 8) == 0;
+    uint32_t size = large ? 50000 + (uint32_t)rng_below(maker->rng, 100000)
+                          : 30 + (uint32_t)rng_below(maker->rng, 20);
+    request->value_size = value_make(maker, value, size, false);
     op->value = history_value(value, request->value_size);
 }
 

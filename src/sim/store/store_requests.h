@@ -10,7 +10,8 @@
 #include "sim/store/store_keys.h"
 #include "wire/store.h"
 
-#define REQUEST_VALUE_MAX 20000 /* bytes that one request writes */
+#define REQUEST_VALUE_MAX 20000         /* bytes that one request writes */
+#define REQUEST_LARGE_MAX (1500u << 10) /* the same, if `large` */
 
 /* Who makes a request. */
 struct request_maker {
@@ -21,11 +22,12 @@ struct request_maker {
     /* By key: the version that the client saw last; 0: none. Some changes have that condition. */
     const uint64_t *seen;
     bool expires; /* some keys have a time to live, and some are touched */
+    bool large;   /* some values are large */
 };
 
 /* Draws a request. Sets all of it but client and patience, and what the history has to know
- * of it, but client and moment; `value` has REQUEST_VALUE_MAX bytes, and lives as long as the
- * request. */
+ * of it, but client and moment; `value` has as many bytes as one request writes, and lives as long
+ * as the request. */
 void request_draw(const struct request_maker *maker, struct store_request *request, void *value,
                   struct history_op *op);
 /* The same for a read of that key. */

@@ -148,6 +148,8 @@ static void value_written(struct weft_self *self, struct weft_call *call)
         return;
     }
     waiting_place(log);
+    if (!log->woken) /* after a roll, log_flush may not be called for this value */
+        sync_begin(log);
     roll_continue(log);
 }
 

@@ -10,7 +10,7 @@
 #define BUFFER_SIZES 24   /* BUFFER_LEAST << 0 to 23: 2 GiB */
 #define BUFFER_LARGE 255  /* instead of an order: it is a block of a room (room.h) */
 
-struct room;
+struct value_room;
 
 struct buffer {
     uint32_t holders; /* 0: it is free */
@@ -24,7 +24,7 @@ struct buffer {
             struct buffer *next, *previous; /* of free blocks of this order */
         };
         struct { /* BUFFER_LARGE */
-            struct room *room;
+            struct value_room *room;
             uint64_t digest;
         };
     };

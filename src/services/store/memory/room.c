@@ -22,16 +22,16 @@ static struct room_block *block_at(uint8_t *memory)
     return (struct room_block *)(void *)memory;
 }
 
-static struct room_block *block_after(const struct room *room, struct room_block *block)
+static struct room_block *block_after(const struct value_room *room, struct room_block *block)
 {
     uint8_t *after = (uint8_t *)block + block->size;
     return after < room->memory + room->size ? block_at(after) : NULL;
 }
 
-void room_init(struct room *room, void *memory, uint64_t size, void (*freed)(struct room *room),
-               void *owner)
+void room_init(struct value_room *room, void *memory, uint64_t size,
+               void (*freed)(struct value_room *room), void *owner)
 {
-    *room = (struct room){.memory = memory, .size = size - size % UNIT, .freed = freed};
+    *room = (struct value_room){.memory = memory, .size = size - size % UNIT, .freed = freed};
     room->owner = owner;
     assert(room->size >= HEAD);
     room->first = block_at(room->memory);
@@ -44,13 +44,13 @@ static uint64_t block_size(uint32_t size)
     return (HEAD + (uint64_t)size + UNIT - 1) / UNIT * UNIT;
 }
 
-bool room_fits(const struct room *room, uint32_t size)
+bool room_fits(const struct value_room *room, uint32_t size)
 {
     return block_size(size) <= room->size;
 }
 
 /* Cuts off what the block does not need. */
-static void split(const struct room *room, struct room_block *block, uint64_t size)
+static void split(const struct value_room *room, struct room_block *block, uint64_t size)
 {
     struct room_block *after = block_after(room, block);
     if (block->size - size < ROOM_HEAD)
@@ -67,7 +67,7 @@ static struct buffer *buffer_of(struct room_block *block)
     return (struct buffer *)(void *)(block + 1);
 }
 
-static struct buffer *take(struct room *room, uint32_t size)
+static struct buffer *take(struct value_room *room, uint32_t size)
 {
     uint64_t wanted = block_size(size);
     struct room_block *block = room->first;
@@ -87,13 +87,13 @@ static struct buffer *take(struct room *room, uint32_t size)
     return buffer;
 }
 
-struct buffer *room_take(struct room *room, uint32_t size)
+struct buffer *room_take(struct value_room *room, uint32_t size)
 {
     return list_is_empty(&room->waits) ? take(room, size) : NULL;
 }
 
 /* Joins the block with the one after it, if both are free. */
-static void join(struct room *room, struct room_block *block)
+static void join(struct value_room *room, struct room_block *block)
 {
     struct room_block *after = block_after(room, block);
     if (block->used || !after || after->used)
@@ -104,7 +104,7 @@ static void join(struct room *room, struct room_block *block)
         after->before = block;
 }
 
-void room_give(struct room *room, struct buffer *buffer)
+void room_give(struct value_room *room, struct buffer *buffer)
 {
     struct room_block *block = block_at((uint8_t *)buffer - sizeof *block);
     struct room_block *before = block->before;
@@ -118,12 +118,12 @@ void room_give(struct room *room, struct buffer *buffer)
         room->freed(room);
 }
 
-void room_wait(struct room *room, struct room_wait *wait)
+void room_wait(struct value_room *room, struct room_wait *wait)
 {
     assert(!wait->waits && room_fits(room, wait->size));
     wait->waits = true;
     list_append(&room->waits, &wait->link);
-    room->freed(room); /* perhaps there is room, and nobody else has waited */
+    room->freed(room); /* perhaps there is room, and no other one has waited */
 }
 
 void room_leave(struct room_wait *wait)
@@ -133,7 +133,7 @@ void room_leave(struct room_wait *wait)
     wait->waits = false;
 }
 
-void room_serve(struct room *room)
+void room_serve(struct value_room *room)
 {
     while (!list_is_empty(&room->waits)) {
         struct room_wait *wait = container_of(room->waits.next, struct room_wait, link);

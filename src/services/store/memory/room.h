@@ -20,27 +20,27 @@ struct room_wait {
     void (*granted)(struct room_wait *wait, struct buffer *buffer); /* who gets it holds it */
 };
 
-struct room {
+struct value_room {
     uint8_t *memory; /* borrowed */
     uint64_t size;
     uint64_t used; /* bytes of blocks that are held */
     struct room_block *first;
     struct list waits;
     /* Something was given back while others wait: the owner calls room_serve soon. */
-    void (*freed)(struct room *room);
+    void (*freed)(struct value_room *room);
     void *owner;
 };
 
 /* The address of the memory is a multiple of 16. */
-void room_init(struct room *room, void *memory, uint64_t size, void (*freed)(struct room *room),
-               void *owner);
+void room_init(struct value_room *room, void *memory, uint64_t size,
+               void (*freed)(struct value_room *room), void *owner);
 /* The caller holds it. NULL: there is no room now, or others wait. */
-struct buffer *room_take(struct room *room, uint32_t size);
+struct buffer *room_take(struct value_room *room, uint32_t size);
 /* False: a block of that size never fits. */
-bool room_fits(const struct room *room, uint32_t size);
+bool room_fits(const struct value_room *room, uint32_t size);
 /* Waits for a block that fits; size and granted() are set. */
-void room_wait(struct room *room, struct room_wait *wait);
+void room_wait(struct value_room *room, struct room_wait *wait);
 void room_leave(struct room_wait *wait); /* if it waits */
 /* Grants what can be granted. Calls granted(). */
-void room_serve(struct room *room);
-void room_give(struct room *room, struct buffer *buffer); /* only for buffer_release */
+void room_serve(struct value_room *room);
+void room_give(struct value_room *room, struct buffer *buffer); /* only for buffer_release */

@@ -1,5 +1,5 @@
-/* Takes and gives blocks at random, with others that wait: no two overlap, nobody is passed by one
- * that came later, and in the end the whole region is free again in one piece. */
+/* Takes and gives blocks at random, with others that wait: no two overlap, none that waits is
+ * passed by one that came later, and in the end the whole region is free again in one piece. */
 #include "services/store/memory/room.h"
 
 #include <stdlib.h>
@@ -20,13 +20,13 @@ struct customer {
 };
 
 static struct {
-    struct room room;
+    struct value_room room;
     struct buffers buffers;
     struct customer customers[BLOCKS];
     unsigned came, served, freed;
 } all;
 
-static void on_freed(struct room *room)
+static void on_freed(struct value_room *room)
 {
     assert_ptr_equal(room->owner, &all);
     all.freed++;
@@ -89,7 +89,7 @@ static void step(struct rng *rng)
     }
 }
 
-static void blocks_do_not_overlap_and_nobody_is_passed(void **unused)
+static void blocks_do_not_overlap_and_none_is_passed(void **unused)
 {
     void *memory = malloc(SIZE);
     assert_non_null(memory);
@@ -137,7 +137,7 @@ static void one_who_waits_is_not_passed_by_a_smaller_one(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(blocks_do_not_overlap_and_nobody_is_passed),
+        TEST(blocks_do_not_overlap_and_none_is_passed),
         TEST(one_who_waits_is_not_passed_by_a_smaller_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

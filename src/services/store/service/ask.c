@@ -41,14 +41,14 @@ static void ask_end(struct store *store, struct ask *ask)
     pool_give(&store->asks, ask);
 }
 
-static void answer(struct store *store, uint64_t client, uint64_t ticket, enum store_status status)
-{
-    uint8_t bytes[64];
-    size_t size = store_answer_write(&(struct store_answer){.status = status}, bytes, sizeof bytes);
-    (void)!weft_answer(store->self, client, ticket, bytes, (uint32_t)size);
-}
-
 /* ---- sending ---- */
+
+/* How long a large value may be on its way before it is sent again. */
+static int64_t way_of(const struct ask *ask)
+{
+    uint32_t size = ask->request.value_size;
+    return size > LARGE ? (int64_t)size * LARGE_BYTE_NSEC : 0;
+}
 
 weft_server ask_leader(const struct group *group)
 {
@@ -62,7 +62,7 @@ static void send(struct store *store, struct ask *ask, weft_server to)
     int64_t now = weft_now(store->self);
     const struct roster *roster = views_roster(store->views);
     ask->to = to;
-    ask->again_at = now + (to == WEFT_NOBODY ? SOON_NSEC : AGAIN_NSEC);
+    ask->again_at = now + (to == WEFT_NOBODY ? SOON_NSEC : AGAIN_NSEC + way_of(ask));
     if (to == WEFT_NOBODY || !views_is_member(store->views))
         return;
     ask->was_repeated |= ask->was_sent;
@@ -73,19 +73,43 @@ static void send(struct store *store, struct ask *ask, weft_server to)
                       ask->holder);
         return;
     }
-    struct buffer *bytes =
-        buffer_make(&store->buffers, (uint32_t)store_request_size(&ask->request));
-    if (!bytes)
-        return;
+    uint8_t head[STORE_HEAD_MAX];
     struct letter *letter = store->out;
     letter->kind = LETTER_REQUEST;
     letter->epoch = roster->epoch;
     letter->group = ask->group->number;
     letter->ticket = ticket_of(ask);
-    letter->size = (uint32_t)store_request_write(&ask->request, bytes->bytes, bytes->size);
-    letter->bytes = bytes->bytes;
-    mail_send(store, to, letter);
-    buffer_release(&store->buffers, bytes);
+    letter->bytes = head;
+    letter->size = (uint32_t)store_request_write_head(&ask->request, head, sizeof head);
+    letter->tail = ask->request.value;
+    letter->tail_size = ask->request.value_size;
+    mail_send_held(store, to, letter, ask->holder);
+}
+
+void ask_take(struct store *store, uint64_t client, uint64_t ticket,
+              const struct store_request *request, struct buffer *holder)
+{
+    struct ask *ask = pool_take_used(&store->asks);
+    if (!ask) {
+        delivery_status(store, client, ticket, STORE_BUSY);
+        return;
+    }
+    uint32_t group = placement_group(request->key, request->key_size, (uint32_t)store->group_count);
+    *ask = (struct ask){
+        .index = (uint32_t)((size_t)((uint8_t *)ask - store->asks.memory) / store->asks.size),
+        .name = store->ask_name++,
+        .client = client,
+        .ticket = ticket,
+        .holder = buffer_hold(holder),
+        .request = *request,
+        .to = WEFT_NOBODY,
+        .deadline = weft_now(store->self) + request->patience,
+        .group = &store->groups[group],
+    };
+    assert(ask->index >> INDEX_BITS == 0);
+    list_append(&store->asks_open, &ask->link);
+    if (store->stage == STORE_RUNS)
+        send(store, ask, ask_leader(ask->group));
 }
 
 void ask_request(struct store *store, uint64_t client, uint64_t ticket, const void *bytes,
@@ -94,36 +118,16 @@ void ask_request(struct store *store, uint64_t client, uint64_t ticket, const vo
     struct store_request request;
     struct buffer *holder = buffer_make(&store->buffers, size);
     if (store->stage == STORE_BROKEN || !holder) {
-        answer(store, client, ticket, holder ? STORE_UNAVAILABLE : STORE_BUSY);
+        delivery_status(store, client, ticket, holder ? STORE_UNAVAILABLE : STORE_BUSY);
         buffer_release(&store->buffers, holder);
         return;
     }
     memcpy(holder->bytes, bytes, size);
-    struct ask *ask = NULL;
     if (!store_request_read(&request, holder->bytes, size) || request.number & REWRITTEN)
-        answer(store, client, ticket, STORE_MALFORMED);
-    else if (!(ask = pool_take_used(&store->asks)))
-        answer(store, client, ticket, STORE_BUSY);
-    if (!ask) {
-        buffer_release(&store->buffers, holder);
-        return;
-    }
-    uint32_t group = placement_group(request.key, request.key_size, (uint32_t)store->group_count);
-    *ask = (struct ask){
-        .index = (uint32_t)((size_t)((uint8_t *)ask - store->asks.memory) / store->asks.size),
-        .name = store->ask_name++,
-        .client = client,
-        .ticket = ticket,
-        .holder = holder,
-        .request = request,
-        .to = WEFT_NOBODY,
-        .deadline = weft_now(store->self) + request.patience,
-        .group = &store->groups[group],
-    };
-    assert(ask->index >> INDEX_BITS == 0);
-    list_append(&store->asks_open, &ask->link);
-    if (store->stage == STORE_RUNS)
-        send(store, ask, ask_leader(ask->group));
+        delivery_status(store, client, ticket, STORE_MALFORMED);
+    else
+        ask_take(store, client, ticket, &request, holder);
+    buffer_release(&store->buffers, holder);
 }
 
 /* ---- answers ---- */
@@ -144,23 +148,59 @@ static void wait_for_servers(struct store *store, struct ask *ask)
     ask->again_at = weft_now(store->self) + SHORT_NSEC;
 }
 
-void ask_answered(struct store *store, uint64_t ticket, const void *bytes, uint32_t size)
+/* Tells the program, at once or in parts. */
+static void tell(struct store *store, const struct ask *ask, const struct store_answer *said,
+                 struct buffer *holder)
+{
+    uint8_t bytes[STORE_HEAD_MAX + STORE_SINGLE_MAX];
+    static_assert(sizeof bytes <= WEFT_MESSAGE_MAX, "an answer is one message");
+    if (said->value_size > STORE_SINGLE_MAX) {
+        delivery_answer(store, ask->client, ask->ticket, said, holder);
+        return;
+    }
+    size_t size = store_answer_write(said, bytes, sizeof bytes);
+    delivery_say(store, ask->client, ask->ticket, bytes, (uint32_t)size);
+}
+
+void ask_answered(struct store *store, uint64_t ticket, const struct store_answer *said,
+                  struct buffer *holder)
 {
     struct ask *ask = find(store, ticket);
-    struct store_answer said;
-    if (!ask || !store_answer_read(&said, bytes, size))
+    if (!ask)
         return;
     if (ask->to != WEFT_NOBODY)
         ask->group->hint = ask->to;
-    if (said.status == STORE_UNAVAILABLE && weft_now(store->self) < ask->deadline) {
+    if (said->status == STORE_UNAVAILABLE && weft_now(store->self) < ask->deadline) {
         wait_for_servers(store, ask);
         return;
     }
-    if (is_in_doubt(ask, said.status))
-        answer(store, ask->client, ask->ticket, STORE_UNKNOWN);
+    if (is_in_doubt(ask, said->status))
+        delivery_status(store, ask->client, ask->ticket, STORE_UNKNOWN);
     else
-        (void)!weft_answer(store->self, ask->client, ask->ticket, bytes, size);
+        tell(store, ask, said, holder);
     ask_end(store, ask);
+}
+
+void ask_coming(struct store *store, uint64_t ticket)
+{
+    struct ask *ask = find(store, ticket);
+    int64_t now = weft_now(store->self);
+    if (!ask)
+        return;
+    ask->again_at = now + AGAIN_NSEC;
+    if (ask->deadline < ask->again_at)
+        ask->deadline = ask->again_at;
+}
+
+void ask_lost(struct store *store, weft_server server)
+{
+    int64_t soon = weft_now(store->self) + AGAIN_NSEC;
+    list_each(&store->asks_open, link)
+    {
+        struct ask *ask = ask_at(link);
+        if (ask->to == server && ask->again_at > soon)
+            ask->again_at = soon;
+    }
 }
 
 void ask_retry(struct store *store, uint64_t ticket, uint32_t server)
@@ -191,7 +231,8 @@ void ask_gone(struct store *store, uint64_t client)
 static void wake(struct store *store, struct ask *ask)
 {
     if (weft_now(store->self) >= ask->deadline) {
-        answer(store, ask->client, ask->ticket, ask->was_sent ? STORE_UNKNOWN : STORE_UNAVAILABLE);
+        delivery_status(store, ask->client, ask->ticket,
+                        ask->was_sent ? STORE_UNKNOWN : STORE_UNAVAILABLE);
         ask_end(store, ask);
     } else {
         send(store, ask, ask_leader(ask->group));

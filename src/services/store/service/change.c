@@ -15,7 +15,7 @@ static void change_end(struct change *change)
         list_remove(&change->link);
         change->group->changes_count--;
     }
-    buffer_release(&store->buffers, change->buffer);
+    mail_drop(store, &change->mail);
     pool_give(&store->changes, change);
 }
 
@@ -120,7 +120,24 @@ static void fill_letter(struct group *group, struct letter *letter, const struct
     letter->record = *record;
 }
 
-bool change_make(struct group *group, const struct record *record, store_version *version)
+/* The record as it is in the letter. */
+static struct record sent_record(struct store *store, const struct dispatch *mail,
+                                 const struct record *record, store_version version)
+{
+    const struct buffer *head = mail->head;
+    struct record own = *record;
+    own.version = version;
+    if (mail->holder) {
+        own.key = head->bytes + head->size - record->key_size;
+        return own;
+    }
+    bool sense = letter_read(store->in, store->here, head->bytes + FRAME, head->size - FRAME);
+    assert(sense);
+    return store->in->record;
+}
+
+bool change_make(struct group *group, const struct record *record, struct buffer *holder,
+                 store_version *version)
 {
     struct store *store = group->store;
     struct letter *letter = store->out;
@@ -129,10 +146,10 @@ bool change_make(struct group *group, const struct record *record, store_version
     bool has_room = store->changes.used < store->changes.room / 2;
     struct change *change = has_room ? pool_take(&store->changes) : NULL;
     fill_letter(group, letter, record);
-    struct buffer *buffer = change ? mail_room(store, letter) : NULL;
-    if (!buffer) {
-        if (change)
-            pool_give(&store->changes, change);
+    if (!change)
+        return false;
+    if (!mail_room(store, letter, holder, &change->mail)) {
+        pool_give(&store->changes, change);
         return false;
     }
     struct replica_world world = group_world(group);
@@ -144,19 +161,17 @@ bool change_make(struct group *group, const struct record *record, store_version
     letter->message = group->target_message;
     letter->message.version = *version;
     letter->record.version = *version;
-    mail_fill(buffer, letter);
+    mail_fill(&change->mail, letter);
     change->group = group;
     change->version = *version;
-    change->buffer = buffer;
     list_append(&group->changes, &change->link);
     group->changes_count++;
     for (uint32_t i = 0; i < group->target_count; i++) {
-        if (!mail_post(store, group->targets[i], buffer))
+        if (!mail_post(store, group->targets[i], &change->mail))
             group->resends |= server_bit(group->targets[i]);
     }
-    bool sense = letter_read(store->in, store->here, buffer->bytes + FRAME, buffer->size - FRAME);
-    assert(sense);
-    append(change, &store->in->record);
+    const struct record own = sent_record(store, &change->mail, record, *version);
+    append(change, &own);
     return true;
 }
 
@@ -172,7 +187,7 @@ bool change_resend(struct group *group, uint32_t server)
     list_each(&group->changes, link)
     {
         if (sent && change_at(link)->version > stored)
-            sent = mail_post(group->store, server, change_at(link)->buffer);
+            sent = mail_post(group->store, server, &change_at(link)->mail);
     }
     const struct replica_message committed = {.kind = REPLICA_COMMITTED,
                                               .epoch = replica->epoch,
@@ -237,7 +252,8 @@ static void replay_end(struct replay *replay)
     pool_give(&store->replays, replay);
 }
 
-static void replay_send(struct replay *replay, const struct record *record, store_version version)
+static void replay_send(struct replay *replay, const struct record *record, store_version version,
+                        struct buffer *holder)
 {
     struct group *group = replay->group;
     struct letter *letter = group->store->out;
@@ -251,7 +267,10 @@ static void replay_send(struct replay *replay, const struct record *record, stor
                                                .version = version,
                                                .previous = replay->from};
     letter->record.version = version;
-    mail_send(group->store, replay->server, letter);
+    mail_send_held(group->store, replay->server, letter, holder);
+    if (letter->record.value_size > LARGE) /* it takes a while until the answer can come */
+        group->replay_after =
+            weft_now(group->store->self) + (int64_t)letter->record.value_size * LARGE_BYTE_NSEC;
     replay->from = version;
 }
 
@@ -260,7 +279,7 @@ static void replay_was_read(struct disk_read *read)
     struct replay *replay = container_of(read, struct replay, read);
     struct store *store = replay->group->store;
     if (read->read.result == 0 && replay->group->replica.epoch == replay->epoch)
-        replay_send(replay, &read->read.record, read->read.record.version);
+        replay_send(replay, &read->read.record, read->read.record.version, read->buffer);
     buffer_release(&store->buffers, read->buffer);
     read->buffer = NULL;
     if (read->read.result == -EBADMSG)
@@ -281,7 +300,7 @@ static void replay_next(struct replay *replay)
     const struct lacking next = find_next(group, replay->from);
     if (!next.version || next.version > replay->until) {
         /* A removed key was the last one, and that is forgotten here. */
-        replay_send(replay, NULL, replay->until);
+        replay_send(replay, NULL, replay->until, NULL);
         replay_end(replay);
         return;
     }
@@ -294,7 +313,8 @@ static void replay_next(struct replay *replay)
 void change_replay(struct group *group, uint32_t server, store_version from)
 {
     struct store *store = group->store;
-    if (server == store->here || (group->replaying & server_bit(server)))
+    if (server == store->here || (group->replaying & server_bit(server)) ||
+        weft_now(store->self) < group->replay_after)
         return;
     struct replay *replay = pool_take(&store->replays);
     if (!replay)
@@ -317,7 +337,7 @@ bool change_copy(struct group *group, const struct record *record, struct buffer
         return false;
     change->group = group;
     change->copies = true;
-    change->buffer = holder ? buffer_hold(holder) : NULL;
+    change->mail.head = holder ? buffer_hold(holder) : NULL;
     group->copies++;
     append(change, record);
     return true;
@@ -358,7 +378,7 @@ static void take_write(struct group *group, const struct letter *letter, struct 
     assert(change); /* mail.c waits for one */
     change->group = group;
     change->version = message->version;
-    change->buffer = buffer_hold(holder);
+    change->mail.head = buffer_hold(holder);
     list_append(&group->changes, &change->link);
     group->changes_count++;
     if (letter->record.kind) {

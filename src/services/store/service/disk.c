@@ -249,31 +249,68 @@ static void on_pause(void *owner, int64_t until)
 
 /* ---- reading ---- */
 
-static void was_read(void *owner, struct log_read *read);
-
-bool disk_read(struct store *store, struct log_place place, uint32_t key_size, uint32_t value_size,
-               struct disk_read *read)
-{
-    uint32_t size = record_units(key_size, value_size) * RECORD_UNIT;
-    assert(!read->buffer);
-    read->buffer = buffer_make(&store->buffers, size);
-    if (!read->buffer)
-        return false;
-    read->read = (struct log_read){
-        .place = place,
-        .key_size = (uint8_t)key_size,
-        .value_size = value_size,
-        .bytes = read->buffer->bytes,
-        .done = was_read,
-    };
-    log_read(store->log, &read->read);
-    return true;
-}
-
 static void was_read(void *owner, struct log_read *read)
 {
     struct disk_read *it = container_of(read, struct disk_read, read);
     it->done(it);
+}
+
+static void begin(struct disk_read *read, struct buffer *buffer)
+{
+    read->buffer = buffer;
+    read->read.bytes = buffer->bytes + read->before;
+    log_read(read->store->log, &read->read);
+}
+
+static void granted(struct room_wait *wait, struct buffer *buffer)
+{
+    begin(container_of(wait, struct disk_read, wait), buffer);
+}
+
+bool disk_read_wide(struct store *store, struct log_place place, uint32_t key_size,
+                    uint32_t value_size, uint32_t before, uint32_t after, struct disk_read *read)
+{
+    uint32_t size = before + record_units(key_size, value_size) * RECORD_UNIT + after;
+    struct value_room *room = &store->rooms[ROOM_READS];
+    struct buffer *buffer = NULL;
+    assert(!disk_is_reading(read));
+    read->store = store;
+    read->before = before;
+    read->read = (struct log_read){
+        .place = place,
+        .key_size = (uint8_t)key_size,
+        .value_size = value_size,
+        .done = was_read,
+    };
+    if (size <= LARGE)
+        buffer = buffer_make(&store->buffers, size);
+    else if (room_fits(room, size) && !(buffer = room_take(room, size))) {
+        read->wait.size = size;
+        read->wait.granted = granted;
+        room_wait(room, &read->wait);
+        return true;
+    }
+    if (buffer)
+        begin(read, buffer);
+    return buffer;
+}
+
+bool disk_read(struct store *store, struct log_place place, uint32_t key_size, uint32_t value_size,
+               struct disk_read *read)
+{
+    return disk_read_wide(store, place, key_size, value_size, 0, 0, read);
+}
+
+void disk_cancel(struct store *store)
+{
+    struct value_room *room = &store->rooms[ROOM_READS];
+    while (!list_is_empty(&room->waits)) {
+        struct room_wait *wait = container_of(room->waits.next, struct room_wait, link);
+        struct disk_read *read = container_of(wait, struct disk_read, wait);
+        room_leave(wait);
+        read->read.result = -ECANCELED;
+        read->done(read);
+    }
 }
 
 /* ---- custody ---- */

@@ -31,6 +31,7 @@ static void end_all(struct store *store)
     for (int64_t i = 0; i < store->group_count; i++)
         group_end(&store->groups[i]);
     store->stage = STORE_CLOSES_LOG;
+    disk_cancel(store);
     log_close(store->log);
 }
 

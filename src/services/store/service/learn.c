@@ -173,8 +173,10 @@ static void copy_was_read(struct disk_read *read)
         letter->kind = LETTER_COPY;
         letter->epoch = group->replica.epoch;
         letter->group = group->number;
-        mail_send(store, lesson->server, letter);
-        lesson->active_at = weft_now(store->self);
+        mail_send_held(store, lesson->server, letter, read->buffer);
+        /* A large one takes a while until the learner can say that it has it. */
+        lesson->active_at =
+            weft_now(store->self) + (int64_t)letter->record.value_size * LARGE_BYTE_NSEC;
         store->taught.bytes += read->read.record.key_size + (uint64_t)read->read.record.value_size;
     }
     buffer_release(&store->buffers, read->buffer);
@@ -277,7 +279,8 @@ static void begin_again(struct group *group)
 {
     struct lesson *lesson = &group->lesson;
     bool late = weft_now(group->store->self) - lesson->active_at > PATIENCE;
-    if ((lesson->runs || lesson->over) && late && !lesson->read.buffer && !lesson->rewrites) {
+    if ((lesson->runs || lesson->over) && late && !disk_is_reading(&lesson->read) &&
+        !lesson->rewrites) {
         lesson_end(group);
         if (stage_of(group, lesson->server) == PEER_COPIES)
             lesson_begin(group, lesson->server);
@@ -290,11 +293,11 @@ static void leader_look(struct group *group)
     begin_again(group);
     if (!lesson->runs || group->replica.position < lesson->from)
         return;
-    while (lesson->runs && !lesson->asked && !lesson->read.buffer) {
+    while (lesson->runs && !lesson->asked && !disk_is_reading(&lesson->read)) {
         if (lesson->has_page && compare_next(group))
             continue;
         bool compared = lesson->page_at == lesson->page_count;
-        if (lesson->has_page && (!compared || lesson->read.buffer))
+        if (lesson->has_page && (!compared || disk_is_reading(&lesson->read)))
             return;
         if (lesson->has_page && lesson->last) {
             if (lesson->rewrites || entry_after(group, lesson->first, &lesson->after))

@@ -30,7 +30,9 @@ static bool has_key(const struct op *op, const struct store_request *request)
 static void op_free(struct op *op)
 {
     struct store *store = op->group->store;
-    assert(!op->read.buffer);
+    assert(!disk_is_reading(&op->read));
+    join_cancel(&op->join);
+    buffer_release(&store->buffers, op->join.buffer);
     list_remove(&op->link);
     if (op->rewrites && op->group->lesson.rewrites)
         op->group->lesson.rewrites--;
@@ -43,27 +45,24 @@ static void op_free(struct op *op)
 static void reply(struct op *op, const struct store_answer *answer)
 {
     struct store *store = op->group->store;
+    struct letter *letter = store->out;
+    uint8_t head[STORE_HEAD_MAX];
     if (op->origin == WEFT_NOBODY)
         return;
-    size_t size = store_answer_size(answer);
-    struct buffer *buffer = buffer_make(&store->buffers, (uint32_t)size);
-    if (!buffer)
-        return; /* it is asked again */
-    size = store_answer_write(answer, buffer->bytes, size);
     store->answered++;
     if (op->origin == store->here) {
-        ask_answered(store, op->ticket, buffer->bytes, (uint32_t)size);
-    } else {
-        struct letter *letter = store->out;
-        letter->kind = LETTER_ANSWER;
-        letter->epoch = op->group->replica.epoch;
-        letter->group = op->group->number;
-        letter->ticket = op->ticket;
-        letter->bytes = buffer->bytes;
-        letter->size = (uint32_t)size;
-        mail_send(store, op->origin, letter);
+        ask_answered(store, op->ticket, answer, store->found);
+        return;
     }
-    buffer_release(&store->buffers, buffer);
+    letter->kind = LETTER_ANSWER;
+    letter->epoch = op->group->replica.epoch;
+    letter->group = op->group->number;
+    letter->ticket = op->ticket;
+    letter->bytes = head;
+    letter->size = (uint32_t)store_answer_write_head(answer, head, sizeof head);
+    letter->tail = answer->value;
+    letter->tail_size = answer->value_size;
+    mail_send_held(store, op->origin, letter, store->found);
 }
 
 static void op_end(struct op *op, const struct store_answer *answer)
@@ -94,13 +93,21 @@ static void op_confirm(struct op *op, const struct store_answer *answer)
 static void op_run(struct op *op);
 static void op_was_read(struct disk_read *read);
 
+/* Bytes that are added before the value that is read, or behind it. */
+static uint32_t added(const struct op *op, enum op_purpose purpose, enum store_op where)
+{
+    return purpose == FOR_VALUE && op->request.op == where ? op->request.value_size : 0;
+}
+
 static void op_read(struct op *op, enum op_purpose purpose)
 {
     op->stage = OP_READS;
     op->purpose = purpose;
     op->read.done = op_was_read;
     op->read.owner = op;
-    if (!disk_read(op->group->store, op->place, op->request.key_size, op->value_size, &op->read))
+    if (!disk_read_wide(op->group->store, op->place, op->request.key_size, op->value_size,
+                        added(op, purpose, STORE_PREPEND), added(op, purpose, STORE_APPEND),
+                        &op->read))
         op_refuse(op, STORE_BUSY);
 }
 
@@ -136,7 +143,7 @@ static void op_remove(struct op *op)
         .key_size = (uint8_t)op->request.key_size,
         .digest = digest_bytes(NULL, 0),
     };
-    if (group->changes_count >= CHANGES_MOST || !change_make(group, &record, &op->version)) {
+    if (group->changes_count >= CHANGES_MOST || !change_make(group, &record, NULL, &op->version)) {
         op_refuse(op, STORE_BUSY);
         return;
     }
@@ -146,7 +153,9 @@ static void op_remove(struct op *op)
 
 /* ---- changing ---- */
 
-static void op_write(struct op *op, enum record_kind kind, const void *value, uint32_t size)
+/* The holder, which may be NULL, has the value. */
+static void op_write(struct op *op, enum record_kind kind, const void *value, uint32_t size,
+                     struct buffer *holder)
 {
     struct group *group = op->group;
     struct record record = {
@@ -160,33 +169,18 @@ static void op_write(struct op *op, enum record_kind kind, const void *value, ui
         .key_size = (uint8_t)op->request.key_size,
         .value = value,
         .value_size = size,
-        .digest = digest_bytes(value, size),
+        .digest = large_digest(holder, value, size),
     };
     struct log_counts counts;
     log_count(group->store->log, &counts);
     bool is_new = !op->found && index_is_tight(&group->store->index);
     if ((counts.full || is_new) && kind == RECORD_VALUE)
         op_refuse(op, STORE_FULL);
-    else if (group->changes_count >= CHANGES_MOST || !change_make(group, &record, &op->version))
+    else if (group->changes_count >= CHANGES_MOST ||
+             !change_make(group, &record, holder, &op->version))
         op_refuse(op, STORE_BUSY);
     else
         op->stage = OP_WRITES;
-}
-
-/* The number in a value; false: it is none. */
-static bool number_of(const void *value, uint32_t size, uint64_t *number)
-{
-    const uint8_t *digits = value;
-    *number = 0;
-    if (size == 0 || size > 20)
-        return false;
-    for (uint32_t i = 0; i < size; i++) {
-        uint64_t digit = (uint64_t)(digits[i] - '0');
-        if (digit > 9 || *number > (UINT64_MAX - digit) / 10)
-            return false;
-        *number = *number * 10 + digit;
-    }
-    return true;
 }
 
 static void op_count(struct op *op, const void *value, uint32_t size)
@@ -194,7 +188,7 @@ static void op_count(struct op *op, const void *value, uint32_t size)
     const struct store_request *request = &op->request;
     uint64_t number = 0;
     char text[24];
-    bool sense = number_of(value, size, &number);
+    bool sense = value_number(value, size, &number);
     if (sense && request->op == STORE_INCR && number > UINT64_MAX - request->delta)
         sense = false;
     if (!sense) {
@@ -207,16 +201,58 @@ static void op_count(struct op *op, const void *value, uint32_t size)
         op->sum = number > request->delta ? number - request->delta : 0;
     op->has_sum = true;
     int length = snprintf(text, sizeof text, "%llu", (unsigned long long)op->sum);
-    op_write(op, RECORD_VALUE, text, (uint32_t)length);
+    op_write(op, RECORD_VALUE, text, (uint32_t)length, NULL);
+}
+
+static void op_too_large(struct op *op)
+{
+    op_confirm(op, &(struct store_answer){.status = STORE_TOO_LARGE, .version = op->visible});
+}
+
+static void op_joined(struct join *join)
+{
+    struct op *op = container_of(join, struct op, join);
+    struct buffer *buffer = join->buffer;
+    struct group *group = op->group;
+    join->buffer = NULL;
+    group->turn += op->rewrites || op->request.op != STORE_GET;
+    op_write(op, RECORD_VALUE, buffer->bytes + join->at, join->size, buffer);
+    buffer_release(&group->store->buffers, buffer);
+    serve_look(group);
+}
+
+/* Writes a large value that begins there in the record's buffer; so many bytes from `from` are
+ * copied there first. */
+static void op_join_large(struct op *op, const uint8_t *value, uint32_t size, const uint8_t *to,
+                          const void *from, uint32_t left)
+{
+    struct buffer *buffer = buffer_hold(op->group->store->found);
+    op->stage = OP_JOINS;
+    op->join.buffer = buffer;
+    op->join.at = (uint32_t)(value - buffer->bytes);
+    op->join.size = size;
+    op->join.to = (uint32_t)(to - buffer->bytes);
+    op->join.from = from;
+    op->join.left = left;
+    op->join.done = op_joined;
+    join_begin(op->group->store, &op->join);
 }
 
 static void op_join(struct op *op, const void *value, uint32_t size)
 {
     struct store *store = op->group->store;
     const struct store_request *request = &op->request;
-    uint64_t sum = (uint64_t)size + request->value_size;
-    if (sum > STORE_VALUE_MAX) {
-        op_confirm(op, &(struct store_answer){.status = STORE_TOO_LARGE, .version = op->visible});
+    const uint8_t *begin = value;
+    uint32_t more = request->value_size;
+    uint64_t sum = (uint64_t)size + more;
+    bool after = request->op == STORE_APPEND;
+    if (sum > store->value_max) {
+        op_too_large(op);
+        return;
+    }
+    if (store->found->order == BUFFER_LARGE) { /* op_read has left room for them */
+        op_join_large(op, after ? begin : begin - more, (uint32_t)sum,
+                      after ? begin + size : begin - more, request->value, more);
         return;
     }
     struct buffer *joined = buffer_make(&store->buffers, (uint32_t)sum);
@@ -224,12 +260,11 @@ static void op_join(struct op *op, const void *value, uint32_t size)
         op_refuse(op, STORE_BUSY);
         return;
     }
-    bool after = request->op == STORE_APPEND;
     if (size)
-        memcpy(joined->bytes + (after ? 0 : request->value_size), value, size);
-    if (request->value_size)
-        memcpy(joined->bytes + (after ? size : 0), request->value, request->value_size);
-    op_write(op, RECORD_VALUE, joined->bytes, (uint32_t)sum);
+        memcpy(joined->bytes + (after ? 0 : more), value, size);
+    if (more)
+        memcpy(joined->bytes + (after ? size : 0), request->value, more);
+    op_write(op, RECORD_VALUE, joined->bytes, (uint32_t)sum, NULL);
     buffer_release(&store->buffers, joined);
 }
 
@@ -240,14 +275,20 @@ static void op_change(struct op *op, const void *value, uint32_t size)
     switch (request->op) {
     case STORE_PUT:
         op->expiry = expiry_of(op);
-        op_write(op, RECORD_VALUE, request->value, request->value_size);
+        if (request->value_size > op->group->store->value_max)
+            op_too_large(op);
+        else
+            op_write(op, RECORD_VALUE, request->value, request->value_size, op->holder);
         break;
     case STORE_TOUCH:
         op->expiry = expiry_of(op);
-        op_write(op, RECORD_VALUE, value, size);
+        if (op->group->store->found->order == BUFFER_LARGE)
+            op_join_large(op, value, size, value, NULL, 0);
+        else
+            op_write(op, RECORD_VALUE, value, size, NULL);
         break;
     case STORE_DELETE:
-        op_write(op, RECORD_TOMBSTONE, NULL, 0);
+        op_write(op, RECORD_TOMBSTONE, NULL, 0, NULL);
         break;
     case STORE_INCR:
     case STORE_DECR:
@@ -265,6 +306,13 @@ static void op_change(struct op *op, const void *value, uint32_t size)
 static bool needs_value(const struct op *op)
 {
     return op->request.op >= STORE_INCR;
+}
+
+/* For sure, before the value is read. */
+static bool grows_too_large(const struct op *op)
+{
+    uint64_t least = op->value_size > REWRITTEN_HEAD ? op->value_size - REWRITTEN_HEAD : 0;
+    return least + op->request.value_size > op->group->store->value_max;
 }
 
 /* ---- the conditions ---- */
@@ -325,7 +373,8 @@ static bool must_wait(const struct op *op)
             other->request.number == op->request.number && other->stage != OP_WAITS)
             return true;
         if (!STORE_HAS(CONDITION_UNCOMMITTED) &&
-            (other->stage == OP_WRITES || other->stage == OP_READS) && has_key(other, &op->request))
+            (other->stage == OP_WRITES || other->stage == OP_READS || other->stage == OP_JOINS) &&
+            has_key(other, &op->request))
             return true;
     }
     return false;
@@ -375,7 +424,7 @@ static void op_run_change(struct op *op)
         if (op->found_value)
             op_read(op, FOR_REWRITE);
         else
-            op_write(op, RECORD_TOMBSTONE, NULL, 0);
+            op_write(op, RECORD_TOMBSTONE, NULL, 0, NULL);
         return;
     }
     if ((request->again && op->found && !op->checked) || (op->found_value && !op->visible)) {
@@ -391,6 +440,8 @@ static void op_run_change(struct op *op)
         op_confirm(op, &(struct store_answer){.status = STORE_ABSENT});
     } else if (group_in_sync(group) < (uint64_t)group->store->least) {
         op_refuse(op, STORE_UNAVAILABLE);
+    } else if (needs_value(op) && grows_too_large(op)) {
+        op_too_large(op);
     } else if (needs_value(op)) {
         op_read(op, FOR_VALUE);
     } else {
@@ -448,37 +499,33 @@ static void op_confirmed(struct op *op)
     op_end(op, &op->answer);
 }
 
-/* What clients see of a record. */
-static struct record visible_part(const struct record *record)
-{
-    struct record part = *record;
-    if (record->request & REWRITTEN && record->value_size >= REWRITTEN_HEAD) {
-        struct reader in = reader_make(record->value, REWRITTEN_HEAD);
-        part.version = STORE_HAS(REWRITE_SHOWN) ? part.version : read_u64(&in);
-        part.value = in.next;
-        part.value_size -= REWRITTEN_HEAD;
-        part.request &= ~REWRITTEN;
-    }
-    return part;
-}
-
 static void op_rewrite(struct op *op, const struct record *part)
 {
     struct store *store = op->group->store;
-    struct buffer *value = buffer_make(&store->buffers, part->value_size + REWRITTEN_HEAD);
-    if (!value) {
+    const uint8_t *begin = part->value;
+    uint32_t size = part->value_size + REWRITTEN_HEAD;
+    bool large = store->found->order == BUFFER_LARGE;
+    struct buffer *value = large ? NULL : buffer_make(&store->buffers, size);
+    if (!value && !large) {
         op_refuse(op, STORE_BUSY);
+        return;
+    }
+    op->request.client = part->client;
+    op->request.number = part->request | REWRITTEN;
+    op->request.flags = part->flags;
+    op->expiry = part->expiry;
+    if (large) { /* where the key is, which is not needed any more */
+        uint8_t *head = store->found->bytes + (begin - store->found->bytes);
+        struct writer out = writer_make(head - REWRITTEN_HEAD, REWRITTEN_HEAD);
+        write_u64(&out, part->version);
+        op_join_large(op, head - REWRITTEN_HEAD, size, head, NULL, 0);
         return;
     }
     struct writer out = writer_make(value->bytes, REWRITTEN_HEAD);
     write_u64(&out, part->version);
     if (part->value_size)
         memcpy(value->bytes + REWRITTEN_HEAD, part->value, part->value_size);
-    op->request.client = part->client;
-    op->request.number = part->request | REWRITTEN;
-    op->request.flags = part->flags;
-    op->expiry = part->expiry;
-    op_write(op, RECORD_VALUE, value->bytes, value->size);
+    op_write(op, RECORD_VALUE, value->bytes, value->size, NULL);
     buffer_release(&store->buffers, value);
 }
 
@@ -516,7 +563,7 @@ static void op_was_checked(struct op *op, const struct record *part)
 /* The right record was read. */
 static void op_go_on(struct op *op, const struct record *record)
 {
-    const struct record part = visible_part(record);
+    const struct record part = value_visible(record);
     switch (op->purpose) {
     case FOR_ANSWER:
         op_answer_record(op, &part);
@@ -550,7 +597,9 @@ static void op_was_read(struct disk_read *read)
     } else if (read->read.result == 0 && record->version == op->found) {
         struct buffer *buffer = read->buffer;
         read->buffer = NULL;
+        group->store->found = buffer;
         op_go_on(op, record);
+        group->store->found = NULL;
         buffer_release(&group->store->buffers, buffer);
     } else if (read->read.result == -EBADMSG) {
         read_release(op);
@@ -739,6 +788,7 @@ void serve_forget(struct group *group)
         if (op->origin != WEFT_NOBODY)
             retry(group->store, op->origin, op->ticket, group->number, WEFT_NOBODY);
         op->origin = WEFT_NOBODY;
+        room_leave(&op->read.wait);
         if (op->read.buffer)
             op->gone = true;
         else

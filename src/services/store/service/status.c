@@ -2,9 +2,10 @@
  * that leads it, or, as long as none does, by the group's coordinator. */
 #include "services/store/service/store_impl.h"
 
-#define SETTLE_NSEC (2000 * MSEC) /* after a view, before no report means that no server has data  \
-                                   */
-#define RATE_NSEC (1000 * MSEC)   /* between two looks at what was copied */
+#define SETTLE_NSEC                                                                                \
+    (2000 * MSEC)               /* after a view, before no report means that no server has data    \
+                                 */
+#define RATE_NSEC (1000 * MSEC) /* between two looks at what was copied */
 
 static uint64_t least_of(uint64_t a, uint64_t b)
 {

@@ -14,6 +14,7 @@
 #define INCOMINGS    1024
 #define REPLAYS      256
 #define OUTCOMES     65536
+#define SEGMENT_REST 4096            /* bytes of a segment that no value takes */
 #define OUTCOME_NSEC (120000 * MSEC) /* how long it is remembered at most */
 
 /* ---- views ---- */
@@ -92,12 +93,13 @@ static bool allocate(struct store *store)
         pool_init(pools[i].pool, memory, pools[i].size, pools[i].room);
     }
     store->groups = weft_allocate(self, groups * sizeof *store->groups);
-    store->streams = weft_allocate(self, servers * sizeof(struct weft_stream *));
+    store->streams = weft_allocate(self, (uint64_t)servers * LANES * sizeof(struct weft_stream *));
     store->ranks = weft_allocate(self, servers * sizeof *store->ranks);
     store->in = weft_allocate(self, sizeof *store->in);
     store->out = weft_allocate(self, sizeof *store->out);
     if (!index || !buffers || !once || !judges || !store->groups || !store->streams ||
-        !store->ranks || !store->in || !store->out || !scan_init(store) ||
+        !store->ranks || !store->in || !store->out || !scan_init(store) || !large_init(store) ||
+        !upload_init(store) || !delivery_init(store) ||
         !index_init(&store->index, index, store->index_size, (uint32_t)groups + 1))
         return false;
     buffers_init(&store->buffers, buffers, store->buffers_size);
@@ -115,7 +117,9 @@ static int start(struct weft_self *self)
 {
     struct store *store = weft_memory(self);
     const struct views_settings settings = {.suspect = store->suspect, .timer = STORE_VIEWS};
-    const struct log_settings log = {store->segment, (uint32_t)(store->segment / 2)};
+    uint64_t value_max = store->segment - SEGMENT_REST;
+    store->value_max = value_max < STORE_VALUE_MAX ? (uint32_t)value_max : STORE_VALUE_MAX;
+    const struct log_settings log = {store->segment, store->value_max + REWRITTEN_HEAD};
     store->self = self;
     store->here = weft_here(self);
     if (store->least > store->copies)
@@ -140,6 +144,8 @@ static void tick(struct store *store)
         log_tick(store->log);
     failure_tick(store);
     mail_tick(store);
+    upload_tick(store);
+    delivery_tick(store);
     ask_tick(store);
     inquiry_tick(store);
     status_tick(store);
@@ -152,6 +158,13 @@ static void tick(struct store *store)
     expiry_tick(store);
 }
 
+static void work(struct store *store)
+{
+    large_work(store);
+    if (delivery_work(store))
+        large_wake(store);
+}
+
 static void timer(struct weft_self *self, uint64_t cookie)
 {
     struct store *store = weft_memory(self);
@@ -159,6 +172,8 @@ static void timer(struct weft_self *self, uint64_t cookie)
         tick(store);
     else if (cookie == STORE_FLUSH)
         log_flush(store->log);
+    else if (cookie == STORE_WORK)
+        work(store);
     else
         views_timer(store->views);
 }
@@ -199,6 +214,10 @@ static void request(struct weft_self *self, uint64_t client, uint64_t ticket, co
         inquiry_begin(store, client, ticket, call + 1, size - 1);
     else if (size > 0 && *call == STORE_CALL_SCAN)
         scan_begin(store, client, ticket, call + 1, size - 1);
+    else if (size > 0 && *call == STORE_CALL_OPEN)
+        upload_open(store, client, ticket, call + 1, size - 1);
+    else if (size > 0 && *call == STORE_CALL_PART)
+        upload_take(store, client, ticket, call + 1, size - 1);
     else
         ask_request(store, client, ticket, NULL, 0); /* is answered as malformed */
 }
@@ -208,6 +227,13 @@ static void gone(struct weft_self *self, uint64_t client)
     ask_gone(weft_memory(self), client);
     inquiry_gone(weft_memory(self), client);
     scan_gone(weft_memory(self), client);
+    upload_gone(weft_memory(self), client);
+    delivery_gone(weft_memory(self), client);
+}
+
+static void writable(struct weft_self *self, uint64_t client)
+{
+    delivery_writable(weft_memory(self), client);
 }
 
 static void stats(struct weft_self *self, struct weft_report *report)
@@ -216,7 +242,7 @@ static void stats(struct weft_self *self, struct weft_report *report)
     const struct roster *roster = views_roster(store->views);
     struct log_counts log;
     struct copies copies;
-    uint64_t leads = 0, keys = 0;
+    uint64_t leads = 0, keys = 0, large = 0;
     for (int64_t i = 0; i < store->group_count; i++) {
         leads += replica_serves(&store->groups[i].replica);
         keys += index_count(&store->index, (uint32_t)i);
@@ -237,6 +263,9 @@ static void stats(struct weft_self *self, struct weft_report *report)
     (void)!weft_stat(report, "log_live", log.live);
     (void)!weft_stat(report, "log_copied", log.copied);
     (void)!weft_stat(report, "log_full", log.full);
+    for (unsigned i = 0; i < STORE_ROOMS; i++)
+        large += store->rooms[i].used;
+    (void)!weft_stat(report, "large_bytes", large);
     (void)!weft_stat(report, "answered", store->answered);
     (void)!weft_stat(report, "expired", store->expired);
     (void)!weft_stat(report, "failures", store->failures);
@@ -257,9 +286,11 @@ static const struct weft_parameter parameters[] = {
     {WEFT_PARAMETER(struct store, index_size, SIZE), .value = "64M", .minimum = "1M",
      .help = "memory for keys"},
     {WEFT_PARAMETER(struct store, buffers_size, SIZE), .value = "64M", .minimum = "4M",
-     .help = "memory for values on their way"},
-    {WEFT_PARAMETER(struct store, segment, SIZE), .value = "64M", .minimum = "256K",
-     .maximum = "128M", .help = "bytes of a file of the log"},
+     .help = "memory for small values on their way; that for large ones follows from segment"},
+    {WEFT_PARAMETER(struct store, segment, SIZE), .value = "72M", .minimum = "256K",
+     .maximum = "128M", .help = "bytes of a file of the log; a value is smaller, and at most 64M"},
+    {WEFT_PARAMETER(struct store, memory, SIZE), .value = "1G",
+     .help = "most memory that the store may take on each server; it touches little of it at once"},
     {0},
 };
 
@@ -272,6 +303,7 @@ static const struct weft_service_ops ops = {
     .request = request,
     .stats = stats,
     .gone = gone,
+    .writable = writable,
 };
 
 const struct weft_service store_service = {

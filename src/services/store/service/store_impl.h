@@ -2,26 +2,30 @@
 /* What the parts of the store's service share. store.c has the service itself; mail.c the streams
  * between servers; disk.c records and custodies; group.c a group from view to view; change.c its
  * writes; learn.c what a new copy gets; confirm.c the permission to read; serve.c requests at the
- * leader; expiry.c keys that have expired; ask.c requests of programs; scan.c and page.c pages of
- * keys; failure.c how a server goes on when its disk fails; inquiry.c what operators ask; status.c
- * what a server reports to them. */
+ * leader; expiry.c keys that have expired; ask.c requests of programs; upload.c values that they
+ * send in parts; delivery.c what they get; scan.c and page.c pages of keys; large.c memory for
+ * large values; failure.c how a server goes on when its disk fails; inquiry.c what operators ask;
+ * status.c what a server reports to them. */
 
 #include <string.h>
 
 #include <weft/stream.h>
 
+#include "base/digest.h"
 #include "base/list.h"
 #include "services/store/index/index.h"
 #include "services/store/log/log.h"
 #include "services/store/memory/buffers.h"
 #include "services/store/memory/once.h"
 #include "services/store/memory/pool.h"
+#include "services/store/memory/room.h"
 #include "services/store/replica/replica.h"
 #include "services/store/service/store.h"
 #include "services/store/view/views.h"
 #include "services/store/wire/letter.h"
 #include "wire/care.h"
 #include "wire/store.h"
+#include "wire/store_parts.h"
 
 #define MSEC 1000000LL
 
@@ -41,7 +45,56 @@ enum store_stage {
 };
 
 /* Timers, by their cookies. */
-enum { STORE_TICK = 1, STORE_FLUSH, STORE_VIEWS };
+enum { STORE_TICK = 1, STORE_FLUSH, STORE_VIEWS, STORE_WORK };
+
+/* ---- large values ----
+ *
+ * Letters and records of more than LARGE bytes have memory of their own, in which one waits for
+ * room. A server holds such memory while it waits for another one, so there are several rooms:
+ * what is in one of them waits only for those behind it, here or on any server. So servers never
+ * wait for each other in a circle. */
+
+#define LARGE             (128u << 10)
+#define LARGE_BYTE_NSEC   32  /* how long a byte takes at most, as a rule: 30 MB/s */
+#define PATIENT_BYTE_NSEC 100 /* the same for programs */
+
+enum store_room {
+    ROOM_UPLOADS,  /* values that programs send */
+    ROOM_REQUESTS, /* requests of other servers, at the leader */
+    ROOM_READS,    /* records that were read, and what is made of them */
+    ROOM_ANSWERS,  /* of leaders, for programs of this server */
+    ROOM_RECORDS,  /* what leaders send; they go as soon as they are on this server's disk */
+    STORE_ROOMS,
+};
+
+/* Streams to a server: each waits for one room at most. */
+enum lane {
+    LANE_LETTERS, /* ROOM_RECORDS */
+    LANE_REQUESTS,
+    LANE_ANSWERS,
+    LANES,
+};
+
+/* A letter on its way out. */
+struct dispatch {
+    struct buffer *head;   /* its frame and the letter; a large value is not in it: */
+    struct buffer *holder; /* of that; NULL: there is none */
+    const void *value;
+    uint32_t value_size;
+    enum lane lane;
+};
+
+/* Bytes that are copied and digested a piece at a time (large.c). */
+struct join {
+    struct list link;
+    struct buffer *buffer; /* of a room */
+    uint32_t at, size;     /* what is digested, when the rest is done */
+    uint32_t to, left;     /* where how many bytes are still to be copied ... */
+    const uint8_t *from;   /* ... from here */
+    uint32_t digested;
+    struct digest digest;
+    void (*done)(struct join *join); /* buffer->value_at and ->digest are set */
+};
 
 /* A record that is read from the log. */
 struct disk_read {
@@ -49,6 +102,9 @@ struct disk_read {
     struct buffer *buffer; /* what was read; the reader releases it. NULL: nothing is read */
     void (*done)(struct disk_read *read);
     void *owner;
+    struct store *store;
+    struct room_wait wait; /* for the buffer */
+    uint32_t before;       /* bytes of the buffer before the record */
 };
 
 /* ---- requests at the leader ---- */
@@ -57,6 +113,7 @@ enum op_stage {
     OP_WAITS,    /* for another one of its key, or for a commit; begins again then */
     OP_CONFIRMS, /* its answer waits until it is sure that this server still leads */
     OP_READS,    /* a record, from the log */
+    OP_JOINS,    /* a large value is being made */
     OP_WRITES,   /* until its write is committed */
 };
 
@@ -91,6 +148,7 @@ struct op {
     uint32_t value_size;
     enum op_purpose purpose;
     struct disk_read read;
+    struct join join;
     /* OP_CONFIRMS: what follows. */
     uint64_t round;
     struct store_answer answer;
@@ -109,7 +167,7 @@ struct change {
     struct log_append append; /* first */
     struct list link;         /* of its group, in the order of versions; of a copy: alone */
     struct group *group;
-    struct buffer *buffer; /* the letter; the record's key and value are in it */
+    struct dispatch mail; /* the letter; the record's key and value are in it */
     store_version version;
     bool copies; /* it is not part of the chain */
     bool durable;
@@ -178,6 +236,7 @@ struct group {
     /* Servers, by their last six bits (server_bit): to which writes are to be sent again; to which
      * what they lack is being sent. */
     uint64_t resends, replaying;
+    int64_t replay_after; /* not before, because a large record is on its way */
     uint64_t round, confirmed, wanted;
     uint64_t rounds[KEEPERS_MAX]; /* the last one of each keeper of the custody */
     /* The learner. */
@@ -232,11 +291,18 @@ struct sweep {
 
 struct incoming {
     struct store *store;
+    enum lane lane;
     uint8_t head[4];
     uint32_t head_size;
     struct buffer *buffer;
     uint32_t filled;
-    bool waits; /* for memory, or for a change */
+    bool waits;    /* for memory, or for a change */
+    bool discards; /* the letter is too large for any server */
+    struct room_wait wait;
+    /* Of a letter with a large value: where that begins, 0: it is not known; and how far it is
+     * digested. */
+    uint32_t value_at, digested;
+    struct digest digest;
     struct weft_stream *stream;
     struct list link;
 };
@@ -264,24 +330,30 @@ struct store {
     /* Parameters. */
     int64_t copies, group_count, least;
     int64_t suspect, recover;
-    uint64_t index_size, buffers_size, segment;
+    uint64_t index_size, buffers_size, segment, memory;
 
     struct weft_self *self;
     weft_server here;
+    uint32_t value_max; /* bytes of a value: a record with it fits into a segment */
     enum store_stage stage;
     struct views *views;
     struct log *log;
     struct index index;
     struct buffers buffers;
     struct once once;
-    struct pool parcels, ops, changes, asks, incomings, replays;
-    struct list asks_open, incomings_open;
+    struct value_room rooms[STORE_ROOMS];
+    bool woken;        /* STORE_WORK is set */
+    struct list joins; /* under way */
+    struct pool parcels, ops, changes, asks, incomings, replays, uploads, deliveries;
+    struct list asks_open, incomings_open, uploads_open, deliveries_open;
+    uint64_t upload_name; /* of the next one; begins at random */
     struct scans scans;
     uint64_t ask_name;            /* of the next one; begins at random */
     struct group *groups;         /* `group_count` */
-    struct weft_stream **streams; /* to each server; NULL: none is open */
+    struct weft_stream **streams; /* to each server, LANES of them; NULL: none is open */
     uint32_t *ranks;              /* of servers, for one group */
     struct letter *in, *out;
+    struct buffer *found; /* the record that a request has read, while that is looked at */
     uint64_t custody_version;
     uint32_t custody_next; /* STORE_READS_CUSTODY */
     struct disk_read custody_read;
@@ -303,14 +375,18 @@ struct store {
 
 extern const struct weft_streams store_streams;
 #define FRAME 4 /* bytes before a letter: its size */
-/* Room for a letter of that size with its frame, NULL if there is no memory; then the letter, to be
- * sent to any number of servers. */
-struct buffer *mail_room(struct store *store, const struct letter *letter);
-void mail_fill(struct buffer *buffer, const struct letter *letter);
-/* The buffer stays the caller's, too. False: it is not on its way. */
-bool mail_post(struct store *store, weft_server server, struct buffer *buffer);
+/* Room for a letter with its frame; false: there is no memory. If there is a holder of its value, a
+ * large one stays where it is. Then the letter, which can be sent to any number of servers. */
+bool mail_room(struct store *store, const struct letter *letter, struct buffer *holder,
+               struct dispatch *mail);
+void mail_fill(struct dispatch *mail, const struct letter *letter);
+void mail_drop(struct store *store, struct dispatch *mail);
+/* False: it is not on its way. */
+bool mail_post(struct store *store, weft_server server, const struct dispatch *mail);
 /* It may get lost. Not to this server. */
 void mail_send(struct store *store, weft_server server, const struct letter *letter);
+void mail_send_held(struct store *store, weft_server server, const struct letter *letter,
+                    struct buffer *holder);
 void mail_tick(struct store *store);
 
 /* ---- disk.c ---- */
@@ -330,9 +406,18 @@ bool disk_is_rewritten(const struct index_entry *entry);
 /* The place of an entry's record. */
 struct log_place disk_place(const struct index_entry *entry);
 /* Begins to read a record into a new buffer; read->done and read->owner are set. False: there is no
- * memory. */
+ * memory; a large record waits for it. disk_read_wide: with so many bytes free before and after the
+ * record. */
 bool disk_read(struct store *store, struct log_place place, uint32_t key_size, uint32_t value_size,
                struct disk_read *read);
+bool disk_read_wide(struct store *store, struct log_place place, uint32_t key_size,
+                    uint32_t value_size, uint32_t before, uint32_t after, struct disk_read *read);
+static inline bool disk_is_reading(const struct disk_read *read)
+{
+    return read->buffer || read->wait.waits;
+}
+/* Ends reads that wait for memory. */
+void disk_cancel(struct store *store);
 /* Makes group->replica.next durable. */
 void disk_keep(struct group *group);
 /* A record cannot be read, though the server must have it. */
@@ -394,8 +479,10 @@ void copies_count(const struct store *store, struct copies *copies);
 
 /* ---- change.c ---- */
 
-/* A new change of a leader. False: there is no memory. `version` is set. */
-bool change_make(struct group *group, const struct record *record, store_version *version);
+/* A new change of a leader; the holder, which may be NULL, has its value. False: there is no
+ * memory. `version` is set. */
+bool change_make(struct group *group, const struct record *record, struct buffer *holder,
+                 store_version *version);
 /* A record that a learner lacks; the holder, which may be NULL, has what it points to. False: there
  * is no memory. */
 bool change_copy(struct group *group, const struct record *record, struct buffer *holder);
@@ -452,11 +539,26 @@ bool expiry_has_passed(const struct store *store, const struct index_entry *entr
 uint64_t expiry_left(const struct store *store, int64_t expiry);
 void expiry_tick(struct store *store);
 
+/* ---- value.c ---- */
+
+/* The decimal number in a value; false: it is none. */
+bool value_number(const void *value, uint32_t size, uint64_t *number);
+/* What clients see of a record. */
+struct record value_visible(const struct record *record);
+
 /* ---- ask.c ---- */
 
 void ask_request(struct store *store, uint64_t client, uint64_t ticket, const void *bytes,
                  uint32_t size);
-void ask_answered(struct store *store, uint64_t ticket, const void *bytes, uint32_t size);
+/* A request in the holder's bytes. */
+void ask_take(struct store *store, uint64_t client, uint64_t ticket,
+              const struct store_request *request, struct buffer *holder);
+/* The holder has the value. */
+void ask_answered(struct store *store, uint64_t ticket, const struct store_answer *said,
+                  struct buffer *holder);
+void ask_coming(struct store *store, uint64_t ticket); /* an answer is on its way */
+/* A stream from or to a server has ended: what was asked may be lost. */
+void ask_lost(struct store *store, weft_server server);
 void ask_retry(struct store *store, uint64_t ticket, uint32_t server);
 void ask_gone(struct store *store, uint64_t client);
 void ask_tick(struct store *store);
@@ -500,3 +602,41 @@ void page_asked(struct store *store, weft_server origin, uint64_t ticket, uint32
 void page_look(const struct group *group);
 void page_tick(struct store *store);
 void page_forget(struct store *store); /* this server no longer leads */
+/* ---- large.c ---- */
+
+bool large_init(struct store *store); /* false: there is no memory */
+/* There is something for large_work. It is called soon. */
+void large_wake(struct store *store);
+void large_work(struct store *store);
+/* The digest of a value in those bytes. */
+uint64_t large_digest(const struct buffer *holder, const void *value, uint32_t size);
+void join_begin(struct store *store, struct join *join);
+void join_cancel(struct join *join); /* if it is under way */
+
+/* ---- delivery.c ---- */
+
+bool delivery_init(struct store *store);
+/* Bytes to a program, now or when it reads again. */
+void delivery_say(struct store *store, uint64_t client, uint64_t ticket, const void *bytes,
+                  uint32_t size);
+void delivery_status(struct store *store, uint64_t client, uint64_t ticket,
+                     enum store_status status);
+void delivery_word(struct store *store, uint64_t client, uint64_t ticket, enum store_word word,
+                   uint64_t name);
+/* An answer in parts; the holder has its value. */
+void delivery_answer(struct store *store, uint64_t client, uint64_t ticket,
+                     const struct store_answer *answer, struct buffer *holder);
+bool delivery_work(struct store *store); /* true: there is more to do */
+void delivery_writable(struct store *store, uint64_t client);
+void delivery_gone(struct store *store, uint64_t client);
+void delivery_tick(struct store *store);
+
+/* ---- upload.c ---- */
+
+bool upload_init(struct store *store);
+void upload_open(struct store *store, uint64_t client, uint64_t ticket, const void *bytes,
+                 uint32_t size);
+void upload_take(struct store *store, uint64_t client, uint64_t ticket, const void *bytes,
+                 uint32_t size);
+void upload_gone(struct store *store, uint64_t client);
+void upload_tick(struct store *store);

@@ -8,9 +8,9 @@
 #include "base/digest.h"
 #include "wire/store.h"
 
-#define HEAD_SIZE    9  /* of every letter */
-#define WRITE_SIZE   16 /* of a WRITE, before the record */
-#define RECORD_SIZE  38 /* besides key and value */
+#define HEAD_SIZE    LETTER_TICKET_AT /* of every letter */
+#define WRITE_SIZE   16               /* of a WRITE, before the record */
+#define RECORD_SIZE  38               /* besides key and value */
 #define VERSION_SIZE 8
 static_assert(INDEX_KEY_SIZE_MAX == RECORD_KEY_MAX && STORE_KEY_MAX == RECORD_KEY_MAX, "one limit");
 
@@ -130,6 +130,13 @@ static size_t record_size(const struct record *record)
     return record->kind ? RECORD_SIZE + record->key_size + (size_t)record->value_size : 1;
 }
 
+/* Puts a value, unless only the head is wanted, which ends here. */
+static void put_value(struct writer *out, const void *value, uint32_t size)
+{
+    if (out->left)
+        write_bytes(out, value, size);
+}
+
 static void put_record(struct writer *out, const struct letter *letter)
 {
     const struct record *record = &letter->record;
@@ -147,16 +154,12 @@ static void put_record(struct writer *out, const struct letter *letter)
     write_u8(out, record->key_size);
     write_u32(out, record->value_size);
     write_bytes(out, record->key, record->key_size);
-    write_bytes(out, record->value, record->value_size);
+    put_value(out, record->value, record->value_size);
 }
 
-static bool get_record(struct reader *in, struct letter *letter, store_version version)
+/* All but key and value. */
+static bool get_record_head(struct reader *in, struct record *record)
 {
-    struct record *record = &letter->record;
-    uint8_t kind = read_u8(in);
-    if (!kind || kind == RECORD_MARK || kind > RECORD_OUTCOME)
-        return !kind;
-    *record = (struct record){.kind = kind, .group = letter->group, .version = version};
     record->flags = read_u32(in);
     record->request = read_u32(in);
     record->client = read_u64(in);
@@ -164,13 +167,26 @@ static bool get_record(struct reader *in, struct letter *letter, store_version v
     record->digest = read_u64(in);
     record->key_size = read_u8(in);
     record->value_size = read_u32(in);
-    if (record->key_size > RECORD_KEY_MAX || record->value_size > RECORD_VALUE_MAX ||
-        (kind == RECORD_TOMBSTONE && record->value_size) || record->expiry < 0 ||
-        (kind != RECORD_VALUE && record->expiry))
+    return record->key_size <= RECORD_KEY_MAX && record->value_size <= RECORD_VALUE_MAX &&
+           (record->kind != RECORD_TOMBSTONE || !record->value_size) && record->expiry >= 0 &&
+           (record->kind == RECORD_VALUE || !record->expiry);
+}
+
+static bool get_record(struct reader *in, struct letter *letter, store_version version,
+                       const uint64_t *digest)
+{
+    struct record *record = &letter->record;
+    uint8_t kind = read_u8(in);
+    if (!kind || kind == RECORD_MARK || kind > RECORD_OUTCOME)
+        return !kind;
+    *record = (struct record){.kind = kind, .group = letter->group, .version = version};
+    if (!get_record_head(in, record))
         return false;
     record->key = read_bytes(in, record->key_size);
     record->value = read_bytes(in, record->value_size);
-    return !in->failed && record_fits(record, record->value);
+    if (in->failed)
+        return false;
+    return digest ? *digest == record->digest : record_fits(record, record->value);
 }
 
 static void put_write(struct writer *out, const struct letter *letter)
@@ -183,19 +199,19 @@ static void put_write(struct writer *out, const struct letter *letter)
     put_record(out, letter);
 }
 
-static bool get_write(struct reader *in, struct letter *letter)
+static bool get_write(struct reader *in, struct letter *letter, const uint64_t *digest)
 {
     struct replica_message *message = &letter->message;
     message->kind = REPLICA_WRITE;
     message->version = read_u64(in);
     message->previous = read_u64(in);
-    return message->version > message->previous && get_record(in, letter, message->version);
+    return message->version > message->previous && get_record(in, letter, message->version, digest);
 }
 
-static bool get_copy(struct reader *in, struct letter *letter)
+static bool get_copy(struct reader *in, struct letter *letter, const uint64_t *digest)
 {
     store_version version = read_u64(in);
-    return version && get_record(in, letter, version) && letter->record.kind;
+    return version && get_record(in, letter, version, digest) && letter->record.kind;
 }
 
 /* ---- pages ---- */
@@ -287,6 +303,7 @@ size_t letter_size(const struct letter *letter)
         return HEAD_SIZE + 8;
     case LETTER_REQUEST:
     case LETTER_ANSWER:
+        return HEAD_SIZE + 8 + (size_t)letter->size + letter->tail_size;
     case LETTER_INQUIRY:
     case LETTER_REPORT:
     case LETTER_ASK_KEYS:
@@ -332,6 +349,8 @@ static void put_content(struct writer *out, const struct letter *letter)
     case LETTER_PAGE_TOLD:
         write_u64(out, letter->ticket);
         write_bytes(out, letter->bytes, letter->size);
+        if (letter->kind == LETTER_REQUEST || letter->kind == LETTER_ANSWER)
+            put_value(out, letter->tail, letter->tail_size);
         break;
     case LETTER_RETRY:
         write_u64(out, letter->ticket);
@@ -340,16 +359,37 @@ static void put_content(struct writer *out, const struct letter *letter)
     }
 }
 
-void letter_write(const struct letter *letter, void *out)
+static void put(struct writer *out, const struct letter *letter)
 {
     bool is_message = letter->kind == LETTER_REPLICA || letter->kind == LETTER_WRITE;
-    struct writer to = writer_make(out, letter_size(letter));
     assert(!is_message || letter->message.epoch == letter->epoch);
-    write_u8(&to, (uint8_t)letter->kind);
-    write_u32(&to, letter->epoch);
-    write_u32(&to, letter->group);
-    put_content(&to, letter);
-    assert(!to.failed && to.left == 0);
+    write_u8(out, (uint8_t)letter->kind);
+    write_u32(out, letter->epoch);
+    write_u32(out, letter->group);
+    put_content(out, letter);
+    assert(!out->failed && out->left == 0);
+}
+
+void letter_write(const struct letter *letter, void *out)
+{
+    struct writer to = writer_make(out, letter_size(letter));
+    put(&to, letter);
+}
+
+const void *letter_value(const struct letter *letter, uint32_t *size)
+{
+    bool has_record = letter->kind == LETTER_WRITE || letter->kind == LETTER_COPY;
+    bool has_tail = letter->kind == LETTER_REQUEST || letter->kind == LETTER_ANSWER;
+    *size = has_record ? letter->record.value_size : has_tail ? letter->tail_size : 0;
+    return !*size ? NULL : has_record ? letter->record.value : letter->tail;
+}
+
+void letter_write_head(const struct letter *letter, void *out)
+{
+    uint32_t size;
+    (void)letter_value(letter, &size);
+    struct writer to = writer_make(out, letter_size(letter) - size);
+    put(&to, letter);
 }
 
 static bool get_ticket(struct reader *in, struct letter *letter)
@@ -366,19 +406,19 @@ static bool get_ticket(struct reader *in, struct letter *letter)
     return true;
 }
 
-static bool get_content(struct reader *in, struct letter *letter)
+static bool get_content(struct reader *in, struct letter *letter, const uint64_t *digest)
 {
     switch (letter->kind) {
     case LETTER_REPLICA:
         return get_message(in, &letter->message);
     case LETTER_WRITE:
-        return get_write(in, letter);
+        return get_write(in, letter, digest);
     case LETTER_ASK_PAGE:
         return get_ask_page(in, letter);
     case LETTER_PAGE:
         return get_page(in, letter);
     case LETTER_COPY:
-        return get_copy(in, letter);
+        return get_copy(in, letter, digest);
     case LETTER_CONFIRM:
     case LETTER_CONFIRMED:
         letter->round = read_u64(in);
@@ -395,7 +435,8 @@ static bool get_content(struct reader *in, struct letter *letter)
     return false; /* what a peer sent can be any number */
 }
 
-bool letter_read(struct letter *letter, uint32_t from, const void *bytes, size_t size)
+static bool read(struct letter *letter, uint32_t from, const void *bytes, size_t size,
+                 const uint64_t *digest)
 {
     struct reader in = reader_make(bytes, size);
     memset(letter, 0, offsetof(struct letter, keys));
@@ -404,5 +445,59 @@ bool letter_read(struct letter *letter, uint32_t from, const void *bytes, size_t
     letter->group = read_u32(&in);
     letter->message.epoch = letter->epoch;
     letter->message.from = from;
-    return get_content(&in, letter) && !in.failed && in.left == 0;
+    return get_content(&in, letter, digest) && !in.failed && in.left == 0;
+}
+
+bool letter_read(struct letter *letter, uint32_t from, const void *bytes, size_t size)
+{
+    return read(letter, from, bytes, size, NULL);
+}
+
+bool letter_read_digested(struct letter *letter, uint32_t from, const void *bytes, size_t size,
+                          uint64_t digest)
+{
+    return read(letter, from, bytes, size, &digest);
+}
+
+/* The head of the letter is followed by a record. */
+static size_t record_value_at(struct reader *in, struct record *record, size_t skipped)
+{
+    size_t left = in->left;
+    (void)read_bytes(in, skipped);
+    record->kind = read_u8(in);
+    bool sense = get_record_head(in, record);
+    (void)read_bytes(in, record->key_size);
+    return sense && !in->failed ? left - in->left : 0;
+}
+
+/* By a ticket and a request, or an answer. */
+static size_t ticket_value_at(struct reader *in, bool requests, uint32_t *value_size)
+{
+    struct store_request request;
+    struct store_answer answer;
+    (void)read_u64(in);
+    if (in->failed)
+        return 0;
+    size_t head = requests ? store_request_read_head(&request, in->next, in->left)
+                           : store_answer_read_head(&answer, in->next, in->left);
+    *value_size = !head ? 0 : requests ? request.value_size : answer.value_size;
+    return head ? 8 + head : 0;
+}
+
+size_t letter_value_at(const void *bytes, size_t there, size_t size, bool *digested)
+{
+    struct reader in = reader_make(bytes, there);
+    struct record record = {0};
+    uint32_t value_size = 0;
+    size_t at = 0;
+    uint8_t kind = read_u8(&in);
+    (void)read_bytes(&in, HEAD_SIZE - 1);
+    *digested = kind != LETTER_ANSWER;
+    if (kind == LETTER_WRITE || kind == LETTER_COPY) {
+        at = record_value_at(&in, &record, kind == LETTER_WRITE ? WRITE_SIZE : VERSION_SIZE);
+        value_size = record.value_size;
+    } else if (kind == LETTER_REQUEST || kind == LETTER_ANSWER) {
+        at = ticket_value_at(&in, kind == LETTER_REQUEST, &value_size);
+    }
+    return at && HEAD_SIZE + at + value_size == size && value_size ? HEAD_SIZE + at : 0;
 }

@@ -55,6 +55,9 @@ struct letter {
     uint32_t server;
     const void *bytes; /* borrowed */
     uint32_t size;
+    /* To write REQUEST and ANSWER: what follows the bytes, borrowed. It is NULL after reading. */
+    const void *tail;
+    uint32_t tail_size;
     /* At the end, because letter_read clears all but these. */
     struct letter_key keys[LETTER_PAGE_KEYS];
 };
@@ -65,3 +68,17 @@ size_t letter_size(const struct letter *letter);
 void letter_write(const struct letter *letter, void *out);
 /* Reads a letter from that server. False: nonsense. The digest of a record's value is compared. */
 bool letter_read(struct letter *letter, uint32_t from, const void *bytes, size_t size);
+
+/* ---- letters with large values, which are at their end ---- */
+
+/* The value at the end, NULL: there is none, or it has no bytes; and the letter without it. */
+const void *letter_value(const struct letter *letter, uint32_t *size);
+void letter_write_head(const struct letter *letter, void *out);
+/* Where the value begins in a letter of `size` bytes of which `there` have come; `digested`: its
+ * digest is needed. 0: it has none, or more bytes must come first, LETTER_HEAD_MAX at most. */
+#define LETTER_HEAD_MAX  512
+#define LETTER_TICKET_AT 9 /* of a REQUEST and an ANSWER */
+size_t letter_value_at(const void *bytes, size_t there, size_t size, bool *digested);
+/* The same as letter_read, with the digest of the value from there. */
+bool letter_read_digested(struct letter *letter, uint32_t from, const void *bytes, size_t size,
+                          uint64_t digest);

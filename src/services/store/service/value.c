@@ -1,0 +1,32 @@
+/* value: what is in the values of records. */
+#include "base/bytes.h"
+#include "services/store/planted.h"
+#include "services/store/service/store_impl.h"
+
+bool value_number(const void *value, uint32_t size, uint64_t *number)
+{
+    const uint8_t *digits = value;
+    *number = 0;
+    if (size == 0 || size > 20)
+        return false;
+    for (uint32_t i = 0; i < size; i++) {
+        uint64_t digit = (uint64_t)(digits[i] - '0');
+        if (digit > 9 || *number > (UINT64_MAX - digit) / 10)
+            return false;
+        *number = *number * 10 + digit;
+    }
+    return true;
+}
+
+struct record value_visible(const struct record *record)
+{
+    struct record part = *record;
+    if (record->request & REWRITTEN && record->value_size >= REWRITTEN_HEAD) {
+        struct reader in = reader_make(record->value, REWRITTEN_HEAD);
+        part.version = STORE_HAS(REWRITE_SHOWN) ? part.version : read_u64(&in);
+        part.value = in.next;
+        part.value_size -= REWRITTEN_HEAD;
+        part.request &= ~REWRITTEN;
+    }
+    return part;
+}
