@@ -58,7 +58,6 @@
     X(REQUESTS_STAY, "requests", "requests under way survive the end of a view")                   \
     X(REWRITE_SHOWN, "shown", "clients see the version of a value that a leader wrote again")      \
     X(SCAN_UNCONFIRMED, "scans", "a leader tells keys without asking whether it still leads")      \
-    X(SCAN_UNCOMMITTED, "hasty", "a leader tells keys whose changes are not committed")            \
     X(SCAN_BEYOND, "beyond", "a page goes on behind what a server has told")                       \
     X(EXPIRY_UNCOMMITTED, "vanish", "an expired key is absent before its removal is committed")    \
     X(EXPIRY_FORGOTTEN, "eternal", "servers that follow do not remember when a key expires")

@@ -90,8 +90,7 @@ static bool is_ready(const struct page *page, const struct page_group *one)
     const struct group *group = &page->store->groups[one->number];
     if (page->listing.request.here)
         return true;
-    bool committed = one->newest <= group->replica.committed || STORE_HAS(SCAN_UNCOMMITTED);
-    return committed && one->round <= group->confirmed;
+    return one->newest <= group->replica.committed && one->round <= group->confirmed;
 }
 
 /* Tells the page if all is known. */
