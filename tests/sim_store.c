@@ -14,7 +14,7 @@
 #include "sim/store/store_clients.h"
 #include "store_run.h"
 
-static uint64_t seeds = 3;
+static uint64_t seeds = 5;
 
 static void counts_print(const struct store_counts *counts)
 {
