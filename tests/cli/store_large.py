@@ -162,8 +162,8 @@ class Lies(Case):
     def head(self, size):
         """Of a request to put the key "k"."""
         self.number += 1
-        return struct.pack(">BBBIQIQQqBI", store.PUT, 0, 0, 0, 77, self.number, 0, 0,
-                           PATIENCE * 10**9, 1, size) + b"k"
+        return struct.pack(">BBBIQIQQqQBI", store.PUT, 0, 0, 0, 77, self.number, 0, 0,
+                           PATIENCE * 10**9, 0, 1, size) + b"k"
 
     def begin_upload(self, size):
         """Returns the name of the upload."""
