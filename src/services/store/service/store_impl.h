@@ -1,11 +1,11 @@
 #pragma once
 /* What the parts of the store's service share. store.c has the service itself; mail.c the streams
  * between servers; disk.c records and custodies; group.c a group from view to view; change.c its
- * writes; learn.c what a new copy gets; confirm.c the permission to read; serve.c requests at the
- * leader; expiry.c keys that have expired; ask.c requests of programs; upload.c values that they
- * send in parts; delivery.c what they get; scan.c and page.c pages of keys; large.c memory for
- * large values; failure.c how a server goes on when its disk fails; inquiry.c what operators ask;
- * status.c what a server reports to them. */
+ * writes; learn.c what a new copy gets; confirm.c the permission to read; serve.c, alter.c and
+ * reply.c requests at the leader; expiry.c keys that have expired; ask.c requests of programs;
+ * upload.c values that they send in parts; delivery.c what they get; scan.c and page.c pages of
+ * keys; large.c memory for large values; failure.c how a server goes on when its disk fails;
+ * inquiry.c what operators ask; status.c what a server reports to them. */
 
 #include <string.h>
 
