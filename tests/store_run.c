@@ -61,7 +61,10 @@ static void configure(uint64_t seed, bool large)
     const char *const words[] = {large ? "store.segment=" STRING_OF(LARGE_SEGMENT) "K"
                                        : "store.segment=" STRING_OF(SEGMENT) "K",
                                  "store.group_count=" STRING_OF(GROUPS),
-                                 seed % 2 ? "store.recover=3min" : "store.recover=1s"};
+                                 seed % 2 ? "store.recover=3min" : "store.recover=1s",
+                                 seed % 3 == 1   ? "store.lease=500ms"
+                                 : seed % 3 == 2 ? "store.lease=3s"
+                                                 : "store.lease=0"};
     struct why why;
     configuration_fini(&configuration);
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)

@@ -210,6 +210,12 @@ WEFT_API int64_t weft_now(const struct weft_self *self); /* nanoseconds; not wal
  * meaning to people, or that must outlive the process. It may be wrong, jump in both directions,
  * and differ from server to server: durations are measured with weft_now. */
 WEFT_API int64_t weft_wall(const struct weft_self *self);
+/* Reads another clock, anew at each call, so it takes longer than weft_now, which is the moment at
+ * which this call of the service began. It also goes on while the machine sleeps. Use it where a
+ * promise must not outlive its time: a process can be stopped for long between any two
+ * instructions, and what it reads here is later than all that it has seen before. Nanoseconds;
+ * neither wall-clock time, nor comparable with weft_now. */
+WEFT_API int64_t weft_clock(const struct weft_self *self);
 WEFT_API uint64_t weft_random(struct weft_self *self);
 /* Allocates more memory, zeroed and freed with the node; only in start(). A large piece occupies
  * memory only where the service writes, page by page. NULL: this is beyond the service's budget

@@ -148,6 +148,10 @@ struct env_ops {
     /* Ends all operations of this node: when it returns none uses the node's memory, and done() of
      * none will be called. Not NULL if disk() is not. */
     void (*disk_end)(struct env *env);
+    /* Reads a clock that also goes on while the machine sleeps; its zero is not that of `now`. What
+     * it shows is later than all that the node has seen in this step, although the process may have
+     * been stopped in the middle of it. NULL: `now` is that clock. */
+    env_nsec (*clock)(struct env *env);
     bool gathers; /* transmit() takes packets whose bytes are elsewhere (packet.piece) */
     /* Begins an operation beside the node. NULL: there are no threads. */
     void (*work)(struct env *env, struct work_operation *operation);

@@ -26,9 +26,14 @@ nsec clock_wall(void)
     return clock_read(CLOCK_REALTIME);
 }
 
+nsec clock_boot(void)
+{
+    return clock_read(CLOCK_BOOTTIME);
+}
+
 nsec clock_suspended(void)
 {
-    nsec since_boot = clock_read(CLOCK_BOOTTIME);
+    nsec since_boot = clock_boot();
     return since_boot - clock_now();
 }
 

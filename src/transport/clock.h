@@ -23,6 +23,9 @@ static inline _Bool clock_is_past(nsec moment)
 /* Wall-clock time. Use it only for numbers that have to be higher than before a restart. */
 nsec clock_wall(void);
 
+/* As clock_now, but it goes on while the system is suspended; the two have nothing in common. */
+nsec clock_boot(void);
+
 /* How long the system has been suspended since it booted. CLOCK_MONOTONIC stands still meanwhile.
  */
 nsec clock_suspended(void);

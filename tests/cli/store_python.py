@@ -421,6 +421,22 @@ class Trouble(Case):
         self.addCleanup(bound.close)
         self.assertEqual(bound.get("n", timeout=PATIENCE), b"20")
 
+    def test_a_server_that_was_stopped_does_not_answer_from_the_past(self):
+        for server in range(3):
+            other = self.open((server + 1) % 3)
+            stopped = self.open(server)
+            for i in range(8):
+                other.put(f"key {i}", b"old", PATIENCE)
+                self.assertEqual(stopped.get(f"key {i}", timeout=PATIENCE), b"old")
+            self.signal(server, signal.SIGSTOP)
+            self.addCleanup(self.signal, server, signal.SIGCONT)
+            for i in range(8):  # the others go on without the server
+                other.put(f"key {i}", b"new", PATIENCE)
+            for i in range(8):
+                stopped.post(store.GET, f"key {i}", timeout=PATIENCE)
+            self.signal(server, signal.SIGCONT)
+            self.assertEqual([stopped.take(PATIENCE).value for i in range(8)], [b"new"] * 8)
+
     def test_a_request_ends_at_its_timeout(self):
         keys = self.open(0)
         keys.put("k", b"v", PATIENCE)

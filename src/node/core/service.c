@@ -94,6 +94,12 @@ int64_t weft_wall(const struct weft_self *self)
     return env->ops->wall ? env->ops->wall(env) : env->now;
 }
 
+int64_t weft_clock(const struct weft_self *self)
+{
+    struct env *env = self->node->env;
+    return env->ops->clock ? env->ops->clock(env) : env->now;
+}
+
 uint64_t weft_random(struct weft_self *self)
 {
     return rng_next(&self->rng);

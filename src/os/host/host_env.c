@@ -82,10 +82,16 @@ static env_nsec env_wall(struct env *env)
     return clock_wall();
 }
 
+static env_nsec env_clock(struct env *env)
+{
+    (void)env;
+    return clock_boot();
+}
+
 #define COMMON_OPS                                                                                 \
     .receive = env_receive, .room = env_room, .transmit = env_transmit, .local = env_local,        \
     .gathers = true, .work = env_work, .work_end = env_work_end, .ran = env_ran, .wall = env_wall, \
-    .descriptors = &host_descriptor_ops
+    .clock = env_clock, .descriptors = &host_descriptor_ops
 
 const struct env_ops host_ops = {COMMON_OPS};
 

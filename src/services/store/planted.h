@@ -60,7 +60,8 @@
     X(SCAN_UNCONFIRMED, "scans", "a leader tells keys without asking whether it still leads")      \
     X(SCAN_BEYOND, "beyond", "a page goes on behind what a server has told")                       \
     X(EXPIRY_UNCOMMITTED, "vanish", "an expired key is absent before its removal is committed")    \
-    X(EXPIRY_FORGOTTEN, "eternal", "servers that follow do not remember when a key expires")
+    X(EXPIRY_FORGOTTEN, "eternal", "servers that follow do not remember when a key expires")       \
+    X(DIRTY_SHOWN, "dirty", "a follower tells a value that is not committed")
 
 enum store_bug {
 #define STORE_BUG(bug, name, text) STORE_##bug,

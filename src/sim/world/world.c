@@ -380,12 +380,6 @@ static void env_work_end(struct env *env)
         sim_work_end(node_of_env(env)->work);
 }
 
-static env_nsec env_wall(struct env *env)
-{
-    const struct world_node *at = node_of_env(env);
-    return world_wall_of(at->world, at->self);
-}
-
 static const struct env_ops world_env_ops = {
     .receive = env_receive,
     .room = env_room,
@@ -396,7 +390,8 @@ static const struct env_ops world_env_ops = {
     .work_end = env_work_end,
     .simulates = true,
     .descriptors = &world_descriptor_ops,
-    .wall = env_wall,
+    .wall = world_env_wall,
+    .clock = world_env_clock,
 };
 
 static const struct env_ops world_env_disk_ops = {
@@ -411,7 +406,8 @@ static const struct env_ops world_env_disk_ops = {
     .work_end = env_work_end,
     .simulates = true,
     .descriptors = &world_descriptor_ops,
-    .wall = env_wall,
+    .wall = world_env_wall,
+    .clock = world_env_clock,
 };
 
 /* ---- start, crash and other actions ---- */

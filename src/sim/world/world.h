@@ -156,6 +156,10 @@ env_nsec world_clock_of(const struct world *world, node_id id);
 void world_wall_jump(struct world *world, node_id id, env_nsec by);
 /* What its wall clock shows now: nanoseconds since 1970. */
 env_nsec world_wall_of(const struct world *world, node_id id);
+/* What weft_clock shows there: it never jumps, and runs up to so many thousandths too fast or slow.
+ */
+#define WORLD_BOOT_SKEW 50
+env_nsec world_boot_of(const struct world *world, node_id id);
 /* A server that is down forgets about that many of its incarnations, as if the clock from which it
  * takes the number had gone back: the next start uses a lower number than the last, which was not
  * used before. */

@@ -67,5 +67,9 @@ static inline env_nsec clock_read(const struct world_node *at)
     return at->clock_at_base + (env_nsec)((uint128)passed * at->rate / CLOCK_RIGHT);
 }
 
+/* world_wall.c: the calls of services for clocks */
+env_nsec world_env_wall(struct env *env);
+env_nsec world_env_clock(struct env *env);
+
 /* world_sockets.c: the calls of services for descriptors */
 extern const struct env_descriptor_ops world_descriptor_ops;

@@ -51,13 +51,15 @@ static void chatter_deliver(struct weft_self *self, struct weft_packet *packet)
     weft_done(packet);
 }
 
-static int64_t chatter_wall; /* what the wall clock showed at the last request */
+/* What the wall clock, and weft_clock, showed at the last request. */
+static int64_t chatter_wall, chatter_clock;
 
 /* Answers with the bytes of the request. */
 static void chatter_request(struct weft_self *self, uint64_t client, uint64_t ticket,
                             const void *bytes, uint32_t size)
 {
     chatter_wall = weft_wall(self);
+    chatter_clock = weft_clock(self);
     weft_answer(self, client, ticket, bytes, size);
 }
 
@@ -491,6 +493,24 @@ static int64_t wall_asked(struct scene *scene, node_id id)
     return chatter_wall;
 }
 
+static void clocks_that_go_on_differ_in_speed_and_nothing_moves_them(void **state)
+{
+    struct scene *scene = scene_open("torus:3x3", 15, true);
+    int64_t least = INT64_MAX, most = 0, second = INT64_C(1000000000);
+    world_clock(scene->world, 4, 3000000);
+    world_jump(scene->world, 5, 100 * second);
+    world_run(scene->world, 1000 * MILLI);
+    for (node_id id = 0; id < 9; id++) {
+        wall_asked(scene, id);
+        assert_true(chatter_clock == world_boot_of(scene->world, id));
+        least = chatter_clock < least ? chatter_clock : least;
+        most = chatter_clock > most ? chatter_clock : most;
+    }
+    assert_true(least >= second - second / 1000 * WORLD_BOOT_SKEW && most > least);
+    assert_true(most <= second + second / 1000 * WORLD_BOOT_SKEW);
+    scene_close(scene);
+}
+
 static void wall_clocks_differ_a_little_and_jump_in_both_directions(void **state)
 {
     struct scene *scene = scene_open("torus:3x3", 15, true);
@@ -658,6 +678,7 @@ static void the_disk_of_a_paused_server_is_used(void **state)
 
 TEST_MAIN(TEST(a_request_to_a_paused_server_waits), TEST(the_disk_of_a_paused_server_is_used),
           TEST(a_clock_that_jumps_ahead_ends_the_links),
+          TEST(clocks_that_go_on_differ_in_speed_and_nothing_moves_them),
           TEST(wall_clocks_differ_a_little_and_jump_in_both_directions),
           TEST(wall_clocks_differ_a_little_and_jump_in_both_directions),
           TEST(a_server_with_a_lower_incarnation_comes_back),

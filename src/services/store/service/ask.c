@@ -65,6 +65,8 @@ static void send(struct store *store, struct ask *ask, weft_server to)
     ask->again_at = now + (to == WEFT_NOBODY ? SOON_NSEC : AGAIN_NSEC + way_of(ask));
     if (to == WEFT_NOBODY || !views_is_member(store->views))
         return;
+    if (to != store->here && serve_own(store, ticket_of(ask), &ask->request, ask->holder))
+        return;
     ask->was_repeated |= ask->was_sent;
     ask->request.again |= ask->was_sent;
     ask->was_sent = true;

@@ -2,7 +2,8 @@
  * keepers of its custody whether they act in the same view. If so, no other server has been made
  * the leader, since that takes the report of at least one of them in a later view.
  *
- * One round of questions serves all requests that came before it began. */
+ * One round of questions serves all requests that came before it began. With each answer comes a
+ * lease (lease.c), and as long as these last, no questions are needed. */
 #include "services/store/planted.h"
 #include "services/store/service/store_impl.h"
 
@@ -19,7 +20,14 @@ static void say(struct group *group, weft_server server, enum letter_kind kind, 
     letter->epoch = group->replica.epoch;
     letter->group = group->number;
     letter->round = round;
+    letter->lease = kind == LETTER_CONFIRMED ? lease_give(group->store, server) : 0;
     mail_send(group->store, server, letter);
+}
+
+static void round_begin(struct group *group)
+{
+    group->round++;
+    group->asked_at = weft_clock(group->store->self);
 }
 
 static void ask_all(struct group *group)
@@ -41,18 +49,41 @@ static void look(struct group *group)
         }
         group->confirmed = group->round;
         if (group->confirmed < group->wanted) {
-            group->round++;
+            round_begin(group);
             ask_all(group);
         }
     }
 }
 
+/* Leases end soon, and are used: they are renewed in time. */
+static void renew(struct group *group)
+{
+    bool under_way = group->confirmed < group->round;
+    if (under_way)
+        return;
+    group->wanted = group->round + 1;
+    round_begin(group);
+    ask_all(group);
+}
+
+bool confirm_holds(struct group *group)
+{
+    struct store *store = group->store;
+    int64_t left = lease_left(group), now = weft_now(store->self), before = store->read_at;
+    store->read_at = now;
+    if (left <= store->lease / 2 && (left > 0 || now - before < store->lease))
+        renew(group);
+    return left > 0 || STORE_HAS(MINORITY_SERVES);
+}
+
 uint64_t confirm_ask(struct group *group)
 {
+    if (confirm_holds(group))
+        return group->confirmed;
     bool under_way = group->confirmed < group->round;
     group->wanted = group->round + 1;
     if (!under_way) {
-        group->round++;
+        round_begin(group);
         ask_all(group);
     }
     uint64_t round = group->wanted;
@@ -75,6 +106,8 @@ void confirm_heard(struct group *group, uint32_t from, const struct letter *lett
         if (custody->keepers[i] == from && letter->round > group->rounds[i])
             group->rounds[i] = letter->round;
     }
+    if (letter->round == group->round)
+        lease_take(group, from, letter->lease);
     uint64_t before = group->confirmed;
     look(group);
     if (group->confirmed != before)

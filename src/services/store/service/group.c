@@ -293,7 +293,8 @@ static void report(struct group *group)
     struct replica_message message;
     const struct store *store = group->store;
     bool idle = list_is_empty(&group->changes) && group->copies == 0;
-    if (!views_is_member(store->views) || !idle || !replica_settle(replica, true) ||
+    if (!views_is_member(store->views) || !idle ||
+        !replica_settle(replica, lease_has_ended(store)) ||
         (replica->custody.since == 0 && !group->asked) || group->order_count == 0)
         return;
     replica_report(replica, &message);
@@ -412,5 +413,7 @@ void group_tick(struct group *group)
         }
         confirm_tick(group);
         group_look(group);
+    } else if (replica->role == REPLICA_FOLLOWS) {
+        confirm_tick(group);
     }
 }

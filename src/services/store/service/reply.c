@@ -82,3 +82,11 @@ void op_retry(struct store *store, weft_server origin, uint64_t ticket, uint32_t
     letter->server = server;
     mail_send(store, origin, letter);
 }
+
+/* Another server has to answer it. */
+void op_pass(struct op *op)
+{
+    struct group *group = op->group;
+    op_retry(group->store, op->origin, op->ticket, group->number, group_leader(group));
+    op_free(op);
+}

@@ -314,7 +314,10 @@ static void op_was_read(struct disk_read *read)
         disk_lose(group->store);
     } else { /* the log has moved it */
         read_release(op);
-        op_run(op);
+        if (replica_serves(&group->replica))
+            op_run(op);
+        else
+            op_pass(op);
     }
     serve_look(group);
 }
@@ -335,6 +338,22 @@ static struct op *find_same(struct group *group, const struct store_request *req
     return NULL;
 }
 
+/* A request of a program. NULL: there is no memory. */
+static struct op *op_make(struct group *group, weft_server origin, uint64_t ticket,
+                          const struct store_request *request, struct buffer *holder)
+{
+    struct op *op = pool_take(&group->store->ops);
+    if (!op)
+        return NULL;
+    op->group = group;
+    op->holder = buffer_hold(holder);
+    op->origin = origin;
+    op->ticket = ticket;
+    op->request = *request;
+    list_append(&group->ops, &op->link);
+    return op;
+}
+
 void serve_request(struct store *store, weft_server origin, uint64_t ticket,
                    const struct store_request *request, uint32_t epoch, struct buffer *holder)
 {
@@ -352,19 +371,36 @@ void serve_request(struct store *store, weft_server origin, uint64_t ticket,
         op->request.again |= request->again;
         return;
     }
-    op = pool_take(&store->ops);
+    op = op_make(group, origin, ticket, request, holder);
     if (!op) {
         op_retry(store, origin, ticket, number, WEFT_NOBODY);
         return;
     }
-    op->group = group;
-    op->holder = buffer_hold(holder);
-    op->origin = origin;
-    op->ticket = ticket;
-    op->request = *request;
-    list_append(&group->ops, &op->link);
     op_run(op);
     serve_look(group);
+}
+
+bool serve_own(struct store *store, uint64_t ticket, const struct store_request *request,
+               struct buffer *holder)
+{
+    struct group *group = &store->groups[placement_group(request->key, request->key_size,
+                                                         (uint32_t)store->group_count)];
+    if (request->op != STORE_GET || group->replica.role != REPLICA_FOLLOWS || store->lease == 0)
+        return false;
+    struct op *op = op_make(group, store->here, ticket, request, holder);
+    if (!op)
+        return false;
+    bool clean = look_at_key(op) || STORE_HAS(DIRTY_SHOWN);
+    if (!clean || op->expired || !confirm_holds(group)) {
+        op_free(op);
+        return false;
+    }
+    store->reads_own++;
+    if (op->found_value)
+        op_read(op, FOR_ANSWER);
+    else
+        op_refuse(op, STORE_ABSENT);
+    return true;
 }
 
 /* A request that the group itself makes. NULL: there is no memory. */

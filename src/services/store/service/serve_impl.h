@@ -14,6 +14,8 @@ void op_confirm(struct op *op, const struct store_answer *answer);
 /* The request with that ticket is to be asked at `server`; WEFT_NOBODY: again later. */
 void op_retry(struct store *store, weft_server origin, uint64_t ticket, uint32_t group,
               weft_server server);
+/* Another server has to answer it. */
+void op_pass(struct op *op);
 
 /* ---- alter.c ---- */
 

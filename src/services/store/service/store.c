@@ -52,6 +52,7 @@ static void views_entered(void *owner, const struct roster *roster, uint32_t bef
     if (store->stage != STORE_RUNS)
         return;
     store->entered_at = weft_now(store->self);
+    lease_enter(store, roster);
     for (int64_t i = 0; i < store->group_count; i++)
         group_enter(&store->groups[i], roster);
     ask_view(store);
@@ -95,11 +96,12 @@ static bool allocate(struct store *store)
     store->groups = weft_allocate(self, groups * sizeof *store->groups);
     store->streams = weft_allocate(self, (uint64_t)servers * LANES * sizeof(struct weft_stream *));
     store->ranks = weft_allocate(self, servers * sizeof *store->ranks);
+    bool leases = lease_init(store);
     store->in = weft_allocate(self, sizeof *store->in);
     store->out = weft_allocate(self, sizeof *store->out);
     if (!index || !buffers || !once || !judges || !store->groups || !store->streams ||
-        !store->ranks || !store->in || !store->out || !scan_init(store) || !large_init(store) ||
-        !upload_init(store) || !delivery_init(store) ||
+        !store->ranks || !leases || !store->in || !store->out || !scan_init(store) ||
+        !large_init(store) || !upload_init(store) || !delivery_init(store) ||
         !index_init(&store->index, index, store->index_size, (uint32_t)groups + 1))
         return false;
     buffers_init(&store->buffers, buffers, store->buffers_size);
@@ -268,6 +270,7 @@ static void stats(struct weft_self *self, struct weft_report *report)
     (void)!weft_stat(report, "large_bytes", large);
     (void)!weft_stat(report, "answered", store->answered);
     (void)!weft_stat(report, "expired", store->expired);
+    (void)!weft_stat(report, "reads_own", store->reads_own);
     (void)!weft_stat(report, "failures", store->failures);
     (void)!weft_stat(report, "garbage", store->garbage);
 }
@@ -283,6 +286,8 @@ static const struct weft_parameter parameters[] = {
      .help = "a server leaves if no path leads to it for so long"},
     {WEFT_PARAMETER(struct store, recover, DURATION), .value = "3min",
      .help = "after that, another server stands in for one that is away"},
+    {WEFT_PARAMETER(struct store, lease, DURATION), .value = "500ms", .maximum = "10s",
+     .help = "how long a copy answers reads without asking the others; 0: it asks each time"},
     {WEFT_PARAMETER(struct store, index_size, SIZE), .value = "64M", .minimum = "1M",
      .help = "memory for keys"},
     {WEFT_PARAMETER(struct store, buffers_size, SIZE), .value = "64M", .minimum = "4M",

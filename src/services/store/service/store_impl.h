@@ -1,11 +1,11 @@
 #pragma once
 /* What the parts of the store's service share. store.c has the service itself; mail.c the streams
  * between servers; disk.c records and custodies; group.c a group from view to view; change.c its
- * writes; learn.c what a new copy gets; confirm.c the permission to read; serve.c, alter.c and
- * reply.c requests at the leader; expiry.c keys that have expired; ask.c requests of programs;
- * upload.c values that they send in parts; delivery.c what they get; scan.c and page.c pages of
- * keys; large.c memory for large values; failure.c how a server goes on when its disk fails;
- * inquiry.c what operators ask; status.c what a server reports to them. */
+ * writes; learn.c what a new copy gets; confirm.c and lease.c the permission to read; serve.c,
+ * alter.c and reply.c requests at the leader; expiry.c keys that have expired; ask.c requests of
+ * programs; upload.c values that they send in parts; delivery.c what they get; scan.c and page.c
+ * pages of keys; large.c memory for large values; failure.c how a server goes on when its disk
+ * fails; inquiry.c what operators ask; status.c what a server reports to them. */
 
 #include <string.h>
 
@@ -238,6 +238,7 @@ struct group {
     uint64_t resends, replaying;
     int64_t replay_after; /* not before, because a large record is on its way */
     uint64_t round, confirmed, wanted;
+    int64_t asked_at;             /* when the round began, by weft_clock */
     uint64_t rounds[KEEPERS_MAX]; /* the last one of each keeper of the custody */
     /* The learner. */
     uint32_t copies;    /* that are not durable yet */
@@ -289,6 +290,14 @@ struct sweep {
     uint32_t removals;       /* under way */
 };
 
+/* Between this server and another one; of each kind the last one. */
+struct lease {
+    uint32_t epoch;       /* the view that it is about; 0: none was ever taken */
+    int64_t until;        /* by weft_clock, as all are */
+    uint32_t given_since; /* the first view of the holder's membership */
+    int64_t given_until;
+};
+
 struct incoming {
     struct store *store;
     enum lane lane;
@@ -329,7 +338,7 @@ struct taught {
 struct store {
     /* Parameters. */
     int64_t copies, group_count, least;
-    int64_t suspect, recover;
+    int64_t suspect, recover, lease;
     uint64_t index_size, buffers_size, segment, memory;
 
     struct weft_self *self;
@@ -352,6 +361,9 @@ struct store {
     struct group *groups;         /* `group_count` */
     struct weft_stream **streams; /* to each server, LANES of them; NULL: none is open */
     uint32_t *ranks;              /* of servers, for one group */
+    struct lease *leases;         /* of servers */
+    int64_t leases_end;           /* of those that former members may still have */
+    int64_t read_at;              /* when a request was confirmed last, by weft_now */
     struct letter *in, *out;
     struct buffer *found; /* the record that a request has read, while that is looked at */
     uint64_t custody_version;
@@ -365,7 +377,7 @@ struct store {
     int64_t again_at;
     uint64_t failures;
     struct sweep sweep;
-    uint64_t answered, garbage, expired;
+    uint64_t answered, garbage, expired, reads_own;
     int64_t entered_at; /* the view */
     struct taught taught;
     struct inquiry inquiries[INQUIRIES_MAX];
@@ -507,7 +519,9 @@ void lesson_ends(struct group *group, const struct replica_message *message);
 
 /* ---- confirm.c ---- */
 
-/* The round that must be confirmed so that what is true now may be told. */
+/* Does this server hold leases, so that what it has found may be told? It reads the clock now. */
+bool confirm_holds(struct group *group);
+/* The round that must be confirmed so that what it has found may be told. */
 uint64_t confirm_ask(struct group *group);
 void confirm_asked(struct group *group, uint32_t from, const struct letter *letter);
 void confirm_heard(struct group *group, uint32_t from, const struct letter *letter);
@@ -515,11 +529,29 @@ void confirm_tick(struct group *group);
 void confirm_keepers_changed(struct group *group);
 void confirm_forget(struct group *group);
 
+/* ---- lease.c ---- */
+
+bool lease_init(struct store *store); /* false: there is no memory */
+/* Returns how long the lease is that the other server gets now. */
+int64_t lease_give(struct store *store, uint32_t server);
+/* The other server has confirmed the present round of the group. */
+void lease_take(const struct group *group, uint32_t server, int64_t length);
+/* Another view: before the groups enter it. */
+void lease_enter(struct store *store, const struct roster *roster);
+/* Have all leases ended that were given to servers which are not in the view any more? */
+bool lease_has_ended(const struct store *store);
+/* For how long the server has leases of all other keepers of the group; it reads the clock. */
+int64_t lease_left(const struct group *group);
+
 /* ---- serve.c ---- */
 
 /* A request, from a program at `origin`. The holder's bytes have it. */
 void serve_request(struct store *store, weft_server origin, uint64_t ticket,
                    const struct store_request *request, uint32_t epoch, struct buffer *holder);
+/* Answers a read from this server's copy of the group, if it does not lead it, and its copy is in
+ * sync, and it has leases. False: the leader is to be asked. */
+bool serve_own(struct store *store, uint64_t ticket, const struct store_request *request,
+               struct buffer *holder);
 /* Writes again what the group has of a key, or that it has nothing. False: no memory. */
 bool serve_rewrite(struct group *group, const struct letter_key *key);
 /* Removes a key if it has expired. False: there is no memory. */

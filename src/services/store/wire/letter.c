@@ -299,8 +299,9 @@ size_t letter_size(const struct letter *letter)
     case LETTER_COPY:
         return HEAD_SIZE + VERSION_SIZE + record_size(&letter->record);
     case LETTER_CONFIRM:
-    case LETTER_CONFIRMED:
         return HEAD_SIZE + 8;
+    case LETTER_CONFIRMED:
+        return HEAD_SIZE + 8 + 8;
     case LETTER_REQUEST:
     case LETTER_ANSWER:
         return HEAD_SIZE + 8 + (size_t)letter->size + letter->tail_size;
@@ -338,8 +339,11 @@ static void put_content(struct writer *out, const struct letter *letter)
         put_record(out, letter);
         break;
     case LETTER_CONFIRM:
+        write_u64(out, letter->round);
+        break;
     case LETTER_CONFIRMED:
         write_u64(out, letter->round);
+        write_u64(out, (uint64_t)letter->lease);
         break;
     case LETTER_REQUEST:
     case LETTER_ANSWER:
@@ -420,9 +424,12 @@ static bool get_content(struct reader *in, struct letter *letter, const uint64_t
     case LETTER_COPY:
         return get_copy(in, letter, digest);
     case LETTER_CONFIRM:
-    case LETTER_CONFIRMED:
         letter->round = read_u64(in);
         return true;
+    case LETTER_CONFIRMED:
+        letter->round = read_u64(in);
+        letter->lease = (int64_t)read_u64(in);
+        return letter->lease >= 0;
     case LETTER_REQUEST:
     case LETTER_ANSWER:
     case LETTER_INQUIRY:

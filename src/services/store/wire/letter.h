@@ -21,7 +21,7 @@ enum letter_kind {
     LETTER_PAGE,        /* these, in the order of the index; `last`: there are no more */
     LETTER_COPY,        /* a record that the learner lacks */
     LETTER_CONFIRM,     /* are you still in my view? The question's number is `round` */
-    LETTER_CONFIRMED,   /* yes */
+    LETTER_CONFIRMED,   /* yes; and `lease` nanoseconds long it does nothing for a later view */
     LETTER_REQUEST,     /* bytes of a request (request.h), of the client at the sender whose
                          * `ticket` this is */
     LETTER_ANSWER,      /* bytes of an answer to that ticket */
@@ -51,6 +51,7 @@ struct letter {
     bool last;
     uint32_t key_count;
     uint64_t round;
+    int64_t lease; /* LETTER_CONFIRMED: not below 0 */
     uint64_t ticket;
     uint32_t server;
     const void *bytes; /* borrowed */

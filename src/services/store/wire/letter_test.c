@@ -176,8 +176,11 @@ static void make(struct letter *letter, enum letter_kind kind, struct rng *rng)
     case LETTER_COPY:
         make_record(letter, rng);
         break;
-    case LETTER_CONFIRM:
     case LETTER_CONFIRMED:
+        letter->lease = (int64_t)(rng_next(rng) >> 1);
+        letter->round = rng_next(rng);
+        break;
+    case LETTER_CONFIRM:
         letter->round = rng_next(rng);
         break;
     case LETTER_REQUEST:
@@ -364,11 +367,19 @@ static void begin_message(enum replica_kind kind, uint32_t count)
 static void unknown_kinds_are_refused(void **unused)
 {
     begin(LETTER_CONFIRM);
-    assert_true(is_read_with(AT_KIND, 1, LETTER_CONFIRMED));
+    assert_false(is_read_with(AT_KIND, 1, LETTER_CONFIRMED));
     assert_false(is_read_with(AT_KIND, 1, 0));
     begin(LETTER_ANSWER);
     assert_true(is_read_with(AT_KIND, 1, LETTER_REQUEST));
     assert_false(is_read_with(AT_KIND, 1, LETTER_PAGE_TOLD + 1));
+}
+
+static void a_lease_without_a_length_is_refused(void **unused)
+{
+    begin(LETTER_CONFIRMED);
+    made->lease = 1;
+    assert_true(is_read_with(AT_CONTENT + 8, 1, 0x7f));
+    assert_false(is_read_with(AT_CONTENT + 8, 1, 0x80)); /* it would be negative */
 }
 
 static void messages_that_are_nonsense_are_refused(void **unused)
@@ -629,6 +640,7 @@ int main(void)
         TEST(letters_are_refused_if_bytes_are_missing_or_left),
         TEST(damaged_values_are_refused),
         TEST(unknown_kinds_are_refused),
+        TEST(a_lease_without_a_length_is_refused),
         TEST(messages_that_are_nonsense_are_refused),
         TEST(too_many_servers_are_refused),
         TEST(writes_that_are_nonsense_are_refused),
