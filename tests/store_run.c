@@ -64,7 +64,8 @@ static void configure(uint64_t seed, bool large)
                                  seed % 2 ? "store.recover=3min" : "store.recover=1s",
                                  seed % 3 == 1   ? "store.lease=500ms"
                                  : seed % 3 == 2 ? "store.lease=3s"
-                                                 : "store.lease=0"};
+                                                 : "store.lease=0",
+                                 seed % 4 ? "store.scrub_every=24h" : "store.scrub_every=100ms"};
     struct why why;
     configuration_fini(&configuration);
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)

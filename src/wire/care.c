@@ -17,6 +17,7 @@ size_t care_request_write(const struct care_request *request, void *out)
     struct writer to = writer_make(out, CARE_ANSWER_MAX);
     write_u8(&to, (uint8_t)request->kind);
     write_u64(&to, (uint64_t)request->patience);
+    write_u64(&to, request->number);
     return CARE_ANSWER_MAX - to.left;
 }
 
@@ -26,7 +27,9 @@ bool care_request_read(struct care_request *request, const void *bytes, size_t s
     uint8_t kind = read_u8(&in);
     *request = (struct care_request){.kind = kind};
     request->patience = (int64_t)read_u64(&in);
-    return !in.failed && !in.left && kind == CARE_STATUS && request->patience > 0;
+    request->number = read_u64(&in);
+    return !in.failed && !in.left && kind >= CARE_STATUS && kind <= CARE_VERIFY &&
+           request->patience > 0 && (kind == CARE_STATUS) == (request->number == 0);
 }
 
 /* ---- reports ---- */

@@ -15,11 +15,14 @@
 
 enum care_kind {
     CARE_STATUS = 1, /* how is the store? */
+    CARE_SCRUB,      /* read all records, compare all copies, and repair */
+    CARE_VERIFY,     /* the same without repairs */
 };
 
 struct care_request {
     enum care_kind kind;
     int64_t patience; /* nanoseconds that the program waits for the reports, above 0 */
+    uint64_t number;  /* of an order, so that one that comes again is done once; else 0 */
 };
 
 enum care_state {
@@ -55,7 +58,21 @@ enum care_state {
     X(DISK_BYTES, "disk_bytes") /* of the log */                                                   \
     X(DISK_FULL, "disk_full")   /* 1: no value is taken */                                         \
     X(KEYS_FULL, "keys_full")   /* 1: the memory for keys is; no new key is taken */               \
-    X(FAILURES, "failures")     /* of the disk, since the process began */
+    X(FAILURES, "failures")     /* of the disk, since the process began */                         \
+    /* The present scrub, or the last one. */                                                      \
+    X(SCRUB_RUNS, "scrub_runs")       /* 1: it has not ended */                                    \
+    X(SCRUB_NUMBER, "scrub_number")   /* of the order; 0: the server began by itself */            \
+    X(SCRUB_AGE, "scrub_age")         /* nanoseconds since one ended; or CARE_NEVER */             \
+    X(SCRUB_GROUPS, "scrub_groups")   /* done */                                                   \
+    X(SCRUB_RECORDS, "scrub_records") /* read, and whole */                                        \
+    X(SCRUB_BYTES, "scrub_bytes")                                                                  \
+    X(SCRUB_DAMAGED, "scrub_damaged")     /* records */                                            \
+    X(SCRUB_OPEN, "scrub_open")           /* ... that are still damaged */                         \
+    X(SCRUB_MENDED, "scrub_mended")       /* records that were fetched from other servers */       \
+    X(SCRUB_LOST, "scrub_lost")           /* ... that no other server had */                       \
+    X(SCRUB_DIFFERING, "scrub_differing") /* keys of which another server had another version */   \
+    X(SCRUB_EVENED, "scrub_evened")       /* ... to which the right record was sent */             \
+    X(SCRUB_SKIPPED, "scrub_skipped")     /* copies of groups that could not be compared */
 
 enum care_count {
 #define CARE_COUNT(id, name) CARE_##id,

@@ -105,18 +105,23 @@ static void an_end_is_read_as_it_was_written(void **unused)
 
 static void a_request_is_read_as_it_was_written(void **unused)
 {
-    const struct care_request made = {.kind = CARE_STATUS, .patience = 5000000000};
+    const struct care_request made = {
+        .kind = CARE_VERIFY, .patience = 5000000000, .number = 0x123456789abcdef0};
     struct care_request read;
     size_t size = care_request_write(&made, bytes);
     assert_true(care_request_read(&read, bytes, size));
     assert_int_equal(read.kind, made.kind);
-    assert_true(read.patience == made.patience);
+    assert_true(read.patience == made.patience && read.number == made.number);
     for (size_t i = 0; i < size; i++)
         assert_false(care_request_read(&read, bytes, i));
     assert_false(care_request_read(&read, bytes, size + 1));
     bytes[0] = 0;
     assert_false(care_request_read(&read, bytes, size));
-    bytes[0] = CARE_STATUS;
+    bytes[0] = CARE_VERIFY + 1;
+    assert_false(care_request_read(&read, bytes, size));
+    bytes[0] = CARE_STATUS; /* is no order, so it has no number */
+    assert_false(care_request_read(&read, bytes, size));
+    bytes[0] = CARE_VERIFY;
     memset(bytes + 1, 0, 8);
     assert_false(care_request_read(&read, bytes, size));
     bytes[1] = 0x80; /* a patience below 0 */

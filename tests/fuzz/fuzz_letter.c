@@ -20,7 +20,8 @@ enum {
 static void digest_fit(uint8_t *bytes, size_t size)
 {
     size_t record = size && bytes[0] == LETTER_WRITE ? WRITE_RECORD : COPY_RECORD;
-    if (size < record + KEY || (bytes[0] != LETTER_WRITE && bytes[0] != LETTER_COPY))
+    if (size < record + KEY ||
+        (bytes[0] != LETTER_WRITE && bytes[0] != LETTER_COPY && bytes[0] != LETTER_MEND))
         return;
     size_t value = record + KEY + bytes[record + KEY_SIZE];
     if (value > size)

@@ -202,6 +202,8 @@ void store_counts_add(struct store_counts *sum, const struct store_counts *count
     sum->keys_listed += counts->keys_listed;
     sum->keys_unlisted += counts->keys_unlisted;
     sum->keys_unknown += counts->keys_unknown;
+    sum->compared += counts->compared;
+    sum->mended += counts->mended;
 }
 
 void store_counts_write(const struct store_counts *counts, struct text *text)
@@ -221,4 +223,6 @@ void store_counts_write(const struct store_counts *counts, struct text *text)
                 " of unknown changes, and without %" PRIu64,
                 counts->pages, counts->pages_failed, counts->keys_listed, counts->keys_unknown,
                 counts->keys_unlisted);
+    text_printf(text, "; %" PRIu64 " copies of groups compared, %" PRIu64 " records mended",
+                counts->compared, counts->mended);
 }

@@ -169,14 +169,16 @@ static void on_found(void *owner, const struct record *record, struct log_place 
         replica->position = replica->received = record->version;
 }
 
-/* It is not known which records are gone. So this server has no group as a whole any more, and gets
- * from others what it lacks. */
+/* While the log opens, it is not known which records are gone. So this server has no group as a
+ * whole any more, and gets from others what it lacks. Later, the index knows all records that are
+ * needed: those that cannot be read are found and fetched one by one. */
 static void on_damaged(void *owner, const struct log_damage *damage)
 {
     struct store *store = owner;
-    store->lost = true;
-    if (store->stage != STORE_OPENS_LOG)
-        disk_lose(store);
+    if (store->stage == STORE_OPENS_LOG)
+        store->lost = true;
+    else
+        scrub_alarm(store);
 }
 
 void disk_lose(struct store *store)

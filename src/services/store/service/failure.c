@@ -28,6 +28,7 @@ void store_refuse(struct store *store, int error)
 
 static void end_all(struct store *store)
 {
+    scrub_stop(store);
     for (int64_t i = 0; i < store->group_count; i++)
         group_end(&store->groups[i]);
     store->stage = STORE_CLOSES_LOG;
@@ -39,7 +40,7 @@ void failure_closed(void *owner)
 {
     struct store *store = owner;
     assert(!store->ops.used && !store->changes.used && !store->replays.used &&
-           !store->scans.pages.used);
+           !store->scans.pages.used && !store->mending);
     index_clear(&store->index);
     once_clear(&store->once);
     store->custody_version = 0;

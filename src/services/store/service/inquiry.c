@@ -45,6 +45,12 @@ static void answer_end(struct store *store, uint64_t client, uint64_t ticket,
 
 /* ---- every server ---- */
 
+static void obey(struct store *store, const struct care_request *request)
+{
+    if (request->kind == CARE_SCRUB || request->kind == CARE_VERIFY)
+        scrub_begin(store, request->number, request->kind == CARE_SCRUB);
+}
+
 static size_t report_write(const struct store *store, uint8_t *bytes)
 {
     struct care_report report = {.server = store->here};
@@ -59,6 +65,7 @@ void inquiry_asked(struct store *store, weft_server from, const struct letter *l
     uint64_t ticket = letter->ticket;
     if (!care_request_read(&request, letter->bytes, letter->size))
         return;
+    obey(store, &request);
     struct letter *answer = store->out;
     answer->kind = LETTER_REPORT;
     answer->epoch = 0;
@@ -91,6 +98,7 @@ static bool ask_all(struct store *store, struct inquiry *inquiry)
         if (care_has(inquiry->reported, i))
             continue;
         if (i == store->here) {
+            obey(store, &inquiry->request);
             note_report(store, inquiry, i, bytes, (uint32_t)report_write(store, bytes));
             continue;
         }

@@ -160,6 +160,28 @@ static void say(struct group *group, enum letter_kind kind)
     mail_send(group->store, lesson->server, letter);
 }
 
+/* What was to be copied cannot be read. It is fetched from another server. */
+static void damaged(struct group *group, struct log_place place)
+{
+    struct store *store = group->store;
+    const struct letter_key *key = &group->lesson.after;
+    const struct index_entry *entry = disk_find(store, group->number, key->bytes, key->size);
+    if (entry && entry->segment == place.segment && entry->offset == place.unit)
+        (void)mend_record(store, group->number, entry);
+    else
+        scrub_alarm(store);
+}
+
+/* The lesson begins again later. */
+static void lesson_wait(struct group *group)
+{
+    struct lesson *lesson = &group->lesson;
+    bool runs = lesson->runs;
+    lesson_end(group);
+    lesson->over = runs;
+    lesson->active_at = weft_now(group->store->self);
+}
+
 static void copy_was_read(struct disk_read *read)
 {
     struct group *group = read->owner;
@@ -177,14 +199,16 @@ static void copy_was_read(struct disk_read *read)
         /* A large one takes a while until the learner can say that it has it. */
         lesson->active_at =
             weft_now(store->self) + (int64_t)letter->record.value_size * LARGE_BYTE_NSEC;
-        store->taught.bytes += read->read.record.key_size + (uint64_t)read->read.record.value_size;
+        status_taught(store, read->read.record.key_size + (uint64_t)read->read.record.value_size);
     }
     buffer_release(&store->buffers, read->buffer);
     read->buffer = NULL;
-    if (read->read.result == -EBADMSG)
-        disk_lose(store);
-    else if (lesson->runs && read->read.result) /* the log has moved it */
+    if (read->read.result == -EBADMSG) {
+        damaged(group, read->read.place);
+        lesson_wait(group);
+    } else if (lesson->runs && read->read.result) { /* the log has moved it */
         lesson_begin(group, lesson->server);
+    }
     lesson_look(group);
 }
 
@@ -252,6 +276,7 @@ static bool compare_next(struct group *group)
     lesson->page_at += order >= 0;
     lesson->compared += order <= 0;
     group->store->taught.records += order <= 0;
+    status_taught(group->store, 0);
     return true;
 }
 
@@ -290,10 +315,12 @@ static void begin_again(struct group *group)
 static void leader_look(struct group *group)
 {
     struct lesson *lesson = &group->lesson;
+    const struct store *store = group->store;
     begin_again(group);
     if (!lesson->runs || group->replica.position < lesson->from)
         return;
-    while (lesson->runs && !lesson->asked && !disk_is_reading(&lesson->read)) {
+    while (lesson->runs && !lesson->asked && !disk_is_reading(&lesson->read) &&
+           store->taught.tokens > 0) {
         if (lesson->has_page && compare_next(group))
             continue;
         bool compared = lesson->page_at == lesson->page_count;

@@ -202,6 +202,14 @@ static void open_letter(struct store *store, weft_server from, struct buffer *bu
     case LETTER_RETRY:
         ask_retry(store, letter->ticket, letter->server);
         break;
+    case LETTER_FETCH:
+    case LETTER_MEND:
+    case LETTER_COMPARE:
+    case LETTER_COMPARED:
+    case LETTER_ASK_VALUES:
+    case LETTER_VALUES:
+        scrub_letter(store, from, letter, buffer);
+        break;
     case LETTER_INQUIRY: /* see above */
     case LETTER_REPORT:
         break;

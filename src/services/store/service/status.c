@@ -3,9 +3,11 @@
 #include "services/store/service/store_impl.h"
 
 #define SETTLE_NSEC                                                                                \
-    (2000 * MSEC)               /* after a view, before no report means that no server has data    \
-                                 */
-#define RATE_NSEC (1000 * MSEC) /* between two looks at what was copied */
+    (2000 * MSEC) /* after a view, before no report means that no server has data                  \
+                   */
+#define RATE_NSEC       (1000 * MSEC) /* between two looks at what was copied */
+#define BUSY_PART       4  /* while requests are under way, this part of the rate is left */
+#define RECORD_OVERHEAD 64 /* bytes that a key costs besides its record */
 
 static uint64_t least_of(uint64_t a, uint64_t b)
 {
@@ -137,6 +139,25 @@ static void count_disk(const struct store *store, uint64_t *counts)
                                                 (double)log.live / (double)store->index.count);
 }
 
+static void count_scrub(const struct store *store, uint64_t *counts)
+{
+    const struct scrub *scrub = &store->scrub;
+    int64_t now = weft_now(store->self);
+    counts[CARE_SCRUB_RUNS] = scrub->runs;
+    counts[CARE_SCRUB_NUMBER] = scrub->number;
+    counts[CARE_SCRUB_AGE] = scrub->ended_at ? (uint64_t)(now - scrub->ended_at) : CARE_NEVER;
+    counts[CARE_SCRUB_GROUPS] = least_of(scrub->group, (uint64_t)store->group_count);
+    counts[CARE_SCRUB_RECORDS] = scrub->counts.records;
+    counts[CARE_SCRUB_BYTES] = scrub->counts.bytes;
+    counts[CARE_SCRUB_DAMAGED] = scrub->counts.damaged;
+    counts[CARE_SCRUB_OPEN] = scrub->counts.open;
+    counts[CARE_SCRUB_MENDED] = scrub->counts.mended;
+    counts[CARE_SCRUB_LOST] = scrub->counts.lost;
+    counts[CARE_SCRUB_DIFFERING] = scrub->counts.differing;
+    counts[CARE_SCRUB_EVENED] = scrub->counts.evened;
+    counts[CARE_SCRUB_SKIPPED] = scrub->counts.skipped;
+}
+
 void status_fill(const struct store *store, struct care_report *report)
 {
     const struct roster *roster = views_roster(store->views);
@@ -149,14 +170,39 @@ void status_fill(const struct store *store, struct care_report *report)
     report->counts[CARE_RECORDS_RATE] = store->taught.records_rate;
     report->counts[CARE_BYTES_RATE] = store->taught.bytes_rate;
     count_disk(store, report->counts);
+    count_scrub(store, report->counts);
 }
 
 /* ---- how fast others learn ---- */
+
+void status_taught(struct store *store, uint64_t bytes)
+{
+    store->taught.bytes += bytes;
+    store->taught.tokens -= (int64_t)bytes + RECORD_OVERHEAD;
+}
+
+/* What may be taught in the next moment: while requests are under way, a part of the rate. Lessons
+ * that waited for that go on. */
+static void allow(struct store *store, int64_t now)
+{
+    struct taught *taught = &store->taught;
+    double rate = (double)store->recover_rate / (store->ops.used ? BUSY_PART : 1);
+    int64_t most = (int64_t)store->recover_rate / 10 + 1, before = taught->tokens;
+    taught->tokens += (int64_t)(rate * (double)(now - taught->looked_at) / 1e9);
+    taught->looked_at = now;
+    if (taught->tokens > most)
+        taught->tokens = most;
+    for (int64_t i = 0; before <= 0 && store->stage == STORE_RUNS && i < store->group_count; i++) {
+        if (store->groups[i].lesson.runs)
+            lesson_look(&store->groups[i]);
+    }
+}
 
 void status_tick(struct store *store)
 {
     struct taught *taught = &store->taught;
     int64_t now = weft_now(store->self), passed = now - taught->at;
+    allow(store, now);
     if (passed < RATE_NSEC)
         return;
     double seconds = (double)passed / 1e9;

@@ -127,6 +127,7 @@ static int start(struct weft_self *self)
     if (store->least > store->copies)
         store->least = store->copies;
     store->ask_name = weft_random(self);
+    store->began_at = weft_now(self);
     list_init(&store->asks_open);
     list_init(&store->incomings_open);
     store->log = log_init(self, &log, &disk_events, store);
@@ -152,6 +153,7 @@ static void tick(struct store *store)
     inquiry_tick(store);
     status_tick(store);
     scan_tick(store);
+    scrub_tick(store);
     if (store->stage != STORE_RUNS)
         return;
     once_expire(&store->once, weft_now(store->self) - OUTCOME_NSEC);
@@ -273,6 +275,10 @@ static void stats(struct weft_self *self, struct weft_report *report)
     (void)!weft_stat(report, "reads_own", store->reads_own);
     (void)!weft_stat(report, "failures", store->failures);
     (void)!weft_stat(report, "garbage", store->garbage);
+    (void)!weft_stat(report, "damaged", log.damaged);
+    (void)!weft_stat(report, "mended", store->mended);
+    (void)!weft_stat(report, "differing", store->differing);
+    (void)!weft_stat(report, "compared", store->compared);
 }
 
 static const struct weft_parameter parameters[] = {
@@ -288,6 +294,12 @@ static const struct weft_parameter parameters[] = {
      .help = "after that, another server stands in for one that is away"},
     {WEFT_PARAMETER(struct store, lease, DURATION), .value = "500ms", .maximum = "10s",
      .help = "how long a copy answers reads without asking the others; 0: it asks each time"},
+    {WEFT_PARAMETER(struct store, recover_rate, SIZE), .value = "64M", .minimum = "4K",
+     .help = "bytes a second that a server sends to copies that it makes"},
+    {WEFT_PARAMETER(struct store, scrub_every, DURATION), .value = "24h", .minimum = "100ms",
+     .help = "how often a server reads all its records, to find damage"},
+    {WEFT_PARAMETER(struct store, scrub_rate, SIZE), .value = "16M", .minimum = "4K",
+     .help = "bytes a second that it reads for that"},
     {WEFT_PARAMETER(struct store, index_size, SIZE), .value = "64M", .minimum = "1M",
      .help = "memory for keys"},
     {WEFT_PARAMETER(struct store, buffers_size, SIZE), .value = "64M", .minimum = "4M",

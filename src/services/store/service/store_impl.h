@@ -5,7 +5,8 @@
  * alter.c and reply.c requests at the leader; expiry.c keys that have expired; ask.c requests of
  * programs; upload.c values that they send in parts; delivery.c what they get; scan.c and page.c
  * pages of keys; large.c memory for large values; failure.c how a server goes on when its disk
- * fails; inquiry.c what operators ask; status.c what a server reports to them. */
+ * fails; inquiry.c what operators ask; status.c what a server reports to them;
+ * scrub.c finds damage, mend.c repairs it. */
 
 #include <string.h>
 
@@ -333,12 +334,65 @@ struct taught {
     int64_t at;
     uint64_t records, bytes;
     uint64_t records_rate, bytes_rate; /* a second */
+    int64_t looked_at, tokens;         /* bytes that may be taught now */
+};
+
+/* ---- scrubbing ---- */
+
+#define MENDS_MAX 64
+
+/* A record that is damaged here, or that another server lacks. */
+struct mend {
+    struct store *store; /* NULL: the place is free */
+    uint32_t group;
+    struct letter_key key; /* with the version */
+    struct log_place place;
+    weft_server to; /* it is given to this server; WEFT_NOBODY: it is fetched */
+    uint32_t turn;  /* of the servers that are asked */
+    int64_t again_at;
+    struct disk_read read;
+    bool gone; /* it ends when it was read */
+};
+
+struct scrub_counts {
+    uint64_t records, bytes; /* that were read, and are whole */
+    uint64_t damaged, mended;
+    uint64_t open;      /* damaged records that are not replaced yet */
+    uint64_t lost;      /* damaged records that no other server had */
+    uint64_t differing; /* keys of which an in-sync server had another version */
+    uint64_t evened;    /* ... to which the right record was sent */
+    uint64_t skipped;   /* servers with which a group could not be compared */
+};
+
+struct scrub {
+    bool runs;
+    bool repairs;       /* it mends what it finds */
+    bool alarmed;       /* the log has found damage: begins soon */
+    uint64_t number;    /* of the operator's order; 0: none */
+    int64_t ended_at;   /* 0: never */
+    int64_t at, tokens; /* bytes that it may read now */
+    /* Where it is: this group, */
+    uint32_t group;
+    bool compares; /* ... its records were read */
+    bool first;    /* all records until `after` were begun; if `first`, none was */
+    struct letter_key after;
+    struct disk_read read;
+    /* `compares`: with this peer. */
+    uint32_t peer, tries, epoch, asked; /* asked: the letter that awaits an answer */
+    weft_server server;                 /* WEFT_NOBODY: not begun */
+    int64_t asked_at;
+    store_version limit; /* was committed then */
+    uint64_t turn;       /* the number of the last question */
+    bool page_first;
+    struct letter_key page_after;
+    struct scrub_counts counts;
 };
 
 struct store {
     /* Parameters. */
     int64_t copies, group_count, least;
-    int64_t suspect, recover, lease;
+    int64_t suspect, recover, lease, scrub_every;
+    uint64_t scrub_rate, recover_rate;
     uint64_t index_size, buffers_size, segment, memory;
 
     struct weft_self *self;
@@ -381,6 +435,13 @@ struct store {
     int64_t entered_at; /* the view */
     struct taught taught;
     struct inquiry inquiries[INQUIRIES_MAX];
+    int64_t began_at;
+    struct scrub scrub;
+    /* Since the process began: records that were fetched; keys of which a server had another
+     * version; copies of groups that were compared. */
+    uint64_t mended, differing, compared;
+    struct mend mends[MENDS_MAX];
+    uint32_t mending;
 };
 
 /* ---- mail.c ---- */
@@ -610,6 +671,8 @@ void inquiry_tick(struct store *store);
 /* All but the server. */
 void status_fill(const struct store *store, struct care_report *report);
 void status_tick(struct store *store);
+/* So many bytes of a record were sent to a learner. */
+void status_taught(struct store *store, uint64_t bytes);
 /* The server to ask about that group; WEFT_NOBODY: unknown. */
 weft_server ask_leader(const struct group *group);
 
@@ -672,3 +735,27 @@ void upload_take(struct store *store, uint64_t client, uint64_t ticket, const vo
                  uint32_t size);
 void upload_gone(struct store *store, uint64_t client);
 void upload_tick(struct store *store);
+
+/* ---- mend.c ---- */
+
+/* The record of that entry is damaged: fetches it. False: it cannot, now or ever. */
+bool mend_record(struct store *store, uint32_t group, const struct index_entry *entry);
+/* Sends the record to a server that lacks it. */
+bool mend_give(struct store *store, weft_server to, uint32_t group,
+               const struct index_entry *entry);
+void mend_asked(struct store *store, weft_server from, const struct letter *letter);
+void mend_arrived(struct store *store, const struct letter *letter, struct buffer *holder);
+void mend_tick(struct store *store);
+void mend_forget(struct store *store);
+
+/* ---- scrub.c ---- */
+
+/* Unless the order with that number, which is not 0, has begun already. */
+void scrub_begin(struct store *store, uint64_t number, bool repairs);
+void scrub_stop(struct store *store);
+/* Something is damaged, and it is not known what. */
+void scrub_alarm(struct store *store);
+/* LETTER_FETCH to LETTER_VALUES; the holder has the bytes. */
+void scrub_letter(struct store *store, weft_server from, const struct letter *letter,
+                  struct buffer *holder);
+void scrub_tick(struct store *store);

@@ -294,9 +294,14 @@ size_t letter_size(const struct letter *letter)
         return HEAD_SIZE + WRITE_SIZE + record_size(&letter->record);
     case LETTER_ASK_PAGE:
         return HEAD_SIZE + 1 + (letter->first ? 0 : 1 + (size_t)letter->after.size);
+    case LETTER_ASK_VALUES:
+        return HEAD_SIZE + 8 + 1 + (letter->first ? 0 : 1 + (size_t)letter->after.size);
     case LETTER_PAGE:
         return HEAD_SIZE + page_size(letter);
+    case LETTER_VALUES:
+        return HEAD_SIZE + 8 + page_size(letter);
     case LETTER_COPY:
+    case LETTER_MEND:
         return HEAD_SIZE + VERSION_SIZE + record_size(&letter->record);
     case LETTER_CONFIRM:
         return HEAD_SIZE + 8;
@@ -312,6 +317,12 @@ size_t letter_size(const struct letter *letter)
         return HEAD_SIZE + 8 + (size_t)letter->size;
     case LETTER_RETRY:
         return HEAD_SIZE + 8 + 4;
+    case LETTER_FETCH:
+        return HEAD_SIZE + 1 + (size_t)letter->after.size + VERSION_SIZE;
+    case LETTER_COMPARE:
+        return HEAD_SIZE + 8 + 8;
+    case LETTER_COMPARED:
+        return HEAD_SIZE + 1;
     }
     assert_unreachable();
 }
@@ -325,15 +336,26 @@ static void put_content(struct writer *out, const struct letter *letter)
     case LETTER_WRITE:
         put_write(out, letter);
         break;
+    case LETTER_ASK_VALUES:
+        write_u64(out, letter->round);
+        write_u8(out, letter->first);
+        if (!letter->first)
+            put_key(out, &letter->after);
+        break;
     case LETTER_ASK_PAGE:
         write_u8(out, letter->first);
         if (!letter->first)
             put_key(out, &letter->after);
         break;
+    case LETTER_VALUES:
+        write_u64(out, letter->round);
+        put_page(out, letter);
+        break;
     case LETTER_PAGE:
         put_page(out, letter);
         break;
     case LETTER_COPY:
+    case LETTER_MEND:
         assert(letter->record.kind);
         write_u64(out, letter->record.version);
         put_record(out, letter);
@@ -360,6 +382,17 @@ static void put_content(struct writer *out, const struct letter *letter)
         write_u64(out, letter->ticket);
         write_u32(out, letter->server);
         break;
+    case LETTER_FETCH:
+        put_key(out, &letter->after);
+        write_u64(out, letter->after.version);
+        break;
+    case LETTER_COMPARE:
+        write_u64(out, letter->round);
+        write_u64(out, letter->ticket);
+        break;
+    case LETTER_COMPARED:
+        write_u8(out, letter->last);
+        break;
     }
 }
 
@@ -382,7 +415,8 @@ void letter_write(const struct letter *letter, void *out)
 
 const void *letter_value(const struct letter *letter, uint32_t *size)
 {
-    bool has_record = letter->kind == LETTER_WRITE || letter->kind == LETTER_COPY;
+    bool has_record =
+        letter->kind == LETTER_WRITE || letter->kind == LETTER_COPY || letter->kind == LETTER_MEND;
     bool has_tail = letter->kind == LETTER_REQUEST || letter->kind == LETTER_ANSWER;
     *size = has_record ? letter->record.value_size : has_tail ? letter->tail_size : 0;
     return !*size ? NULL : has_record ? letter->record.value : letter->tail;
@@ -410,6 +444,20 @@ static bool get_ticket(struct reader *in, struct letter *letter)
     return true;
 }
 
+static bool get_fetch(struct reader *in, struct letter *letter)
+{
+    bool sense = get_key(in, &letter->after);
+    letter->after.version = read_u64(in);
+    return sense && letter->after.version;
+}
+
+static bool get_compared(struct reader *in, struct letter *letter)
+{
+    uint8_t same = read_u8(in);
+    letter->last = same;
+    return same <= 1;
+}
+
 static bool get_content(struct reader *in, struct letter *letter, const uint64_t *digest)
 {
     switch (letter->kind) {
@@ -417,11 +465,18 @@ static bool get_content(struct reader *in, struct letter *letter, const uint64_t
         return get_message(in, &letter->message);
     case LETTER_WRITE:
         return get_write(in, letter, digest);
+    case LETTER_ASK_VALUES:
+        letter->round = read_u64(in);
+        return get_ask_page(in, letter);
     case LETTER_ASK_PAGE:
         return get_ask_page(in, letter);
+    case LETTER_VALUES:
+        letter->round = read_u64(in);
+        return get_page(in, letter);
     case LETTER_PAGE:
         return get_page(in, letter);
     case LETTER_COPY:
+    case LETTER_MEND:
         return get_copy(in, letter, digest);
     case LETTER_CONFIRM:
         letter->round = read_u64(in);
@@ -438,6 +493,14 @@ static bool get_content(struct reader *in, struct letter *letter, const uint64_t
     case LETTER_ASK_KEYS:
     case LETTER_PAGE_TOLD:
         return get_ticket(in, letter);
+    case LETTER_FETCH:
+        return get_fetch(in, letter);
+    case LETTER_COMPARE:
+        letter->round = read_u64(in);
+        letter->ticket = read_u64(in);
+        return true;
+    case LETTER_COMPARED:
+        return get_compared(in, letter);
     }
     return false; /* what a peer sent can be any number */
 }
@@ -500,7 +563,7 @@ size_t letter_value_at(const void *bytes, size_t there, size_t size, bool *diges
     uint8_t kind = read_u8(&in);
     (void)read_bytes(&in, HEAD_SIZE - 1);
     *digested = kind != LETTER_ANSWER;
-    if (kind == LETTER_WRITE || kind == LETTER_COPY) {
+    if (kind == LETTER_WRITE || kind == LETTER_COPY || kind == LETTER_MEND) {
         at = record_value_at(&in, &record, kind == LETTER_WRITE ? WRITE_SIZE : VERSION_SIZE);
         value_size = record.value_size;
     } else if (kind == LETTER_REQUEST || kind == LETTER_ANSWER) {

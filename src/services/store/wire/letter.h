@@ -30,6 +30,14 @@ enum letter_kind {
     LETTER_REPORT,    /* bytes of the report to that ticket */
     LETTER_ASK_KEYS,  /* bytes of a listing (listing.h), of the scan whose `ticket` this is */
     LETTER_PAGE_TOLD, /* bytes of the answer to that ticket */
+    LETTER_FETCH,      /* does the receiver have the key `after` with its version? */
+    LETTER_MEND,       /* the record, if so; or one that a leader sends to a server that lacks it */
+    LETTER_COMPARE,    /* are the receiver's keys the same? `round` is the leader's position, 0 if
+                        * something is under way; `ticket` the digest of its index */
+    LETTER_COMPARED,   /* `last`: they are */
+    LETTER_ASK_VALUES, /* as ASK_PAGE and PAGE, about keys that have values; the question's number
+                        * is `round` */
+    LETTER_VALUES,
 };
 
 struct letter_key {

@@ -166,14 +166,19 @@ static void make(struct letter *letter, enum letter_kind kind, struct rng *rng)
         make_write(letter, rng);
         break;
     case LETTER_ASK_PAGE:
+    case LETTER_ASK_VALUES:
+        letter->round = kind == LETTER_ASK_VALUES ? rng_next(rng) : 0;
         letter->first = rng_below(rng, 2);
         if (!letter->first)
             make_key(&letter->after, rng);
         break;
     case LETTER_PAGE:
+    case LETTER_VALUES:
+        letter->round = kind == LETTER_VALUES ? rng_next(rng) : 0;
         make_page(letter, rng);
         break;
     case LETTER_COPY:
+    case LETTER_MEND:
         make_record(letter, rng);
         break;
     case LETTER_CONFIRMED:
@@ -196,6 +201,17 @@ static void make(struct letter *letter, enum letter_kind kind, struct rng *rng)
     case LETTER_RETRY:
         letter->ticket = rng_next(rng);
         letter->server = rng_below(rng, 2) ? WEFT_NOBODY : (uint32_t)rng_next(rng);
+        break;
+    case LETTER_FETCH:
+        make_key(&letter->after, rng);
+        letter->after.version = rng_next(rng) | 1;
+        break;
+    case LETTER_COMPARE:
+        letter->round = rng_next(rng);
+        letter->ticket = rng_next(rng);
+        break;
+    case LETTER_COMPARED:
+        letter->last = rng_below(rng, 2);
         break;
     }
 }
@@ -256,7 +272,7 @@ static void letters_are_read_as_written(void **unused)
     size_t size, largest = 0;
     for (uint64_t seed = 1; seed <= 2000; seed++) {
         struct rng rng = rng_make(seed, 1);
-        make(made, LETTER_REPLICA + (unsigned)rng_below(&rng, LETTER_PAGE_TOLD), &rng);
+        make(made, LETTER_REPLICA + (unsigned)rng_below(&rng, LETTER_VALUES), &rng);
         if (seed % 100 == 1)
             print_message("# seeds from %lu\n", (unsigned long)seed);
         uint8_t *bytes = written(made, &size);
@@ -266,7 +282,7 @@ static void letters_are_read_as_written(void **unused)
         largest = size > largest ? size : largest;
         free(bytes);
     }
-    assert_int_equal(largest, AT_CONTENT + 2 + LETTER_PAGE_KEYS * (1 + INDEX_KEY_SIZE_MAX + 8));
+    assert_int_equal(largest, AT_CONTENT + 8 + 2 + LETTER_PAGE_KEYS * (1 + INDEX_KEY_SIZE_MAX + 8));
 }
 
 /* The bytes of a request are all to the end of the letter: store_request_read counts them. */
@@ -275,10 +291,10 @@ static void letters_are_refused_if_bytes_are_missing_or_left(void **unused)
     size_t size;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct rng rng = rng_make(seed, 2);
-        make(made, LETTER_REPLICA + (unsigned)rng_below(&rng, LETTER_PAGE_TOLD), &rng);
+        make(made, LETTER_REPLICA + (unsigned)rng_below(&rng, LETTER_VALUES), &rng);
         print_message("# seed %lu, kind %u\n", (unsigned long)seed, made->kind);
         bool open = made->kind == LETTER_REQUEST || made->kind == LETTER_ANSWER ||
-                    made->kind >= LETTER_INQUIRY;
+                    (made->kind >= LETTER_INQUIRY && made->kind <= LETTER_PAGE_TOLD);
         uint8_t *bytes = written(made, &size), *longer = calloc(1, size + 1);
         assert_non_null(longer);
         for (size_t i = 0; i < size; i++)
@@ -371,7 +387,7 @@ static void unknown_kinds_are_refused(void **unused)
     assert_false(is_read_with(AT_KIND, 1, 0));
     begin(LETTER_ANSWER);
     assert_true(is_read_with(AT_KIND, 1, LETTER_REQUEST));
-    assert_false(is_read_with(AT_KIND, 1, LETTER_PAGE_TOLD + 1));
+    assert_false(is_read_with(AT_KIND, 1, LETTER_VALUES + 1));
 }
 
 static void a_lease_without_a_length_is_refused(void **unused)
