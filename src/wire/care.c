@@ -18,6 +18,8 @@ size_t care_request_write(const struct care_request *request, void *out)
     write_u8(&to, (uint8_t)request->kind);
     write_u64(&to, (uint64_t)request->patience);
     write_u64(&to, request->number);
+    write_u32(&to, request->server);
+    write_u8(&to, (uint8_t)request->duty);
     return CARE_ANSWER_MAX - to.left;
 }
 
@@ -28,8 +30,15 @@ bool care_request_read(struct care_request *request, const void *bytes, size_t s
     *request = (struct care_request){.kind = kind};
     request->patience = (int64_t)read_u64(&in);
     request->number = read_u64(&in);
-    return !in.failed && !in.left && kind >= CARE_STATUS && kind <= CARE_VERIFY &&
-           request->patience > 0 && (kind == CARE_STATUS) == (request->number == 0);
+    request->server = read_u32(&in);
+    uint8_t duty = read_u8(&in);
+    request->duty = duty;
+    bool scrubs = kind == CARE_SCRUB || kind == CARE_VERIFY, orders = kind == CARE_ORDER;
+    if (orders ? request->server >= CARE_SERVERS_MAX || duty >= CARE_DUTIES
+               : request->server != CARE_NONE || duty)
+        return false;
+    return !in.failed && !in.left && kind >= CARE_STATUS && kind <= CARE_ORDER &&
+           request->patience > 0 && scrubs == (request->number != 0);
 }
 
 /* ---- reports ---- */
@@ -97,6 +106,7 @@ size_t care_end_write(const struct care_end *end, void *out)
     write_u8(&to, end->decides);
     write_bytes(&to, end->members, (end->server_count + 7) / 8);
     write_bytes(&to, end->reported, (end->server_count + 7) / 8);
+    write_bytes(&to, end->released, (end->server_count + 7) / 8);
     assert(!to.failed);
     return CARE_ANSWER_MAX - to.left;
 }
@@ -116,6 +126,7 @@ static bool end_read(struct care_end *end, struct reader *in)
         return false;
     read_copy(in, end->members, (end->server_count + 7) / 8);
     read_copy(in, end->reported, (end->server_count + 7) / 8);
+    read_copy(in, end->released, (end->server_count + 7) / 8);
     return true;
 }
 

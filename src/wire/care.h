@@ -17,10 +17,16 @@ enum care_kind {
     CARE_STATUS = 1, /* how is the store? */
     CARE_SCRUB,      /* read all records, compare all copies, and repair */
     CARE_VERIFY,     /* the same without repairs */
+    CARE_ORDER,      /* a server is to keep its groups, or not */
 };
+
+/* As enum roster_duty. */
+enum care_duty { CARE_KEEPS, CARE_DRAINS, CARE_REPLACED, CARE_LOST, CARE_DUTIES };
 
 struct care_request {
     enum care_kind kind;
+    uint32_t server; /* CARE_ORDER: about this one; else CARE_NONE */
+    enum care_duty duty;
     int64_t patience; /* nanoseconds that the program waits for the reports, above 0 */
     uint64_t number;  /* of an order, so that one that comes again is done once; else 0 */
 };
@@ -58,7 +64,8 @@ enum care_state {
     X(DISK_BYTES, "disk_bytes") /* of the log */                                                   \
     X(DISK_FULL, "disk_full")   /* 1: no value is taken */                                         \
     X(KEYS_FULL, "keys_full")   /* 1: the memory for keys is; no new key is taken */               \
-    X(FAILURES, "failures")     /* of the disk, since the process began */                         \
+    X(DUTY, "duty") /* of this server, or of the one that the order is about: enum care_duty */    \
+    X(FAILURES, "failures") /* of the disk, since the process began */                             \
     /* The present scrub, or the last one. */                                                      \
     X(SCRUB_RUNS, "scrub_runs")       /* 1: it has not ended */                                    \
     X(SCRUB_NUMBER, "scrub_number")   /* of the order; 0: the server began by itself */            \
@@ -113,11 +120,12 @@ struct care_end {
     bool decides; /* the servers that can be reached are enough for another view */
     /* Sets of servers. */
     uint8_t members[CARE_SERVERS_MAX / 8], reported[CARE_SERVERS_MAX / 8];
+    uint8_t released[CARE_SERVERS_MAX / 8]; /* others are to keep their groups */
 };
 
 enum care_answer { CARE_NONSENSE, CARE_REPORT, CARE_END };
 
-#define CARE_ANSWER_MAX 1280 /* bytes of any of these */
+#define CARE_ANSWER_MAX 1792 /* bytes of any of these */
 
 /* Return how many bytes they wrote; there is room for CARE_ANSWER_MAX. */
 size_t care_request_write(const struct care_request *request, void *out);

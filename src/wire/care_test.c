@@ -85,6 +85,8 @@ static void an_end_is_read_as_it_was_written(void **unused)
                 care_add(made.members, j);
             if (rng_below(&rng, 2))
                 care_add(made.reported, j);
+            if (rng_below(&rng, 2))
+                care_add(made.released, j);
         }
         size_t size = care_end_write(&made, bytes);
         assert_int_equal(read_exactly(&report, &read, size), CARE_END);
@@ -97,6 +99,7 @@ static void an_end_is_read_as_it_was_written(void **unused)
         assert_int_equal(read.decides, made.decides);
         assert_memory_equal(read.members, made.members, sizeof made.members);
         assert_memory_equal(read.reported, made.reported, sizeof made.reported);
+        assert_memory_equal(read.released, made.released, sizeof made.released);
         assert_int_equal(read_exactly(&report, &read, (size_t)rng_below(&rng, size)),
                          CARE_NONSENSE);
         assert_int_equal(read_exactly(&report, &read, size + 1), CARE_NONSENSE);
@@ -105,8 +108,10 @@ static void an_end_is_read_as_it_was_written(void **unused)
 
 static void a_request_is_read_as_it_was_written(void **unused)
 {
-    const struct care_request made = {
-        .kind = CARE_VERIFY, .patience = 5000000000, .number = 0x123456789abcdef0};
+    const struct care_request made = {.kind = CARE_VERIFY,
+                                      .patience = 5000000000,
+                                      .number = 0x123456789abcdef0,
+                                      .server = CARE_NONE};
     struct care_request read;
     size_t size = care_request_write(&made, bytes);
     assert_true(care_request_read(&read, bytes, size));
@@ -117,7 +122,7 @@ static void a_request_is_read_as_it_was_written(void **unused)
     assert_false(care_request_read(&read, bytes, size + 1));
     bytes[0] = 0;
     assert_false(care_request_read(&read, bytes, size));
-    bytes[0] = CARE_VERIFY + 1;
+    bytes[0] = CARE_ORDER; /* is about a server */
     assert_false(care_request_read(&read, bytes, size));
     bytes[0] = CARE_STATUS; /* is no order, so it has no number */
     assert_false(care_request_read(&read, bytes, size));
@@ -125,6 +130,21 @@ static void a_request_is_read_as_it_was_written(void **unused)
     memset(bytes + 1, 0, 8);
     assert_false(care_request_read(&read, bytes, size));
     bytes[1] = 0x80; /* a patience below 0 */
+    assert_false(care_request_read(&read, bytes, size));
+}
+
+static void an_order_names_a_server(void **unused)
+{
+    struct care_request made = {.kind = CARE_ORDER, .patience = 1, .server = 17, .duty = CARE_LOST};
+    struct care_request read;
+    size_t size = care_request_write(&made, bytes);
+    assert_true(care_request_read(&read, bytes, size));
+    assert_int_equal(read.server, 17);
+    assert_int_equal(read.duty, CARE_LOST);
+    bytes[size - 1] = CARE_DUTIES;
+    assert_false(care_request_read(&read, bytes, size));
+    made.server = CARE_SERVERS_MAX;
+    size = care_request_write(&made, bytes);
     assert_false(care_request_read(&read, bytes, size));
 }
 
@@ -164,6 +184,7 @@ int main(void)
         TEST(a_report_is_read_as_it_was_written),
         TEST(an_end_is_read_as_it_was_written),
         TEST(a_request_is_read_as_it_was_written),
+        TEST(an_order_names_a_server),
         TEST(nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

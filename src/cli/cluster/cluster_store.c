@@ -60,7 +60,10 @@ static int ask_one(struct cluster_store *store, const char *folder, uint32_t ser
                    uint32_t server, const struct care_request *request)
 {
     uint8_t bytes[1 + CARE_ANSWER_MAX] = {STORE_CALL_CARE};
-    size_t size = 1 + care_request_write(request, bytes + 1);
+    struct care_request asked = *request;
+    if (asked.kind != CARE_ORDER)
+        asked.server = CARE_NONE;
+    size_t size = 1 + care_request_write(&asked, bytes + 1);
     int handle = cluster_connect(folder, server);
     if (handle < 0)
         return handle;
@@ -115,7 +118,15 @@ static bool is_member(const struct cluster_store *store, uint32_t server)
 
 bool cluster_store_is_missing(const struct cluster_store *store, uint32_t server)
 {
-    return !is_member(store, server);
+    return !is_member(store, server) && !care_has(store->end.released, server);
+}
+
+static uint64_t damaged_on(const struct cluster_store *store, uint32_t server)
+{
+    const uint64_t *counts = store->reports[server].counts;
+    if (!cluster_store_reported(store, server) || counts[CARE_SCRUB_RUNS])
+        return 0;
+    return counts[CARE_SCRUB_OPEN] + counts[CARE_SCRUB_DIFFERING] - counts[CARE_SCRUB_EVENED];
 }
 
 void cluster_store_sum(struct cluster_store *store)
@@ -124,6 +135,8 @@ void cluster_store_sum(struct cluster_store *store)
     memset(sums, 0, sizeof store->sums);
     store->epoch = store->end.epoch;
     store->members = store->silent = store->full = store->failed = 0;
+    store->damaged = 0;
+    store->absent = 0;
     for (uint32_t i = 0; i < store->end.server_count; i++) {
         if (cluster_store_reported(store, i) && store->reports[i].epoch > store->epoch)
             store->epoch = store->reports[i].epoch;
@@ -131,9 +144,11 @@ void cluster_store_sum(struct cluster_store *store)
     for (uint32_t i = 0; i < store->end.server_count; i++) {
         const struct care_report *report = &store->reports[i];
         store->silent += !cluster_store_reported(store, i);
+        store->absent += cluster_store_is_missing(store, i);
         if (!cluster_store_reported(store, i))
             continue;
         store->failed += report->state == CARE_FAILED || report->state == CARE_REFUSED;
+        store->damaged += damaged_on(store, i);
         store->full += report->counts[CARE_DISK_FULL] || report->counts[CARE_KEYS_FULL];
         if (!is_member(store, i))
             continue;
@@ -175,12 +190,14 @@ bool cluster_store_has(const struct cluster_store *store, enum cluster_store_cod
         return not_serving(store) > 0;
     case CLUSTER_STORE_FAILED:
         return store->failed > 0;
+    case CLUSTER_STORE_DAMAGED:
+        return store->damaged > 0;
     case CLUSTER_STORE_FULL:
         return store->full > 0;
     case CLUSTER_STORE_SHORT:
         return store->sums[CARE_COPIES_MISSING] > 0;
     case CLUSTER_STORE_MEMBERS:
-        return store->members < store->end.server_count;
+        return store->absent > 0;
     case CLUSTER_STORE_CODES:
         break;
     }
@@ -253,6 +270,11 @@ static bool pick_failed(const void *context, node_id server)
     return cluster_store_reported(store, server) && store->reports[server].state >= CARE_FAILED;
 }
 
+static bool pick_damaged(const void *context, node_id server)
+{
+    return damaged_on(context, server) > 0;
+}
+
 static bool pick_full(const void *context, node_id server)
 {
     const struct cluster_store *store = context;
@@ -281,6 +303,12 @@ void cluster_store_reason(const struct cluster_store *store, enum cluster_store_
     case CLUSTER_STORE_FAILED:
         text_puts(out, "the disk has failed, or belongs elsewhere: server ");
         cluster_list_servers(out, plan, pick_failed, store);
+        break;
+    case CLUSTER_STORE_DAMAGED:
+        text_count(out, store->damaged, "record is", "records are");
+        text_puts(out, " damaged, or differ between servers; weft store scrub repairs what other "
+                       "servers have: server ");
+        cluster_list_servers(out, plan, pick_damaged, store);
         break;
     case CLUSTER_STORE_FULL:
         text_puts(out, "no new values are taken, because the disk or the memory for keys is full: "

@@ -16,7 +16,9 @@ struct cluster_store {
     uint64_t sums[CARE_COUNTS]; /* of the servers in the newest view */
     uint32_t epoch, members, silent;
     uint64_t unknown; /* groups that no server reports */
+    uint64_t damaged; /* records that a scrub has found damaged, or differing, and that stay so */
     uint32_t full, failed;
+    uint32_t absent; /* servers that should be members, and are not */
 };
 
 /* Asks by way of a server that runs; with `from` by way of that one, else by way of any. The
@@ -30,7 +32,8 @@ void cluster_store_fini(struct cluster_store *store);
 /* Adds up the reports. */
 void cluster_store_sum(struct cluster_store *store);
 bool cluster_store_reported(const struct cluster_store *store, uint32_t server);
-/* A server that answers, and is not a member, or does not answer. */
+/* A server that is not a member, although it should be one: the operator has not drained or
+ * replaced it. */
 bool cluster_store_is_missing(const struct cluster_store *store, uint32_t server);
 
 /* Why the store is not healthy; worst first. */
@@ -38,6 +41,7 @@ bool cluster_store_is_missing(const struct cluster_store *store, uint32_t server
     X(STORE_UNAVAILABLE, HEALTH_ERR)                                                               \
     X(STORE_STARTING, HEALTH_WARN)                                                                 \
     X(STORE_FAILED, HEALTH_WARN)                                                                   \
+    X(STORE_DAMAGED, HEALTH_WARN)                                                                  \
     X(STORE_FULL, HEALTH_WARN)                                                                     \
     X(STORE_SHORT, HEALTH_WARN)                                                                    \
     X(STORE_MEMBERS, HEALTH_WARN)

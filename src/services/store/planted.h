@@ -62,13 +62,17 @@
     X(EXPIRY_UNCOMMITTED, "vanish", "an expired key is absent before its removal is committed")    \
     X(EXPIRY_FORGOTTEN, "eternal", "servers that follow do not remember when a key expires")       \
     X(DIRTY_SHOWN, "dirty", "a follower tells a value that is not committed")
+/* Found by servers that are drained (sim-store_drain). */
+#define STORE_DRAIN_PLANTED(X)                                                                     \
+    X(DRAIN_EARLY, "drain", "a copy is given up before another server has learned the group")
 
 enum store_bug {
 #define STORE_BUG(bug, name, text) STORE_##bug,
     STORE_LOG_PLANTED(STORE_BUG) STORE_VIEW_PLANTED(STORE_BUG) STORE_SPREAD_PLANTED(STORE_BUG)
         STORE_REPLICA_PLANTED(STORE_BUG) STORE_SERVICE_PLANTED(STORE_BUG)
+            STORE_DRAIN_PLANTED(STORE_BUG)
 #undef STORE_BUG
-            STORE_BUGS,
+                STORE_BUGS,
 };
 
 #ifdef WEFT_PLANTED_BUGS

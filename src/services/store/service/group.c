@@ -179,6 +179,8 @@ static void decide(struct group *group, const struct roster *roster)
         for (uint32_t j = 0; j < judge->count; j++)
             store->ranks[reporter] += placement_rank(group->number, judge->reports[j].server) <
                                       placement_rank(group->number, reporter);
+        if (!roster_keeps(roster, reporter)) /* others are to lead, if they can */
+            store->ranks[reporter] += judge->count;
     }
     group->judged = true;
     group->lead_to = judge->reports[judge_leader(judge, in_sync, store->ranks)].server;
@@ -341,6 +343,17 @@ static bool is_planned(const struct group *group, uint32_t server)
     return false;
 }
 
+static void retire(struct group *group)
+{
+    struct replica *replica = &group->replica;
+    struct replica_world world = group_world(group);
+    for (uint32_t i = 0; i < replica->peer_count; i++) {
+        uint32_t server = replica->peers[i].server;
+        if (!is_target(group, server) && replica_retire(replica, &world, server))
+            return;
+    }
+}
+
 /* The leader makes a target in sync that is not, or else retires what is no target. A server that
  * only stands in for another one learns after a delay, since the other one may come back. */
 static void tend(struct group *group)
@@ -349,6 +362,8 @@ static void tend(struct group *group)
     struct replica_world world = group_world(group);
     int64_t now = weft_now(group->store->self);
     bool is_short = false;
+    if (STORE_HAS(DRAIN_EARLY))
+        retire(group);
     for (uint32_t i = 0; i < group->order_count; i++) {
         uint32_t server = group->order[i];
         if (has_peer(group, server))
@@ -361,14 +376,11 @@ static void tend(struct group *group)
         if (due && replica_grow(replica, &world, server))
             return;
     }
-    if (is_short)
+    /* If too few servers are to keep the group, one that is not stays. */
+    if (is_short || group->order_count < (uint64_t)group->store->copies)
         return;
     group->short_since = 0;
-    for (uint32_t i = 0; i < replica->peer_count; i++) {
-        uint32_t server = replica->peers[i].server;
-        if (!is_target(group, server) && replica_retire(replica, &world, server))
-            return;
-    }
+    retire(group);
 }
 
 static void resend(struct group *group)

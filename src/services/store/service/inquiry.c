@@ -28,6 +28,8 @@ static void end_fill(const struct store *store, struct care_end *end)
     for (uint32_t i = 0; roster && i < roster->count; i++) {
         if (roster_has(roster, i))
             care_add(end->members, i);
+        if (!roster_keeps(roster, i))
+            care_add(end->released, i);
     }
 }
 
@@ -49,12 +51,19 @@ static void obey(struct store *store, const struct care_request *request)
 {
     if (request->kind == CARE_SCRUB || request->kind == CARE_VERIFY)
         scrub_begin(store, request->number, request->kind == CARE_SCRUB);
+    if (request->kind == CARE_ORDER && !drain_check(store, request))
+        views_order(store->views, request->server, (enum roster_duty)request->duty);
 }
 
-static size_t report_write(const struct store *store, uint8_t *bytes)
+static size_t report_write(const struct store *store, const struct care_request *request,
+                           uint8_t *bytes)
 {
     struct care_report report = {.server = store->here};
+    const struct roster *roster = views_roster(store->views);
+    weft_server about =
+        request->server < weft_server_count(store->self) ? request->server : store->here;
     status_fill(store, &report);
+    report.counts[CARE_DUTY] = roster ? roster->entries[about].duty : 0;
     return care_report_write(&report, bytes);
 }
 
@@ -71,7 +80,7 @@ void inquiry_asked(struct store *store, weft_server from, const struct letter *l
     answer->epoch = 0;
     answer->group = 0;
     answer->ticket = ticket;
-    answer->size = (uint32_t)report_write(store, bytes);
+    answer->size = (uint32_t)report_write(store, &request, bytes);
     answer->bytes = bytes;
     mail_send(store, from, answer);
 }
@@ -99,7 +108,8 @@ static bool ask_all(struct store *store, struct inquiry *inquiry)
             continue;
         if (i == store->here) {
             obey(store, &inquiry->request);
-            note_report(store, inquiry, i, bytes, (uint32_t)report_write(store, bytes));
+            note_report(store, inquiry, i, bytes,
+                        (uint32_t)report_write(store, &inquiry->request, bytes));
             continue;
         }
         if (!weft_reaches(store->self, i))
@@ -138,8 +148,11 @@ void inquiry_begin(struct store *store, uint64_t client, uint64_t ticket, const 
     struct care_request request;
     struct inquiry *inquiry = find(store, 0);
     bool sense = care_request_read(&request, bytes, size);
-    if (!sense || !inquiry) {
-        answer_end(store, client, ticket, NULL, sense ? -EBUSY : -EINVAL);
+    int error = !sense ? -EINVAL : !inquiry ? -EBUSY : 0;
+    if (!error && request.kind == CARE_ORDER)
+        error = drain_check(store, &request);
+    if (error) {
+        answer_end(store, client, ticket, NULL, error);
         return;
     }
     int64_t patience = request.patience < PATIENCE_NSEC ? request.patience : PATIENCE_NSEC;

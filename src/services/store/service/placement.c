@@ -14,19 +14,21 @@ uint64_t placement_rank(uint32_t group, uint32_t server)
     return (hash_mix(group ^ hash_mix(server + 1)) & ~UINT64_C(0xffffff)) | server;
 }
 
-enum among { MEMBERS, FOUNDERS, PLANNED };
+enum among { MEMBERS, FOUNDERS, PLANNED, ALL };
 
 static bool belongs(const struct roster *roster, uint32_t server, enum among among)
 {
     switch (among) {
     case MEMBERS:
-        return roster_has(roster, server);
+        return roster_has(roster, server) && roster_keeps(roster, server);
     case FOUNDERS:
         return roster->entries[server].founder;
     case PLANNED:
+        return roster_keeps(roster, server);
+    case ALL:
         break;
     }
-    return true;
+    return roster_has(roster, server);
 }
 
 static uint32_t first(const struct roster *roster, uint32_t group, uint32_t *servers, uint32_t most,
@@ -53,7 +55,8 @@ static uint32_t first(const struct roster *roster, uint32_t group, uint32_t *ser
 uint32_t placement_members(const struct roster *roster, uint32_t group, uint32_t *servers,
                            uint32_t most)
 {
-    return first(roster, group, servers, most, MEMBERS);
+    uint32_t count = first(roster, group, servers, most, MEMBERS);
+    return count ? count : first(roster, group, servers, most, ALL);
 }
 
 uint32_t placement_founders(const struct roster *roster, uint32_t group, uint32_t *servers,

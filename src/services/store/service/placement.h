@@ -8,13 +8,14 @@
 #include "services/store/view/roster.h"
 
 uint32_t placement_group(const void *key, uint32_t size, uint32_t group_count);
-/* The first members of the group, in order, at most `most`; returns how many. */
+/* The first members of the group that are to keep groups (roster_keeps), in order, at most `most`;
+ * returns how many. If no such server is there, all members are meant. */
 uint32_t placement_members(const struct roster *roster, uint32_t group, uint32_t *servers,
                            uint32_t most);
 /* The same among the members of view 1. */
 uint32_t placement_founders(const struct roster *roster, uint32_t group, uint32_t *servers,
                             uint32_t most);
-/* The same among all planned servers. */
+/* The same among all planned servers that are to keep groups. */
 uint32_t placement_planned(const struct roster *roster, uint32_t group, uint32_t *servers,
                            uint32_t most);
 /* The place of a server in the group's order of all planned servers: lower is earlier. */

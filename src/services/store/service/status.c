@@ -51,7 +51,11 @@ static void count_led(const struct group *group, uint64_t *counts)
 {
     const struct store *store = group->store;
     uint32_t in_sync = group_in_sync(group);
-    uint64_t wanted = least_of((uint64_t)store->copies, views_roster(store->views)->count);
+    const struct roster *roster = views_roster(store->views);
+    uint64_t keeping = 0;
+    for (uint32_t i = 0; i < roster->count; i++)
+        keeping += roster_keeps(roster, i);
+    uint64_t wanted = least_of((uint64_t)store->copies, keeping);
     counts[CARE_GROUPS_LED]++;
     counts[CARE_RECORDS] += index_count(&store->index, group->number);
     counts[CARE_GROUPS_REFUSING] += in_sync < (uint64_t)store->least;

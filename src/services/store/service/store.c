@@ -156,6 +156,7 @@ static void tick(struct store *store)
     scrub_tick(store);
     if (store->stage != STORE_RUNS)
         return;
+    drain_tick(store);
     once_expire(&store->once, weft_now(store->self) - OUTCOME_NSEC);
     for (int64_t i = 0; i < store->group_count; i++)
         group_tick(&store->groups[i]);
@@ -246,13 +247,21 @@ static void stats(struct weft_self *self, struct weft_report *report)
     const struct roster *roster = views_roster(store->views);
     struct log_counts log;
     struct copies copies;
-    uint64_t leads = 0, keys = 0, large = 0;
+    uint64_t leads = 0, keys = 0, large = 0, held = 0, least = 0;
     for (int64_t i = 0; i < store->group_count; i++) {
-        leads += replica_serves(&store->groups[i].replica);
+        const struct group *group = &store->groups[i];
+        bool serves = replica_serves(&group->replica);
+        uint32_t in_sync = group_in_sync(group);
+        leads += serves;
+        held += serves || group->replica.role == REPLICA_FOLLOWS;
+        if (serves && (!least || in_sync < least))
+            least = in_sync;
         keys += index_count(&store->index, (uint32_t)i);
     }
     (void)!weft_stat(report, "view", roster ? roster->epoch : 0);
     (void)!weft_stat(report, "groups_led", leads);
+    (void)!weft_stat(report, "groups_held", held);
+    (void)!weft_stat(report, "copies_least", least); /* of the groups led */
     (void)!weft_stat(report, "keys", keys);
     copies_count(store, &copies);
     (void)!weft_stat(report, "copies_missing", copies.missing);

@@ -436,6 +436,7 @@ struct store {
     struct taught taught;
     struct inquiry inquiries[INQUIRIES_MAX];
     int64_t began_at;
+    uint32_t stepped_down; /* in this view, it has left to give up what it leads */
     struct scrub scrub;
     /* Since the process began: records that were fetched; keys of which a server had another
      * version; copies of groups that were compared. */
@@ -759,3 +760,10 @@ void scrub_alarm(struct store *store);
 void scrub_letter(struct store *store, weft_server from, const struct letter *letter,
                   struct buffer *holder);
 void scrub_tick(struct store *store);
+
+/* ---- drain.c ---- */
+
+/* 0, or why the order cannot be given: -ENODEV: too few other servers; -EISCONN: the server is a
+ * member; -ENOENT: it is not planned; -EAGAIN: the store is not ready. */
+int drain_check(const struct store *store, const struct care_request *request);
+void drain_tick(struct store *store);

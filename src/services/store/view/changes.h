@@ -9,7 +9,9 @@
 
 struct view_change {
     uint32_t server;
-    uint64_t disk, run; /* it joins with these; both 0: it leaves */
+    /* It joins with these; both 0: it leaves; disk 0: the operator's order, an enum roster_duty and
+     * 1. */
+    uint64_t disk, run;
 };
 
 struct view_changes {

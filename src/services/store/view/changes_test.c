@@ -24,6 +24,8 @@ static void change_some(struct roster *next, struct rng *rng)
             roster_leave(next, server);
         else if (rng_below(rng, 4) == 0)
             roster_join(next, server, 1 + rng_below(rng, 3), 1 + rng_below(rng, 100));
+        else if (rng_below(rng, 5) == 0)
+            (void)roster_order(next, server, (enum roster_duty)rng_below(rng, DUTIES));
     }
 }
 
@@ -82,12 +84,17 @@ static bool applies(struct roster *view, struct roster *next, const struct view_
 static void changes_without_sense_are_refused(void **unused)
 {
     struct roster *view = roster_make(3), *next = roster_make(3);
-    const struct view_change unplanned = {3, 1, 1}, half = {1, 1, 0}, half_too = {1, 0, 1};
+    const struct view_change unplanned = {3, 1, 1}, half = {1, 1, 0};
+    const struct view_change no_order = {1, 0, DUTIES + 1}, same = {1, 0, DUTY_KEEPS + 1};
+    const struct view_change order = {1, 0, DUTY_DRAINS + 1};
     const struct view_change in_order[] = {{0, 1, 1}, {2, 0, 0}}, twice[] = {{1, 1, 1}, {1, 2, 2}};
     assert_true(applies(view, next, in_order, 2));
     assert_false(applies(view, next, &unplanned, 1));
     assert_false(applies(view, next, &half, 1));
-    assert_false(applies(view, next, &half_too, 1));
+    assert_false(applies(view, next, &no_order, 1));
+    assert_false(applies(view, next, &same, 1));
+    assert_true(applies(view, next, &order, 1));
+    assert_false(roster_keeps(next, 1));
     assert_false(applies(view, next, twice, 2));
     free(view);
     free(next);

@@ -54,7 +54,7 @@ void news_entry_write(struct writer *out, const struct roster_entry *entry)
     write_u32(out, entry->until);
     write_u32(out, entry->lost);
     write_u8(out, entry->founder);
-    write_u8(out, entry->votes);
+    write_u8(out, (uint8_t)(entry->votes | entry->duty << 1));
 }
 
 bool news_entry_read(struct reader *in, struct roster_entry *entry)
@@ -67,8 +67,10 @@ bool news_entry_read(struct reader *in, struct roster_entry *entry)
     entry->until = read_u32(in);
     entry->lost = read_u32(in);
     entry->founder = read_u8(in);
-    entry->votes = read_u8(in);
-    return !in->failed && entry->founder <= 1 && entry->votes <= 1;
+    uint8_t rights = read_u8(in);
+    entry->votes = rights & 1;
+    entry->duty = rights >> 1;
+    return !in->failed && entry->founder <= 1 && entry->duty < DUTIES;
 }
 
 static void write_votes(struct writer *out, const uint64_t *votes, uint32_t count)

@@ -60,6 +60,7 @@ static void make_piece(struct view_piece *piece, struct rng *rng, uint32_t count
             .lost = (uint32_t)rng_next(rng),
             .founder = (uint8_t)rng_below(rng, 2),
             .votes = (uint8_t)rng_below(rng, 2),
+            .duty = (uint8_t)rng_below(rng, DUTIES),
         };
 }
 
@@ -152,7 +153,7 @@ static void nonsense_is_refused(void **unused)
     made->piece.count = 27;
     assert_true(is_read(27));
     assert_false(is_read(26));
-    made->piece.entries[3].votes = 2;
+    made->piece.entries[3].duty = DUTIES;
     assert_false(is_read(27));
     made->kind = NEWS_WISH;
     made->wish = (struct view_wish){1, 1, true};

@@ -11,6 +11,7 @@
 #define RANK_NSEC    (1000 * MSEC) /* how long each server gives those before it */
 #define PROPOSE_NSEC (1000 * MSEC) /* after that a proposal has failed */
 #define WISH_NSEC    (200 * MSEC)  /* between two tries */
+#define ORDER_NSEC   (5000 * MSEC) /* how long an order holds */
 #define WISH_TRIES   5             /* at the first server, before others are told, too */
 
 void propose_open(struct views *views)
@@ -45,6 +46,13 @@ void propose_wish(struct views *views, weft_server server, const struct view_wis
 {
     if (server < views->count)
         views->wishes[server] = *wish;
+    propose_look(views);
+}
+
+void propose_order(struct views *views, weft_server server, enum roster_duty duty)
+{
+    views->orders[server] =
+        (struct order){.duty = duty, .until = weft_now(views->self) + ORDER_NSEC};
     propose_look(views);
 }
 
@@ -137,6 +145,8 @@ static uint32_t need(struct views *views)
             members += !roster_has(view, i);
             roster_join(next, i, wish->disk, wish->run);
             changes++;
+        } else if (!leaves && views->orders[i].until > weft_now(views->self) && view->epoch) {
+            changes += roster_order(next, i, views->orders[i].duty);
         }
     }
     return changes;

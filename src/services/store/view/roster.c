@@ -126,13 +126,37 @@ void roster_join(struct roster *next, uint32_t server, uint64_t disk, uint64_t r
     if (entry->since && entry->disk == disk && entry->run == run)
         return;
     end_membership(next, entry);
-    if (entry->disk != disk)
+    if (entry->disk != disk && entry->until > entry->lost)
         entry->lost = entry->until;
     entry->disk = disk;
     entry->run = run;
     entry->since = next->epoch;
     entry->founder |= next->epoch == 1;
+    if (entry->duty != DUTY_DRAINS)
+        entry->duty = DUTY_KEEPS;
     give_votes(next);
+}
+
+bool roster_order(struct roster *next, uint32_t server, enum roster_duty duty)
+{
+    struct roster_entry *entry = &next->entries[server];
+    bool replaces = duty == DUTY_REPLACED || duty == DUTY_LOST;
+    if (entry->duty == duty || (replaces && entry->since))
+        return false;
+    entry->duty = duty;
+    if (replaces)
+        entry->votes = 0;
+    if (duty == DUTY_LOST) { /* nothing waits for what it kept; and it is no founder any more */
+        entry->from = entry->until = 0;
+        entry->lost = 1;
+    }
+    give_votes(next);
+    return true;
+}
+
+bool roster_keeps(const struct roster *roster, uint32_t server)
+{
+    return roster->entries[server].duty == DUTY_KEEPS;
 }
 
 bool roster_stayed(const struct roster *roster, uint32_t server, uint32_t from)

@@ -21,6 +21,16 @@
 
 #define VOTERS_LEAST 3
 
+/* What the operator has decided about a server. */
+enum roster_duty {
+    DUTY_KEEPS,    /* it keeps its groups */
+    DUTY_DRAINS,   /* others are to keep them. It may still be a member */
+    DUTY_REPLACED, /* it is not expected back: others keep its groups, and it has no vote. When it
+                    * joins again it keeps them again */
+    DUTY_LOST,     /* the same, and what only it may have is given up */
+    DUTIES,
+};
+
 struct roster_entry {
     uint64_t disk;        /* names what the server keeps durably; random, drawn when that is empty;
                            * 0: the server was never a member */
@@ -30,7 +40,8 @@ struct roster_entry {
     uint32_t lost;        /* the last view in which it was a member with another disk; 0: none */
     uint8_t founder;      /* 1: it was a member of view 1 */
     uint8_t votes;        /* 1: it may vote on the next view */
-    uint8_t zero[2];      /* no gap: rosters are compared by their bytes */
+    uint8_t duty;         /* an enum roster_duty */
+    uint8_t zero;         /* no gap: rosters are compared by their bytes */
 };
 
 struct roster {
@@ -69,6 +80,12 @@ void roster_next(struct roster *next, const struct roster *roster);
  * another run leaves before; with the same run and disk it stays as it is. */
 void roster_leave(struct roster *next, uint32_t server);
 void roster_join(struct roster *next, uint32_t server, uint64_t disk, uint64_t run);
+
+/* Decides about a server; one that is a member cannot be replaced. False: it can't be, or is so
+ * already. */
+bool roster_order(struct roster *next, uint32_t server, enum roster_duty duty);
+/* Is the server to keep groups, when it is a member? */
+bool roster_keeps(const struct roster *roster, uint32_t server);
 
 /* ---- looking back ---- */
 

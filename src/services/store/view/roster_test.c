@@ -142,6 +142,43 @@ static void some_that_left_keep_their_votes(void **state)
 }
 
 /* Of each number of servers, with each set of members. */
+static void an_order_is_kept_until_the_server_joins(void **state)
+{
+    struct roster *view = roster_make(4), *next = roster_make(4);
+    for (uint32_t i = 0; i < 4; i++) {
+        view->epoch = 1;
+        roster_join(view, i, 10 + i, 20 + i);
+    }
+    roster_next(next, view);
+    assert_true(roster_keeps(next, 2));
+    assert_false(roster_order(next, 2, DUTY_REPLACED)); /* it is there */
+    assert_true(roster_order(next, 2, DUTY_DRAINS));
+    assert_false(roster_order(next, 2, DUTY_DRAINS));
+    assert_true(roster_has(next, 2) && !roster_keeps(next, 2));
+    roster_leave(next, 2);
+    roster_next(view, next);
+    roster_join(view, 2, 12, 99);
+    assert_false(roster_keeps(view, 2)); /* it drains also after a restart */
+    roster_leave(view, 3);
+    roster_leave(view, 2);
+    roster_next(next, view);
+    assert_true(roster_missed(next, 3, 1));
+    assert_true(next->entries[2].votes); /* there are two members */
+    assert_true(roster_order(next, 2, DUTY_REPLACED));
+    assert_false(next->entries[2].votes);
+    assert_true(roster_missed(next, 2, 0)); /* what it has is not given up */
+    assert_true(roster_order(next, 3, DUTY_LOST));
+    assert_false(roster_missed(next, 3, 1));
+    roster_next(view, next);
+    roster_join(view, 3, 77, 78);
+    assert_true(roster_keeps(view, 3));
+    assert_true(view->entries[3].lost > 0); /* an empty disk is no founder's */
+    assert_true(roster_order(view, 2, DUTY_KEEPS));
+    assert_true(roster_keeps(view, 2));
+    free(view);
+    free(next);
+}
+
 static void two_quorums_share_a_server(void **state)
 {
     (void)state;
@@ -172,4 +209,5 @@ static void two_quorums_share_a_server(void **state)
 }
 
 TEST_MAIN(TEST(a_roster_knows_its_history), TEST(only_the_present_disk_votes),
-          TEST(some_that_left_keep_their_votes), TEST(two_quorums_share_a_server))
+          TEST(some_that_left_keep_their_votes), TEST(an_order_is_kept_until_the_server_joins),
+          TEST(two_quorums_share_a_server))

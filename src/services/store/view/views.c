@@ -47,10 +47,11 @@ static bool allocate(struct views *views)
     views->wave.votes = weft_allocate(self, votes);
     views->wishes = weft_allocate(self, views->count * sizeof *views->wishes);
     views->lost = weft_allocate(self, views->count * sizeof *views->lost);
+    views->orders = weft_allocate(self, views->count * sizeof *views->orders);
     views->out = weft_allocate(self, sizeof *views->out);
     views->in = weft_allocate(self, sizeof *views->in);
     return all && views->decision.votes && views->wave.votes && views->wishes && views->lost &&
-           views->out && views->in;
+           views->orders && views->out && views->in;
 }
 
 struct views *views_init(struct weft_self *self, const struct views_settings *settings,
@@ -347,6 +348,14 @@ void views_wish(struct views *views, bool leaves)
         return;
     views->wish_at = 0;
     propose_look(views);
+    finish(views);
+}
+
+void views_order(struct views *views, weft_server server, enum roster_duty duty)
+{
+    if (!views->is_open || server >= views->count)
+        return;
+    propose_order(views, server, duty);
     finish(views);
 }
 

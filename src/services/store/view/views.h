@@ -65,6 +65,10 @@ void views_peer(struct views *views, weft_server server, bool up);
  * wants to be one. */
 void views_wish(struct views *views, bool leaves);
 
+/* The operator's order about a server; it holds for a while, in which servers that may propose
+ * should have it. */
+void views_order(struct views *views, weft_server server, enum roster_duty duty);
+
 /* The owner has begun again, without what it had in memory: the server leaves, and wishes to be a
  * member as if it was another process. */
 void views_begin_again(struct views *views);

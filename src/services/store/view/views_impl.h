@@ -46,6 +46,12 @@ struct wave {
     int64_t tell_at;           /* when to tell them although some are missing */
 };
 
+/* Of the operator, about a server. */
+struct order {
+    enum roster_duty duty;
+    int64_t until; /* it holds */
+};
+
 /* A membership of this server that has ended. */
 struct stay {
     uint32_t from, until; /* views */
@@ -91,7 +97,8 @@ struct views {
     int64_t retry_at;         /* before that, no other one */
     int64_t need_since;       /* since when another view is needed; 0: it is not */
     struct view_wish *wishes; /* of other servers, and of this one; run 0: none */
-    int64_t *lost;            /* since when a server cannot be reached; 0: it can */
+    struct order *orders;
+    int64_t *lost; /* since when a server cannot be reached; 0: it can */
     int64_t wish_at;
     uint32_t wish_turn, wish_to;
     struct roster *scratch;
@@ -128,6 +135,7 @@ bool spread_is_busy(const struct views *views);
 
 void propose_open(struct views *views);
 void propose_look(struct views *views);
+void propose_order(struct views *views, weft_server server, enum roster_duty duty);
 void propose_wish(struct views *views, weft_server server, const struct view_wish *wish);
 /* Counts the votes that have come for what this server asks or proposes. */
 void propose_votes(struct views *views);
