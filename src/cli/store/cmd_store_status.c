@@ -25,7 +25,8 @@ static const char status_page[] =
     "{health}\n"
     "{#reasons}  {code}: {text}\n{/}"
     "view      {epoch}, {members} of {servers} servers{?missing}; not: {#missing|, }{.}{/}{/}"
-    "{?silent}; no answer: {#silent|, }{.}{/}{/}\n"
+    "{?silent}; no answer: {#silent|, }{.}{/}{/}"
+    "{?released}; to keep nothing: {#released|, }{.}{/}{/}\n"
     "groups    {groups.all}: {groups.whole} with all {copies|copy|copies}{?groups.short}, "
     "{groups.short} with fewer{/}{?groups.single}, {groups.single} with a single one{/}"
     "{?groups.starting}, {groups.starting} not ready{/}"
@@ -40,6 +41,10 @@ static const char status_page[] =
     "{recovery.records_missing|record|records} to recover, {recovery.bytes_rate%b}"
     "{?recovery.left_known}, about {recovery.seconds_left%.0f} s left{/}"
     "{?recovery.delayed}, begins in {recovery.begins_in%.0f} s{/}\n{/}"
+    "scrub     {?scrub.running}{scrub.running|server|servers} at work, {scrub.percent%.0f} %{:}"
+    "{?scrub.never}not every server has ended one{:}the last ended {scrub.age%.0f} s ago{/}{/}; "
+    "{scrub.records|record|records} read, {scrub.damaged} damaged, {scrub.mended} repaired, "
+    "{scrub.differing} differing\n"
     "\n{=><>>>>>}server\tstate\tview\tgroups\tled\tneeded\ton disk\n"
     "{#nodes}{id}\t{state}{?disk_full}, disk full{/}{?keys_full}, no room for keys{/}{?error}: "
     "{error}{/}\t{epoch}\t{groups_held}\t{groups_led}\t{live_bytes}\t{disk_bytes}\n{/}{/}";
@@ -129,6 +134,28 @@ static void put_recovery(const struct cluster_store *store, struct result *resul
     result_end(result);
 }
 
+static void put_scrub(const struct cluster_store *store, struct result *result)
+{
+    const uint64_t *sums = store->sums;
+    uint64_t oldest = 0, all = (uint64_t)store->end.group_count * store->members;
+    for (uint32_t i = 0; i < store->end.server_count; i++) {
+        uint64_t age = store->reports[i].counts[CARE_SCRUB_AGE];
+        if (!cluster_store_is_missing(store, i) && age > oldest)
+            oldest = age;
+    }
+    result_object(result, "scrub");
+    result_uint(result, "running", sums[CARE_SCRUB_RUNS]);
+    result_number(result, "percent", all ? 100 * (double)sums[CARE_SCRUB_GROUPS] / (double)all : 0);
+    if (oldest == CARE_NEVER)
+        result_null(result, "age");
+    else
+        result_number(result, "age", (double)oldest / 1e9);
+    result_bool(result_hide(result), "never", oldest == CARE_NEVER);
+    for (unsigned i = CARE_SCRUB_RECORDS; i <= CARE_SCRUB_SKIPPED; i++)
+        result_uint(result, care_count_names[i] + strlen("scrub_"), sums[i]);
+    result_end(result);
+}
+
 static void put_node(const struct care_report *report, struct result *result)
 {
     result_object(result, NULL);
@@ -137,7 +164,7 @@ static void put_node(const struct care_report *report, struct result *result)
     result_uint(result, "epoch", report->epoch);
     result_string(result, "error", report->error ? strerror(-report->error) : NULL);
     for (unsigned i = 0; i < CARE_COUNTS; i++) {
-        if (i == CARE_LEARNS_IN)
+        if (i == CARE_LEARNS_IN || i == CARE_SCRUB_AGE)
             result_uint_if(result, care_count_names[i], report->counts[i] != CARE_NEVER,
                            report->counts[i]);
         else
@@ -185,11 +212,18 @@ static void report(const struct store_care *care, struct call *call)
     result_uint(result, "members", store->members);
     put_servers(store, result, "missing", false);
     put_servers(store, result, "silent", true);
+    result_array(result_flat(result), "released");
+    for (uint32_t i = 0; i < store->end.server_count; i++) {
+        if (care_has(store->end.released, i))
+            result_uint(result, NULL, i);
+    }
+    result_end(result);
     result_uint(result, "copies", store->end.copies);
     result_uint(result, "least", store->end.least);
     put_groups(store, result);
     put_troubles(store, result);
     put_recovery(store, result);
+    put_scrub(store, result);
     result_uint(result, "records", store->sums[CARE_RECORDS]);
     result_uint(result, "live_bytes", store->sums[CARE_LIVE_BYTES]);
     result_uint(result, "disk_bytes", store->sums[CARE_DISK_BYTES]);
@@ -254,6 +288,7 @@ const struct command command_store_status = {
         "                          are away, or too few servers are there to decide\n"
         "  STORE_STARTING    WARN  groups are not served yet, as after a start\n"
         "  STORE_FAILED      WARN  disks of servers have failed, or belong to other servers\n"
+        "  STORE_DAMAGED     WARN  the last scrub or verify has found damage that is still there\n"
         "  STORE_FULL        WARN  servers have no space for values, or no memory for keys\n"
         "  STORE_SHORT       WARN  copies of groups are missing, and are made again\n"
         "  STORE_MEMBERS     WARN  planned servers do not take part in the store\n\n"
@@ -261,8 +296,10 @@ const struct command command_store_status = {
         "size of a record.\n\n"
         "With --json: health, reasons (code, severity, text), epoch, servers, members, missing and "
         "silent "
-        "(servers), copies, least (copies without which nothing is changed), groups, unavailable "
-        "(group, reason, server), recovery, records, live_bytes, disk_bytes, nodes (with all "
+        "(servers), released (servers that are drained or replaced), copies, least (copies without "
+        "which nothing is changed), groups, unavailable "
+        "(group, reason, server), recovery, scrub (age in seconds), records, live_bytes, "
+        "disk_bytes, nodes (with all "
         "counts).",
     .options = status_options,
     .examples = "  weft store status\n"

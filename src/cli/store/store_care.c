@@ -19,6 +19,14 @@ static enum err fail_ask(const struct store_care *care, int result, struct why *
         return why_fail(why, ERR_SYSTEM, "%s: no server has answered in time", folder);
     case -EBUSY:
         return why_fail(why, ERR_SYSTEM, "%s: too many such commands run at once", folder);
+    case -ENODEV:
+        return why_fail(why, ERR_NO, "too few other servers are there to make all copies");
+    case -EISCONN:
+        return why_fail(why, ERR_NO,
+                        "the server takes part in the store; weft store drain hands "
+                        "over what it keeps");
+    case -EAGAIN:
+        return why_fail(why, ERR_SYSTEM, "%s: the store has not begun yet", folder);
     case -ENOMEM:
         return why_memory(why);
     default:
