@@ -89,6 +89,32 @@ class Status(OperateCase):
         self.assertEqual(store["recovery"]["copies_missing"], 0)
         self.good("get", "key 7")
 
+    def test_a_single_copy_does_not_wait_for_the_delay(self):
+        self.begin_store("--set", "store.recover=1h")
+        self.fill(20)
+        self.good("kill", 4)
+        self.until_store(lambda store: store["groups"]["short"], "groups without a copy")
+        self.good("kill", 5)
+        store = self.until_store(lambda store: store["members"] == 7 and store["groups"]["single"] == 0 and
+                                 store["groups"]["whole"] + store["groups"]["short"] == 256, "no single copies")
+        self.assertGreater(store["groups"]["short"], 0)  # those wait
+        self.assertEqual(store["groups"]["refusing"], 0)
+        for key in range(20):
+            self.good("put", f"key {key}", "again")
+
+    def test_a_server_that_comes_and_goes_does_not_delay_others_for_ever(self):
+        self.begin_store("--set", "store.recover=6s")
+        self.good("kill", 4)
+        self.until_store(lambda store: store["silent"] == [4], "server 4 away")
+
+        def is_whole():
+            self.good("kill", 7)
+            self.good("revive", 7)
+            store = self.run_weft("store", "status", "--json", "--wait", 2).json
+            return store["groups"]["whole"] == 256 and store["silent"] == [4]
+
+        self.until(is_whole, "copies in place of those of server 4")
+
     def test_without_a_majority_the_store_is_not_available(self):
         self.begin_store()
         self.fill(5)

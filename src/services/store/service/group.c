@@ -123,7 +123,6 @@ void group_enter(struct group *group, const struct roster *roster)
     group->resends = 0;
     group->seen = 0;
     group->copies_end = group->copies_failed = false;
-    group->short_since = 0;
     group->hint = WEFT_NOBODY;
     change_look(group);
     group->repeat_at = 0;
@@ -343,6 +342,15 @@ static bool is_planned(const struct group *group, uint32_t server)
     return false;
 }
 
+/* Another view does not begin the delay anew: a server that comes and goes would keep others from
+ * standing in. But what was noted long ago, in a view in which this server led, says nothing. */
+static void note_short(struct group *group, int64_t now)
+{
+    if (!group->short_since || now - group->short_seen > group->store->recover)
+        group->short_since = now;
+    group->short_seen = now;
+}
+
 static void retire(struct group *group)
 {
     struct replica *replica = &group->replica;
@@ -369,8 +377,7 @@ static void tend(struct group *group)
         if (has_peer(group, server))
             continue;
         is_short = true;
-        if (!group->short_since)
-            group->short_since = now;
+        note_short(group, now);
         bool due = now - group->short_since >= group->store->recover || group_in_sync(group) < 2 ||
                    is_planned(group, server);
         if (due && replica_grow(replica, &world, server))

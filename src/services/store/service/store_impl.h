@@ -232,6 +232,7 @@ struct group {
     uint64_t custody_disk; /* the name of the disk for which it was noted */
     /* The leader. */
     int64_t short_since; /* when a copy was missed; 0: none is */
+    int64_t short_seen;  /* when that was seen last */
     int64_t repeat_at;
     struct lesson lesson;
     /* Servers, by their last six bits (server_bit): to which writes are to be sent again; to which
