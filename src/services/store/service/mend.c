@@ -119,6 +119,17 @@ bool mend_record(struct store *store, uint32_t group, const struct index_entry *
     return mend != NULL;
 }
 
+void mend_key(struct store *store, uint32_t group, const struct store_request *request,
+              store_version version, struct log_place place)
+{
+    const struct index_entry *entry = disk_find(store, group, request->key, request->key_size);
+    if (entry && entry->version == version && entry->segment == place.segment &&
+        entry->offset == place.unit)
+        (void)mend_record(store, group, entry);
+    else
+        disk_lose(store);
+}
+
 void mend_arrived(struct store *store, const struct letter *letter, struct buffer *holder)
 {
     const struct record *record = &letter->record;

@@ -292,22 +292,6 @@ static void op_go_on(struct op *op, const struct record *record)
     }
 }
 
-/* The record cannot be read. That of the key is fetched from another server; of other records it is
- * not known which one it was. */
-static void op_damaged(struct op *op)
-{
-    struct store *store = op->group->store;
-    const struct index_entry *entry =
-        disk_find(store, op->group->number, op->request.key, op->request.key_size);
-    bool is_present = entry && entry->version == op->found && entry->segment == op->place.segment &&
-                      entry->offset == op->place.unit;
-    if (is_present)
-        (void)mend_record(store, op->group->number, entry);
-    else
-        disk_lose(store);
-    op_refuse(op, STORE_UNAVAILABLE);
-}
-
 static void op_was_read(struct disk_read *read)
 {
     struct op *op = read->owner;
@@ -326,7 +310,8 @@ static void op_was_read(struct disk_read *read)
         buffer_release(&group->store->buffers, buffer);
     } else if (read->read.result == -EBADMSG) {
         read_release(op);
-        op_damaged(op);
+        mend_key(group->store, group->number, &op->request, op->found, op->place);
+        op_refuse(op, STORE_UNAVAILABLE);
     } else { /* the log has moved it */
         read_release(op);
         if (replica_serves(&group->replica))

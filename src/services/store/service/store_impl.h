@@ -742,6 +742,10 @@ void upload_tick(struct store *store);
 
 /* The record of that entry is damaged: fetches it. False: it cannot, now or ever. */
 bool mend_record(struct store *store, uint32_t group, const struct index_entry *entry);
+/* The record at that place cannot be read. If it is that of the key, it is fetched; of other
+ * records it is not known which one it was: the disk is given up. */
+void mend_key(struct store *store, uint32_t group, const struct store_request *request,
+              store_version version, struct log_place place);
 /* Sends the record to a server that lacks it. */
 bool mend_give(struct store *store, weft_server to, uint32_t group,
                const struct index_entry *entry);
