@@ -193,8 +193,8 @@ static bool request(struct client *client, unsigned key, bool reads, bool strict
 {
     static const int64_t patience[] = {20 * MILLI, 300 * MILLI, 1000 * MILLI, 3000 * MILLI,
                                        5000 * MILLI};
-    struct request_maker maker = {&all.keys,          &client->rng, client->index,
-                                  ++client->requests, client->seen, all.expires};
+    struct request_maker maker = {&all.keys,    &client->rng, client->index, ++client->requests,
+                                  client->seen, all.expires,  false};
     struct weft_store_answer heard = {0};
     struct store_request asked;
     struct history_op op;
