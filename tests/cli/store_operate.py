@@ -102,19 +102,6 @@ class Status(OperateCase):
         for key in range(20):
             self.good("put", f"key {key}", "again")
 
-    def test_a_server_that_comes_and_goes_does_not_delay_others_for_ever(self):
-        self.begin_store("--set", "store.recover=6s")
-        self.good("kill", 4)
-        self.until_store(lambda store: store["silent"] == [4], "server 4 away")
-
-        def is_whole():
-            self.good("kill", 7)
-            self.good("revive", 7)
-            store = self.run_weft("store", "status", "--json", "--wait", 2).json
-            return store["groups"]["whole"] == 256 and store["silent"] == [4]
-
-        self.until(is_whole, "copies in place of those of server 4")
-
     def test_without_a_majority_the_store_is_not_available(self):
         self.begin_store()
         self.fill(5)
