@@ -261,7 +261,7 @@ class Parameters(ClusterCase):
                 (entry % ("x", ""), r"parameter one: 'x' is not a whole number"),
                 (entry % ("5", ', .maximum = "4"'), r"parameter one: '5' is above the maximum, 4"),
                 ('{"One", WEFT_PARAMETER_BOOL, 0, .value = "no", .help = "h"}', r"parameter One: the name is not"),
-                ('{"memory", WEFT_PARAMETER_SIZE, 0, .value = "1", .help = "h"}', r"every service has that parameter"),
+                ('{"memory", WEFT_PARAMETER_BOOL, 0, .value = "no", .help = "h"}', r"must be a size"),
                 ('{"far", WEFT_PARAMETER_SIZE, 8, .value = "1", .help = "h"}', r"not within the instance"),
                 ('{"two", WEFT_PARAMETER_SIZE, 0, .value = "1"}', r"parameter two: has no default or no help"))):
             made = plugin(self.above.name, f"wrong{number}", WRONG.replace("ENTRY", text))
