@@ -88,7 +88,6 @@ static const struct row {
     {"page", "torus:3", "siege", 1, 40},      {"shown", "torus:3", "siege", 14, 100},
     {"forgotten", "torus:3", "siege", 1, 20}, {"untaught", "torus:3", "frail", 11, 100},
     {"error", "torus:3", "frail", 13, 100},   {"failed", "torus:3", "frail", 1, 40},
-    {"torn", "torus:3", "frail", 25, 150},    {"tail", "torus:3", "frail", 6, 100},
     {"founder", "torus:3", "rots", 7, 100},   {"vanish", "torus:3", "expiry", 1, 20},
     {"vanish", "torus:3", "clocks", 1, 20},   {"eternal", "torus:3", "expiry", 1, 20},
     {"beyond", "torus:3", "siege", 1, 20},    {"scans", "torus:3", "siege", 36, 100},
