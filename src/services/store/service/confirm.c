@@ -55,40 +55,38 @@ static void look(struct group *group)
     }
 }
 
-/* Leases end soon, and are used: they are renewed in time. */
-static void renew(struct group *group)
+/* Begins another round, or lets it follow the one that is under way. Returns its number. */
+static uint64_t want(struct group *group)
 {
-    bool under_way = group->confirmed < group->round;
-    if (under_way)
-        return;
-    group->wanted = group->round + 1;
-    round_begin(group);
-    ask_all(group);
-}
-
-bool confirm_holds(struct group *group)
-{
-    struct store *store = group->store;
-    int64_t left = lease_left(group), now = weft_now(store->self), before = store->read_at;
-    store->read_at = now;
-    if (left <= store->lease / 2 && (left > 0 || now - before < store->lease))
-        renew(group);
-    return left > 0 || STORE_HAS(MINORITY_SERVES);
-}
-
-uint64_t confirm_ask(struct group *group)
-{
-    if (confirm_holds(group))
-        return group->confirmed;
     bool under_way = group->confirmed < group->round;
     group->wanted = group->round + 1;
     if (!under_way) {
         round_begin(group);
         ask_all(group);
     }
-    uint64_t round = group->wanted;
+    return group->wanted;
+}
+
+bool confirm_holds(struct group *group)
+{
+    struct store *store = group->store;
+    int64_t left = lease_left(group), now = weft_now(store->self), before = store->read_at;
+    bool ends_soon = left <= store->lease / 2, is_used = left > 0 || now - before < store->lease;
+    store->read_at = now;
+    if (ends_soon && is_used && group->confirmed == group->round)
+        (void)want(group);
+    return left > 0 || STORE_HAS(MINORITY_SERVES);
+}
+
+uint64_t confirm_ask(struct group *group)
+{
+    uint64_t next = group->round + 1; /* it begins after the value was found */
+    if (confirm_holds(group))
+        return group->confirmed;
+    if (group->wanted < next)
+        (void)want(group);
     look(group);
-    return round;
+    return next;
 }
 
 void confirm_asked(struct group *group, uint32_t from, const struct letter *letter)
