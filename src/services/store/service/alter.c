@@ -8,6 +8,16 @@
 
 #define CHANGES_MOST 256 /* of a group, under way at once */
 
+/* The holder, which may be NULL, has the value. */
+static void write_record(struct op *op, const struct record *record, struct buffer *holder)
+{
+    struct group *group = op->group;
+    if (group->changes_count >= CHANGES_MOST || !change_make(group, record, holder, &op->version))
+        op_refuse(op, STORE_BUSY);
+    else
+        op->stage = OP_WRITES;
+}
+
 /* ---- time to live ---- */
 
 /* When what the request writes expires. */
@@ -34,12 +44,8 @@ void op_remove(struct op *op)
         .key_size = (uint8_t)op->request.key_size,
         .digest = digest_bytes(NULL, 0),
     };
-    if (group->changes_count >= CHANGES_MOST || !change_make(group, &record, NULL, &op->version)) {
-        op_refuse(op, STORE_BUSY);
-        return;
-    }
-    op->stage = OP_WRITES;
     op->removes = true;
+    write_record(op, &record, NULL);
 }
 
 /* ---- changing ---- */
@@ -67,11 +73,8 @@ void op_write(struct op *op, enum record_kind kind, const void *value, uint32_t 
     bool is_new = !op->found && index_is_tight(&group->store->index);
     if ((counts.full || is_new) && kind == RECORD_VALUE)
         op_refuse(op, STORE_FULL);
-    else if (group->changes_count >= CHANGES_MOST ||
-             !change_make(group, &record, holder, &op->version))
-        op_refuse(op, STORE_BUSY);
     else
-        op->stage = OP_WRITES;
+        write_record(op, &record, holder);
 }
 
 static void op_count(struct op *op, const void *value, uint32_t size)
