@@ -42,7 +42,7 @@ static void answer_end(struct store *store, uint64_t client, uint64_t ticket,
     if (inquiry)
         memcpy(end.reported, inquiry->reported, sizeof end.reported);
     size_t size = care_end_write(&end, bytes);
-    (void)!weft_answer(store->self, client, ticket, bytes, (uint32_t)size);
+    delivery_say(store, client, ticket, bytes, (uint32_t)size);
 }
 
 /* ---- every server ---- */

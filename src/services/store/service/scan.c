@@ -70,16 +70,9 @@ static void scan_end(struct store *store, struct scan *scan)
     pool_give(&store->scans.scans, scan);
 }
 
-static void refuse(struct store *store, uint64_t client, uint64_t ticket, enum store_status status)
-{
-    uint8_t bytes[64];
-    size_t size = store_answer_write(&(struct store_answer){.status = status}, bytes, sizeof bytes);
-    (void)!weft_answer(store->self, client, ticket, bytes, (uint32_t)size);
-}
-
 static void scan_refuse(struct store *store, struct scan *scan, enum store_status status)
 {
-    refuse(store, scan->client, scan->ticket, status);
+    delivery_status(store, scan->client, scan->ticket, status);
     scan_end(store, scan);
 }
 
@@ -93,7 +86,7 @@ static void scan_answer(struct store *store, struct scan *scan)
         return;
     }
     (void)store_answer_write(&answer, bytes->bytes, bytes->size);
-    (void)!weft_answer(store->self, scan->client, scan->ticket, bytes->bytes, bytes->size);
+    delivery_say(store, scan->client, scan->ticket, bytes->bytes, bytes->size);
     buffer_release(&store->buffers, bytes);
     scan_end(store, scan);
 }
@@ -208,10 +201,10 @@ void scan_begin(struct store *store, uint64_t client, uint64_t ticket, const voi
         memcpy(holder->bytes, bytes, size);
     bool sense = holder && scan_request_read(&request, holder->bytes, size);
     if (!scan || !sense || store->stage == STORE_BROKEN) {
-        refuse(store, client, ticket,
-               !scan    ? STORE_BUSY
-               : !sense ? STORE_MALFORMED
-                        : STORE_UNAVAILABLE);
+        delivery_status(store, client, ticket,
+                        !scan    ? STORE_BUSY
+                        : !sense ? STORE_MALFORMED
+                                 : STORE_UNAVAILABLE);
         buffer_release(&store->buffers, holder);
         if (scan)
             pool_give(&store->scans.scans, scan);
