@@ -92,7 +92,7 @@ static const struct row {
     {"vanish", "torus:3", "clocks", 1, 20},   {"eternal", "torus:3", "expiry", 1, 20},
     {"beyond", "torus:3", "siege", 1, 20},    {"scans", "torus:3", "siege", 36, 100},
     {"lease", "torus:3", "siege", 20, 100},   {"minority", "torus:3", "siege", 4, 60},
-    {"dirty", "torus:3", "siege", 1, 20},
+    {"dirty", "torus:3", "siege", 1, 20},     {"refused", "torus:3", "siege", 1, 20},
 };
 
 static void clients_find_planted_bugs(void **unused)

@@ -51,7 +51,7 @@ enum store_condition {
 struct store_request {
     enum store_op op;
     enum store_condition condition;
-    bool again;       /* it was sent before */
+    bool again;       /* it was sent before; a refusal of the first copy does not count any more */
     uint32_t flags;   /* STORE_PUT: kept with the value, for the client */
     uint64_t client;  /* a random number of the program; not 0 */
     uint32_t number;  /* of the request, from 1 */

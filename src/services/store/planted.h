@@ -61,7 +61,9 @@
     X(SCAN_BEYOND, "beyond", "a page goes on behind what a server has told")                       \
     X(EXPIRY_UNCOMMITTED, "vanish", "an expired key is absent before its removal is committed")    \
     X(EXPIRY_FORGOTTEN, "eternal", "servers that follow do not remember when a key expires")       \
-    X(DIRTY_SHOWN, "dirty", "a follower tells a value that is not committed")
+    X(DIRTY_SHOWN, "dirty", "a follower tells a value that is not committed")                      \
+    X(REFUSAL_FORGOTTEN, "refused", "only the leader remembers that it refused a request")         \
+    X(REFUSAL_OVERTAKEN, "overtaken", "a late refusal of a first copy counts though another went")
 /* Found by servers that are drained (sim-store_drain). */
 #define STORE_DRAIN_PLANTED(X)                                                                     \
     X(DRAIN_EARLY, "drain", "a copy is given up before another server has learned the group")

@@ -68,7 +68,7 @@ struct attempt {
     struct client *client;
     struct lane *lane;
     uint32_t number; /* of the request in the history */
-    bool answered;
+    bool again, answered;
     struct store_pieces pieces;
 };
 
@@ -176,11 +176,12 @@ static bool is_echo(const struct client *client, const struct lane *lane)
 }
 
 /* A change that is done may come again as long as the client remembers it: so could a copy that
- * was on its way. */
-static void echo_plan(struct client *client, const struct lane *lane)
+ * was on its way. So may one that was refused when it came again; of those there are few, and they
+ * wait until another server perhaps leads. */
+static void echo_plan(struct client *client, const struct lane *lane, bool refused)
 {
     struct lane *echo = &client->lanes[ECHO];
-    if (echo->busy || lane->request.op == STORE_GET || all.final || below(ECHOES))
+    if (echo->busy || lane->request.op == STORE_GET || all.final || (!refused && below(ECHOES)))
         return;
     echo->busy = true;
     echo->fair = all.steady;
@@ -191,7 +192,7 @@ static void echo_plan(struct client *client, const struct lane *lane)
         memcpy(echo->value, lane->request.value, lane->request.value_size);
         echo->request.value = echo->value;
     }
-    wait_for(client, echo, below(MILLI << below(10)));
+    wait_for(client, echo, below(MILLI << (refused && !all.steady ? 12 : below(10))));
 }
 
 static void echo_end(struct client *client)
@@ -204,7 +205,7 @@ static void echo_judge(struct client *client, enum history_outcome outcome, uint
 {
     const struct lane *echo = &client->lanes[ECHO];
     const struct history_op *op = &all.account.history.ops[echo->number];
-    bool same = outcome == HISTORY_DONE && version == op->version &&
+    bool same = outcome == op->outcome && version == op->version &&
                 (!result || history_same_value(*result, op->result));
     if (!same)
         wrong(client, echo->number,
@@ -240,8 +241,8 @@ static void end(struct client *client, struct lane *lane, enum history_outcome o
         store_keys_doubt(&all.keys, (unsigned)op->key);
     if (lane->strict && !store_fate_is_known(outcome))
         wrong(client, lane->number, "the store is not available again");
-    if (outcome == HISTORY_DONE)
-        echo_plan(client, lane);
+    if (outcome == HISTORY_DONE || (store_fate_is_known(outcome) && lane->tries > 1))
+        echo_plan(client, lane, outcome != HISTORY_DONE);
     rest(client, lane);
 }
 
@@ -266,8 +267,8 @@ static uint64_t attempt_add(struct client *client, struct lane *lane)
     bool fits = array_reserve(&all.attempts, &all.attempts_room, all.attempt_count + 1,
                               sizeof *all.attempts);
     assert(fits);
-    all.attempts[all.attempt_count++] =
-        (struct attempt){.client = client, .lane = lane, .number = lane->number};
+    all.attempts[all.attempt_count++] = (struct attempt){
+        .client = client, .lane = lane, .number = lane->number, .again = lane->tries > 0};
     return all.attempt_count;
 }
 
@@ -425,6 +426,14 @@ static void late_answer(const struct client *client, uint32_t number,
         wrong(client, number, "another try is done, too, with version %" PRIu64, said->version);
 }
 
+/* A refusal of the first try says nothing of another one, which another leader may do. */
+static bool is_overtaken(const struct lane *lane, const struct attempt *attempt, uint64_t ticket,
+                         enum history_outcome outcome)
+{
+    return lane->request.op != STORE_GET && outcome != HISTORY_DONE && !attempt->again &&
+           ticket != lane->ticket;
+}
+
 /* What the server says before it answers. */
 static void no_answer(struct attempt *attempt, uint64_t ticket, enum pieces_news news,
                       uint64_t upload)
@@ -474,6 +483,8 @@ static void answer(struct weft_simulation *simulation, uint32_t program, uint64_
     const char *odd = request_outcome(&lane->request, &said, &outcome, &result, &has_result);
     if (odd)
         wrong(client, lane->number, "%s (%s)", odd, store_status_text(said.status));
+    else if (is_overtaken(lane, attempt, ticket, outcome))
+        return;
     else if (is_echo(client, lane) && store_fate_is_known(outcome))
         echo_judge(client, outcome, said.version, has_result ? &result : NULL);
     else if (store_fate_is_known(outcome))

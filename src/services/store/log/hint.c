@@ -77,7 +77,7 @@ uint32_t hint_entry_read(struct record *record, uint32_t *unit, const void *byte
     record->request = read_u32(&in);
     (void)read_u32(&in);
     record->key = read_bytes(&in, record->key_size);
-    bool sound = record->kind >= RECORD_VALUE && record->kind <= RECORD_DISOWNED &&
+    bool sound = record->kind >= RECORD_VALUE && record->kind < RECORD_KINDS &&
                  record->kind != RECORD_MARK && record->key_size <= RECORD_KEY_MAX &&
                  record->value_size <= RECORD_VALUE_MAX;
     return !in.failed && sound ? HINT_ENTRY_HEAD + record->key_size : 0;

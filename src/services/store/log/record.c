@@ -53,7 +53,7 @@ size_t record_write(const struct record *record, struct log_place place, uint64_
 /* Cheap, because a search for records tries every unit of a damaged file. */
 static bool may_be_record(const uint8_t *bytes, size_t size)
 {
-    return size >= RECORD_HEAD && bytes[4] >= RECORD_VALUE && bytes[4] <= RECORD_DISOWNED &&
+    return size >= RECORD_HEAD && bytes[4] >= RECORD_VALUE && bytes[4] < RECORD_KINDS &&
            bytes[5] <= RECORD_KEY_MAX && !bytes[6] && !bytes[7] && size >= RECORD_HEAD + bytes[5];
 }
 

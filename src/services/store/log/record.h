@@ -29,6 +29,8 @@ enum record_kind {
     RECORD_MARK,      /* no key: it only says what is durable */
     RECORD_OUTCOME,   /* what a request has done to a key that was changed again since */
     RECORD_DISOWNED,  /* no key: a change with that version was never committed */
+    RECORD_REFUSED,   /* what a request was answered that changed nothing */
+    RECORD_KINDS,
 };
 
 /* Where a record is: the number of its segment, from 1, and its offset in units. Places are in the
@@ -54,6 +56,19 @@ struct record {
     const void *value; /* borrowed; NULL after record_read */
     uint64_t digest;   /* of the value (base/digest.h) */
 };
+
+/* Does it say what its key is? Other records only say what a request did, or did not do. */
+static inline bool record_is_of_key(const struct record *record)
+{
+    return record->kind == RECORD_VALUE || record->kind == RECORD_TOMBSTONE;
+}
+
+/* A copy of it that only says what its request did: the key was changed again. */
+static inline void record_supersede(struct record *record)
+{
+    if (record_is_of_key(record))
+        record->kind = RECORD_OUTCOME;
+}
 
 static inline uint64_t log_place_order(struct log_place place)
 {

@@ -23,14 +23,14 @@ struct outcome {
     uint64_t client;
     uint32_t number;
     uint32_t group;
-    uint64_t version; /* of the change; 0: nothing was changed */
+    uint64_t version; /* of the record; 0: a refusal that only this server remembers */
     uint32_t status;  /* then: what the request was answered, ... */
     uint64_t seen;    /* ... and the version that the key had */
     int64_t at;       /* when it was noted */
     struct log_place place;
     uint32_t value_size;
     uint8_t key_size;
-    bool superseded; /* the record is kept only because of the outcome */
+    bool superseded; /* the record is kept only because of the outcome, such as a refusal */
     bool disowned;   /* it has not happened, although there is a record of that version */
     bool doubtful;   /* it is not known yet whether it has happened */
     /* Private. */
@@ -66,10 +66,10 @@ void once_note(struct once *once, const struct outcome *outcome);
 /* Is the request over, because its client has sent one to the same group that is beyond its window?
  */
 bool once_is_over(const struct once *once, uint64_t client, uint32_t group, uint32_t number);
-/* The next change of the group that has happened, or may have, after `*cursor`, which begins at 0;
+/* The next record of the group that was committed, or may be, after `*cursor`, which begins at 0;
  * NULL at the end. */
 struct outcome *once_next(const struct once *once, uint32_t group, uint32_t *cursor);
-/* Doubts all changes of the group with lower versions. Forgets its refusals. */
+/* Doubts all records of the group with lower versions. Forgets what only this server remembers. */
 void once_doubt(struct once *once, uint32_t group, uint64_t version);
 /* Forgets what was noted before that time. */
 void once_expire(struct once *once, int64_t before);

@@ -70,11 +70,26 @@ void op_write(struct op *op, enum record_kind kind, const void *value, uint32_t 
     };
     struct log_counts counts;
     log_count(group->store->log, &counts);
-    bool is_new = !op->found && index_is_tight(&group->store->index);
-    if ((counts.full || is_new) && kind == RECORD_VALUE)
+    bool is_new = kind == RECORD_VALUE && !op->found && index_is_tight(&group->store->index);
+    if (is_new || (counts.full && kind != RECORD_TOMBSTONE))
         op_refuse(op, STORE_FULL);
     else
         write_record(op, &record, holder);
+}
+
+/* What the leader alone remembers ends with it. Another copy of the request, which another leader
+ * gets then, would be done, although its program was told that it was not. Like a change, this
+ * takes as many copies as a request needs to be done. */
+void op_write_refusal(struct op *op)
+{
+    const struct group *group = op->group;
+    uint8_t value[REFUSAL_SIZE];
+    if (group_in_sync(group) < (uint64_t)group->store->least) {
+        op_refuse(op, STORE_UNAVAILABLE);
+        return;
+    }
+    value_refusal_write(&op->answer, value);
+    op_write(op, RECORD_REFUSED, value, sizeof value, NULL);
 }
 
 static void op_count(struct op *op, const void *value, uint32_t size)

@@ -1,6 +1,7 @@
 /* ask: requests of programs on this server. Each goes to the server that leads the key's group, and
  * is sent again, to the server that leads then, until there is an answer or the program's patience
  * is over. */
+#include "services/store/planted.h"
 #include "services/store/service/store_impl.h"
 
 #include "base/check.h"
@@ -11,6 +12,7 @@
 #define SHORT_NSEC (50 * MSEC)  /* when there were too few copies */
 #define TURNS      4            /* how often a request goes on at once from server to server */
 #define INDEX_BITS 16           /* of a ticket */
+#define AGAIN_BIT  (UINT64_C(1) << INDEX_BITS)
 
 static struct ask *ask_at(struct list *link)
 {
@@ -18,10 +20,12 @@ static struct ask *ask_at(struct list *link)
 }
 
 /* An answer may come after this server was started again: it must not be taken for that to another
- * request. So tickets are not used again by a later process, as far as chance allows. */
+ * request. So tickets are not used again by a later process, as far as chance allows. A bit says
+ * whether it is the ticket of a copy that says that it comes again. */
 static uint64_t ticket_of(const struct ask *ask)
 {
-    return ask->name << INDEX_BITS | ask->index;
+    uint64_t again = ask->request.again ? AGAIN_BIT : 0;
+    return ask->name << (INDEX_BITS + 1) | again | ask->index;
 }
 
 static struct ask *find(struct store *store, uint64_t ticket)
@@ -30,7 +34,7 @@ static struct ask *find(struct store *store, uint64_t ticket)
     if (index >= store->asks.fresh)
         return NULL;
     struct ask *ask = (struct ask *)(void *)(store->asks.memory + index * store->asks.size);
-    return ticket_of(ask) == ticket && ask->holder ? ask : NULL;
+    return (ticket_of(ask) | AGAIN_BIT) == (ticket | AGAIN_BIT) && ask->holder ? ask : NULL;
 }
 
 static void ask_end(struct store *store, struct ask *ask)
@@ -134,6 +138,14 @@ void ask_request(struct store *store, uint64_t client, uint64_t ticket, const vo
 
 /* ---- answers ---- */
 
+/* The leader that refused the first copy did not know of others, so it is the only one that
+ * remembers that. One of the others may be on its way to a later leader: its answer counts. */
+static bool is_overtaken(const struct ask *ask, uint64_t ticket, enum store_status status)
+{
+    return ticket != ticket_of(ask) && ask->request.op != STORE_GET && status != STORE_DONE &&
+           !STORE_HAS(REFUSAL_OVERTAKEN);
+}
+
 /* A copy of the request is refused, and another one may still be done. */
 static bool is_in_doubt(const struct ask *ask, enum store_status status)
 {
@@ -168,7 +180,7 @@ void ask_answered(struct store *store, uint64_t ticket, const struct store_answe
                   struct buffer *holder)
 {
     struct ask *ask = find(store, ticket);
-    if (!ask)
+    if (!ask || is_overtaken(ask, ticket, said->status))
         return;
     if (ask->to != WEFT_NOBODY)
         ask->group->hint = ask->to;

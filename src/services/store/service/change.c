@@ -260,7 +260,7 @@ static void replay_send(struct replay *replay, const struct record *record, stor
     const struct record none = {0};
     fill_letter(group, letter, record ? record : &none);
     if (record && replay->superseded)
-        letter->record.kind = RECORD_OUTCOME;
+        record_supersede(&letter->record);
     letter->message = (struct replica_message){.kind = REPLICA_WRITE,
                                                .epoch = replay->epoch,
                                                .from = group->store->here,
@@ -356,7 +356,7 @@ static void take_copy(struct group *group, const struct letter *letter, struct b
     bool noted = record->client == 0 || (known && known->version == record->version);
     if (known && noted)
         known->doubtful = false;
-    if ((newer || record->kind == RECORD_OUTCOME) && noted)
+    if ((newer || !record_is_of_key(record)) && noted)
         return;
     group->copies_failed |= !change_copy(group, record, holder);
 }

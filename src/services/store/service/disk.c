@@ -104,7 +104,7 @@ void disk_put(struct store *store, const struct record *record, struct log_place
 {
     bool is_new, removed = record->kind == RECORD_TOMBSTONE;
     enum index_kind kind = removed ? INDEX_TOMBSTONE : INDEX_VALUE;
-    if (record->kind == RECORD_OUTCOME || record->kind == RECORD_DISOWNED) {
+    if (!record_is_of_key(record)) {
         note_outcome(store, record, place, true);
         return;
     }
@@ -193,8 +193,7 @@ void disk_lose(struct store *store)
 static bool is_outcome(const struct store *store, struct record *record, struct log_place place)
 {
     const struct outcome *outcome = once_find_version(&store->once, record->group, record->version);
-    if (record->kind != RECORD_DISOWNED)
-        record->kind = RECORD_OUTCOME;
+    record_supersede(record);
     return outcome && log_place_order(outcome->place) == log_place_order(place);
 }
 

@@ -191,7 +191,7 @@ static void copy_was_read(struct disk_read *read)
         struct letter *letter = store->out;
         letter->record = read->read.record;
         if (lesson->is_superseded)
-            letter->record.kind = RECORD_OUTCOME;
+            record_supersede(&letter->record);
         letter->kind = LETTER_COPY;
         letter->epoch = group->replica.epoch;
         letter->group = group->number;

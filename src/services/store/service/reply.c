@@ -53,10 +53,18 @@ void op_refuse(struct op *op, enum store_status status)
     op_end(op, &(struct store_answer){.status = status});
 }
 
-/* The answer is true as long as this server leads. */
+bool op_has_copies(const struct op *op)
+{
+    return op->request.op != STORE_GET && op->request.again && !STORE_HAS(REFUSAL_FORGOTTEN);
+}
+
 void op_confirm(struct op *op, const struct store_answer *answer)
 {
     op->answer = *answer;
+    if (op_has_copies(op)) {
+        op_write_refusal(op);
+        return;
+    }
     op->stage = OP_CONFIRMS;
     op->round = confirm_ask(op->group);
     if (op->request.op == STORE_GET && STORE_HAS(READ_UNCONFIRMED))

@@ -127,7 +127,7 @@ static bool is_blind(const struct store_request *request)
 static void op_repeat(struct op *op, const struct outcome *outcome)
 {
     if (outcome->version == 0) {
-        op_end(op, &(struct store_answer){.status = outcome->status, .version = outcome->seen});
+        op_confirm(op, &(struct store_answer){.status = outcome->status, .version = outcome->seen});
         return;
     }
     if (outcome->version > op->group->replica.committed)
@@ -211,7 +211,7 @@ static void op_run(struct op *op)
 
 /* ---- what was awaited ---- */
 
-/* Another copy of the request must not be done after this answer. */
+/* The request can still be sent again after this answer, if that is lost. */
 static void note_refusal(const struct op *op)
 {
     struct store *store = op->group->store;
@@ -229,6 +229,10 @@ static void op_confirmed(struct op *op)
 {
     if (op->request.op == STORE_GET && op->answer.status == STORE_DONE) {
         op_read(op, FOR_ANSWER);
+        return;
+    }
+    if (op_has_copies(op)) { /* one has come meanwhile */
+        op_write_refusal(op);
         return;
     }
     if (op->request.op != STORE_GET)
@@ -249,6 +253,14 @@ static void op_answer_record(struct op *op, const struct record *part)
 static void op_answer_outcome(struct op *op, const struct record *part)
 {
     struct record outcome = *part;
+    struct store_answer refusal;
+    if (part->kind == RECORD_REFUSED) {
+        if (value_refusal_read(part, &refusal))
+            op_end(op, &refusal);
+        else
+            op_refuse(op, STORE_UNAVAILABLE);
+        return;
+    }
     if (op->request.op != STORE_INCR && op->request.op != STORE_DECR)
         outcome.value_size = 0;
     outcome.flags = 0;
@@ -452,6 +464,10 @@ static void op_committed(struct op *op)
         op->group->store->expired++;
         op->removes = false;
         op_run(op);
+        return;
+    }
+    if (op->answer.status != STORE_DONE) {
+        op_end(op, &op->answer);
         return;
     }
     struct store_answer answer = {.status = STORE_DONE, .version = op->version};

@@ -150,7 +150,7 @@ struct op {
     enum op_purpose purpose;
     struct disk_read read;
     struct join join;
-    /* OP_CONFIRMS: what follows. */
+    /* OP_CONFIRMS: what follows. OP_WRITES: a refusal, or STORE_DONE: the change itself. */
     uint64_t round;
     struct store_answer answer;
     store_version version; /* OP_WRITES */
@@ -638,6 +638,10 @@ void expiry_tick(struct store *store);
 
 /* The decimal number in a value; false: it is none. */
 bool value_number(const void *value, uint32_t size, uint64_t *number);
+/* The value of RECORD_REFUSED: what the request was answered. False: nonsense. */
+#define REFUSAL_SIZE 12
+void value_refusal_write(const struct store_answer *answer, uint8_t bytes[REFUSAL_SIZE]);
+bool value_refusal_read(const struct record *record, struct store_answer *answer);
 /* What clients see of a record. */
 struct record value_visible(const struct record *record);
 

@@ -18,6 +18,21 @@ bool value_number(const void *value, uint32_t size, uint64_t *number)
     return true;
 }
 
+void value_refusal_write(const struct store_answer *answer, uint8_t bytes[REFUSAL_SIZE])
+{
+    struct writer out = writer_make(bytes, REFUSAL_SIZE);
+    write_u32(&out, answer->status);
+    write_u64(&out, answer->version);
+}
+
+bool value_refusal_read(const struct record *record, struct store_answer *answer)
+{
+    struct reader in = reader_make(record->value, record->value_size);
+    *answer = (struct store_answer){.status = read_u32(&in)};
+    answer->version = read_u64(&in);
+    return !in.failed && answer->status > STORE_DONE && answer->status <= STORE_MALFORMED;
+}
+
 struct record value_visible(const struct record *record)
 {
     struct record part = *record;

@@ -177,7 +177,7 @@ static bool get_record(struct reader *in, struct letter *letter, store_version v
 {
     struct record *record = &letter->record;
     uint8_t kind = read_u8(in);
-    if (!kind || kind == RECORD_MARK || kind > RECORD_OUTCOME)
+    if (!kind || kind == RECORD_MARK || kind == RECORD_DISOWNED || kind >= RECORD_KINDS)
         return !kind;
     *record = (struct record){.kind = kind, .group = letter->group, .version = version};
     if (!get_record_head(in, record))

@@ -458,6 +458,10 @@ static void writes_that_are_nonsense_are_refused(void **unused)
     assert_false(is_read_with(AT_RECORD_VALUE_SIZE, 4, UINT32_MAX));
     add_record(RECORD_VALUE, "");
     assert_true(is_read_with(AT_RECORD, 1, RECORD_TOMBSTONE));
+    assert_true(is_read_with(AT_RECORD, 1, RECORD_OUTCOME));
+    assert_true(is_read_with(AT_RECORD, 1, RECORD_REFUSED));
+    assert_false(is_read_with(AT_RECORD, 1, RECORD_DISOWNED)); /* each server knows that itself */
+    assert_false(is_read_with(AT_RECORD, 1, RECORD_KINDS));
     made->record.expiry = 1;
     assert_false(is_read_with(AT_RECORD, 1, RECORD_TOMBSTONE));
     assert_false(is_read_with(AT_RECORD, 1, RECORD_OUTCOME));
