@@ -47,6 +47,21 @@ static void note_stay(struct views *views, const struct roster *later)
     };
 }
 
+/* A wish of a process that was a member and is none in the later view: there is another process
+ * now, or the same one will say again what it wants. If that wish stayed, this server would propose
+ * the former process again, as long as both servers live. */
+static void drop_wishes(struct views *views, const struct roster *later)
+{
+    const struct roster *view = views->decision.view;
+    for (uint32_t i = 0; i < views->count; i++) {
+        uint64_t run = views->wishes[i].run;
+        bool was = view->entries[i].since && view->entries[i].run == run;
+        bool is = later->entries[i].since && later->entries[i].run == run;
+        if (was && !is)
+            views->wishes[i].run = 0;
+    }
+}
+
 uint32_t views_stayed_until(const struct views *views, uint32_t since)
 {
     for (uint32_t i = 0; i < views->stay_count; i++) {
@@ -62,6 +77,7 @@ void views_install(struct views *views, const struct roster *roster, view_ballot
     if (roster->epoch <= decision->view->epoch)
         return;
     note_stay(views, roster);
+    drop_wishes(views, roster);
     roster_copy(views->former, decision->view);
     bool installed = decision_install(decision, roster);
     assert(installed);
