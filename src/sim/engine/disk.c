@@ -408,6 +408,18 @@ static bool moves_bytes(enum disk_kind kind)
     return kind == DISK_READ || kind == DISK_WRITE || kind == DISK_APPEND;
 }
 
+/* Behind all that are done before it, or at the same moment. */
+static void queue_put(struct disk *disk, struct queued *queued)
+{
+    struct queued **place = &disk->queue;
+    while (*place && (*place)->at <= queued->at)
+        place = &(*place)->next;
+    queued->next = *place;
+    *place = queued;
+    if (!queued->next)
+        disk->queue_end = &queued->next;
+}
+
 void disk_submit(struct disk *disk, psec now, struct disk_operation *operation)
 {
     struct queued *queued = memory_or_end(malloc(sizeof *queued));
@@ -420,8 +432,9 @@ void disk_submit(struct disk *disk, psec now, struct disk_operation *operation)
         length += disk->settings.hang;
     disk->busy_until = (disk->busy_until > now ? disk->busy_until : now) + length;
     *queued = (struct queued){.operation = operation, .at = disk->busy_until};
-    *disk->queue_end = queued;
-    disk->queue_end = &queued->next;
+    if (operation->kind == DISK_READ && happens(disk, disk->settings.late))
+        queued->at += rng_below(&disk->rng, disk->settings.lateness + 1);
+    queue_put(disk, queued);
 }
 
 psec disk_next(const struct disk *disk)

@@ -1,11 +1,11 @@
 #pragma once
 /* disk: a simulated disk with named files that behaves as badly as real ones may.
  *
- * Operations (base/env.h) are done one after the other, each after its delay. Written data can be
- * read back at once, but survives a crash only if a sync followed: of each unsynced write a crash
- * keeps all, nothing, or the first sectors. Names are durable when their operation is done. Other
- * faults happen by chance: rot (a durable bit is found flipped), a sync that fails, and a full
- * disk; the disk also hangs, by chance or on demand.
+ * Operations (base/env.h) are done one after the other, each after its delay; others pass only a
+ * read that is late. Written data can be read back at once, but survives a crash only if a sync
+ * followed: of each unsynced write a crash keeps all, nothing, or the first sectors. Names are
+ * durable when their operation is done. Other faults happen by chance: rot (a durable bit is found
+ * flipped), a sync that fails, and a full disk; the disk also hangs, by chance or on demand.
  *
  * Deterministic by seed. Owns its content; operations belong to the caller, who keeps them valid
  * until they are done. One thread. */
@@ -29,6 +29,8 @@ struct disk_settings {
     uint32_t rot;   /* that a read finds a bit flipped, permanently */
     uint32_t hangs; /* that the disk hangs at an operation ... */
     psec hang;      /* ... for this long */
+    uint32_t late;  /* that a read is late, ... */
+    psec lateness;  /* ... by up to this much */
     uint32_t fails; /* that a sync fails: -EIO, and no earlier write ever becomes durable, though
                      * it can be read until the next crash */
 };

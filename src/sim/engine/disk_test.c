@@ -288,6 +288,29 @@ static void pending_operations_may_have_been_done_when_a_server_ends(void **stat
         assert_true(sizes[i] > 0);
 }
 
+static void other_operations_pass_a_late_read(void **state)
+{
+    const struct disk_settings settings = {
+        .size = SIZE, .delay = 1000, .late = EACH, .lateness = 1000000};
+    struct disk *disk = open_with(&settings, 1);
+    char text[] = "somewhere", back[sizeof text];
+    now_psec = 1000;
+    assert_int_equal(do_one(disk, DISK_WRITE, 0, text, sizeof text), sizeof text);
+    struct result read = {
+        .operation = {
+            .kind = DISK_READ, .bytes = back, .size = sizeof back, .file = &image, .done = done}};
+    disk_submit(disk, (psec)now_psec, &read.operation);
+    assert_int_equal(do_one(disk, DISK_WRITE, SIZE / 2, text, sizeof text), sizeof text);
+    assert_int_equal(do_one(disk, DISK_SYNC, 0, NULL, 0), 0);
+    assert_true(now_psec == 1000 + 4 * 1000); /* the read takes its turn, and ends later */
+    assert_false(read.done);
+    assert_true(disk_next(disk) > (psec)now_psec && disk_next(disk) <= 3000 + 1000000);
+    disk_run(disk, disk_next(disk));
+    assert_true(read.done && read.operation.result == sizeof back);
+    assert_memory_equal(back, text, sizeof text);
+    disk_close(disk);
+}
+
 static void rot_flips_one_bit_permanently(void **state)
 {
     struct disk *disk = open_with(&(struct disk_settings){.size = SIZE, .rot = EACH}, 3);
@@ -332,4 +355,5 @@ TEST_MAIN(TEST(written_data_is_read_back_and_operations_take_time),
           TEST(appends_follow_each_other_and_truncation_is_durable),
           TEST(names_are_durable_and_belong_to_their_service),
           TEST(pending_operations_may_have_been_done_when_a_server_ends),
-          TEST(rot_flips_one_bit_permanently), TEST(a_seed_determines_the_outcome))
+          TEST(other_operations_pass_a_late_read), TEST(rot_flips_one_bit_permanently),
+          TEST(a_seed_determines_the_outcome))
