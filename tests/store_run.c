@@ -13,6 +13,7 @@
 #define GROUPS          8
 #define SEGMENT         512  /* KiB */
 #define LARGE_SEGMENT   2048 /* the same, if some values are large */
+#define SMALL_SEGMENT   256  /* the same, if logs are to be written anew often */
 #define STRING(words)   #words
 #define STRING_OF(word) STRING(word)
 
@@ -23,7 +24,8 @@
 /* In "expiry" wall clocks differ by what the world sets, in "jumps" and "clocks" by anything. */
 #define CLOCKS "clock,jump"
 
-/* Only "rots" contains faults that may leave no whole copy of a key: empty and damaged disks. */
+/* Only "rots" and "single_rots" contain faults that may leave no whole copy of a key: empty and
+ * damaged disks. In "single" sets there is one copy of each key, so none repairs another. */
 #define SETS(X)                                                                                    \
     X("none", .kinds = "")                                                                         \
     X("links", .kinds = LINKS)                                                                     \
@@ -36,13 +38,17 @@
     X("siege", .siege = true)                                                                      \
     X("frail", .siege = true, .frail = true)                                                       \
     X("rots", .siege = true, .frail = true, .rots = true)                                          \
+    X("single", .siege = true, .frail = true, .copies = 1)                                         \
+    X("single_rots", .siege = true, .frail = true, .rots = true, .copies = 1)                      \
+    X("worn", .siege = true, .lags = true, .hurry = true)                                          \
     X("expiry", .siege = true, .expires = true)                                                    \
     X("jumps", .siege = true, .expires = true, .jumps = true)                                      \
     X("clocks", .kinds = LINKS "," SERVERS "," CLOCKS, .expires = true, .jumps = true)
 
 struct fault_set {
     const char *kinds; /* of chaos */
-    bool siege, frail, rots, expires, jumps, large;
+    bool siege, frail, rots, expires, jumps, large, lags, hurry;
+    unsigned copies; /* 0: as many as usual */
 };
 
 #define SET_NAME(name, ...) name,
@@ -55,17 +61,27 @@ static const struct fault_set sets[] = {SETS(SET)};
 static struct configuration configuration;
 static const struct weft_service *const services[] = {&store_service, NULL};
 
-/* Small disks have many small files; few groups have many keys each. */
-static void configure(uint64_t seed, bool large)
+/* KiB */
+static unsigned segment_of(const struct fault_set *set)
 {
-    const char *const words[] = {large ? "store.segment=" STRING_OF(LARGE_SEGMENT) "K"
-                                       : "store.segment=" STRING_OF(SEGMENT) "K",
+    return set->large ? LARGE_SEGMENT : set->hurry ? SMALL_SEGMENT : SEGMENT;
+}
+
+/* Small disks have many small files; few groups have many keys each. A scrub of single copies
+ * compares nothing, which is how the clients know that memory is in use for scrubs. */
+static void configure(uint64_t seed, const struct fault_set *set)
+{
+    char segment[40];
+    snprintf(segment, sizeof segment, "store.segment=%uK", segment_of(set));
+    const char *const words[] = {segment,
+                                 set->copies == 1 ? "store.copies=1" : "store.copies=3",
                                  "store.group_count=" STRING_OF(GROUPS),
                                  seed % 2 ? "store.recover=3min" : "store.recover=1s",
                                  seed % 3 == 1   ? "store.lease=500ms"
                                  : seed % 3 == 2 ? "store.lease=3s"
                                                  : "store.lease=0",
-                                 seed % 4 ? "store.scrub_every=24h" : "store.scrub_every=100ms"};
+                                 seed % 4 || set->copies == 1 ? "store.scrub_every=24h"
+                                                              : "store.scrub_every=100ms"};
     struct why why;
     configuration_fini(&configuration);
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
@@ -83,7 +99,8 @@ static struct store_outcome run_siege(const struct test_plan *test, uint64_t see
                                       .seed = seed,
                                       .frail = set->frail,
                                       .rots = set->rots,
-                                      .jumps = set->jumps};
+                                      .jumps = set->jumps,
+                                      .lags = set->lags};
     if (siege.rots)
         store_clients_expect_losses();
     struct store_siege_result result = store_siege_run(&siege);
@@ -132,16 +149,24 @@ bool store_run_expires(const char *set)
     return set_find(set).expires;
 }
 
+bool store_run_loses_groups(const char *set)
+{
+    const struct fault_set found = set_find(set);
+    return found.rots && found.copies == 1;
+}
+
 struct store_outcome store_run(const struct test_plan *test, uint64_t seed, const char *set,
                                struct simulation_record *record)
 {
     const struct fault_set found = set_find(set);
-    configure(seed, found.large);
-    store_clients_begin(GROUPS, (found.large ? LARGE_SEGMENT : SEGMENT) << 10);
+    configure(seed, &found);
+    store_clients_begin(GROUPS, segment_of(&found) << 10);
     if (found.expires)
         store_clients_expect_expiry(found.jumps ? -1 : 2 * WORLD_WALL_SKEW);
     if (found.large)
         store_clients_use_large_values();
+    if (found.hurry)
+        store_clients_hurry();
     return found.siege ? run_siege(test, seed, &found, record)
                        : run_chaos(test, seed, found.kinds, record);
 }

@@ -19,6 +19,8 @@ extern const char *const store_run_sets[];
 
 /* Have some keys a time to live in runs with that set? */
 bool store_run_expires(const char *set);
+/* May the only copy of a group be lost in runs with that set? Then no page of keys is whole. */
+bool store_run_loses_groups(const char *set);
 /* Until the next run, store_clients_account has what the clients saw. The record may be NULL. */
 struct store_outcome store_run(const struct test_plan *test, uint64_t seed, const char *set,
                                struct simulation_record *record);

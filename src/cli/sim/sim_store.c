@@ -64,6 +64,12 @@ static bool keys_expire(const struct chaos_settings *settings)
     return settings->seed % 3 == 0;
 }
 
+/* In every fifth siege disks are late with what they read, and logs are soon written anew. */
+static bool disks_lag(const struct chaos_settings *settings)
+{
+    return settings->seed % 5 == 0;
+}
+
 static void siege_run(const struct chaos_settings *settings, const struct chaos_guests *guests,
                       struct chaos_result *result)
 {
@@ -76,7 +82,10 @@ static void siege_run(const struct chaos_settings *settings, const struct chaos_
         .seed = settings->seed,
         .frail = settings->seed % 2,
         .jumps = keys_expire(settings),
+        .lags = disks_lag(settings),
     };
+    if (siege.lags)
+        store_clients_hurry();
     struct store_siege_result found = store_siege_run(&siege);
     *result = (struct chaos_result){
         .hash = found.hash, .faults = found.failures, .simulated = found.simulated};

@@ -16,15 +16,17 @@
 #include "sim/store/store_requests.h"
 #include "sim/store/store_scans.h"
 
-#define WRITERS 6
-#define READERS 4   /* they read in the end: */
-#define READS   120 /* all keys in use, and some former ones */
-#define CLIENTS (WRITERS + READERS)
-#define LANES   2     /* requests of one client under way, at most; ... */
-#define ECHO    LANES /* ... and one that was answered, and comes again */
-#define TRIES   5     /* of one request, at most */
-#define ECHOES  8     /* one of so many changes comes again */
-#define MILLI   INT64_C(1000000)
+#define WRITERS  6
+#define READERS  4   /* they read in the end: */
+#define READS    120 /* all keys in use, and some former ones */
+#define CLIENTS  (WRITERS + READERS)
+#define LANES    2     /* requests of one client under way, at most; ... */
+#define ECHO     LANES /* ... and one that was answered, and comes again */
+#define TRIES    5     /* of one request, at most */
+#define ECHOES   8     /* one of so many changes comes again */
+#define REMOVALS 8     /* clients that hurry remove with one of so many requests ... */
+#define RECENT   200   /* ... one of so many keys, those that came last */
+#define MILLI    INT64_C(1000000)
 
 #define STREAM 0x5c11e775
 
@@ -83,6 +85,7 @@ static struct {
     bool steady, available, final;
     uint64_t segment; /* bytes */
     bool large;       /* some values are */
+    bool hurry;       /* clients hardly rest */
     bool losses;      /* a key may be unavailable at the end */
     bool expires;     /* some keys have a time to live */
 } all;
@@ -219,7 +222,8 @@ static void echo_judge(struct client *client, enum history_outcome outcome, uint
 static void rest(struct client *client, struct lane *lane)
 {
     lane->busy = lane->waiting = false;
-    wait_for(client, lane, below((all.steady && !all.final ? 40 : 5) * MILLI));
+    int64_t most = all.steady && !all.final ? 40 * MILLI : all.hurry ? MILLI / 2 : 5 * MILLI;
+    wait_for(client, lane, below(most));
 }
 
 static void end(struct client *client, struct lane *lane, enum history_outcome outcome,
@@ -305,6 +309,12 @@ static unsigned key_to_read(unsigned reads)
     return reads < STORE_SLOTS ? all.keys.current[reads] : (unsigned)below(all.keys.count);
 }
 
+static unsigned key_to_remove(void)
+{
+    unsigned recent = all.keys.count < RECENT ? all.keys.count : RECENT;
+    return all.keys.count - 1 - (unsigned)below(recent);
+}
+
 static void begin(struct client *client, struct lane *lane)
 {
     static const int64_t patience[] = {100 * MILLI, 200 * MILLI, 400 * MILLI, 1000 * MILLI,
@@ -312,12 +322,14 @@ static void begin(struct client *client, struct lane *lane)
     struct request_maker maker = {&all.keys,     &all.rng,
                                   client->index, client->requests + 1,
                                   client->seen,  all.expires && !all.available,
-                                  all.large};
+                                  all.large,     all.hurry && !all.steady};
     struct history_op op;
     if (client->index >= WRITERS)
         request_read_of(&maker, key_to_read(lane->reads++), &lane->request, &op);
     else if (below(20) == 0)
         request_read_of(&maker, (unsigned)below(all.keys.count), &lane->request, &op);
+    else if (maker.busy && below(REMOVALS) == 0)
+        request_removal_of(&maker, key_to_remove(), &lane->request, &op);
     else
         request_draw(&maker, &lane->request, lane->value, &op);
     if (op.kind == HISTORY_PUT)
@@ -678,6 +690,11 @@ void store_clients_begin(uint32_t group_count, uint64_t segment)
 void store_clients_use_large_values(void)
 {
     all.large = true;
+}
+
+void store_clients_hurry(void)
+{
+    all.hurry = true;
 }
 
 void store_clients_expect_losses(void)

@@ -28,6 +28,9 @@ void store_clients_begin(uint32_t group_count, uint64_t segment);
 /* In this run. */
 void store_clients_expect_losses(void);
 void store_clients_use_large_values(void);
+/* The clients hardly rest, and most of their requests are for a few keys: so the servers write all
+ * of their logs anew every few seconds. And many keys are put once, and soon removed for good. */
+void store_clients_hurry(void);
 /* Some keys have a time to live. Two wall clocks of servers differ by `error` nanoseconds at most;
  * negative: this is not known. Otherwise a key that is read long after its time is wrong, too. */
 void store_clients_expect_expiry(int64_t error);

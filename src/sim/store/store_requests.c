@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "base/hash.h"
 
+#define BUSY_KEYS 4 /* the last slots: the keys of most requests, if they are busy */
+
 /* ---- values ---- */
 
 static uint32_t flags_of(unsigned client, uint32_t number)
@@ -41,10 +43,13 @@ static uint32_t large_draw(struct rng *rng)
     return rng_below(rng, 2) ? most : most - (uint32_t)rng_below(rng, 1000);
 }
 
-static uint32_t size_draw(struct rng *rng, bool large)
+static uint32_t size_draw(const struct request_maker *maker)
 {
-    if (large && rng_below(rng, 25) == 0)
+    struct rng *rng = maker->rng;
+    if (maker->large && rng_below(rng, 25) == 0)
         return large_draw(rng);
+    if (maker->busy)
+        return 1000 + (uint32_t)rng_below(rng, 1000);
     uint64_t draw = rng_below(rng, 100);
     return draw == 0  ? 0
            : draw < 4 ? REQUEST_VALUE_MAX - (uint32_t)rng_below(rng, 1000)
@@ -112,7 +117,7 @@ static void make_put(const struct request_maker *maker, struct store_request *re
     request->value = value;
     request->value_size = store_key_counts(maker->keys, (unsigned)op->key)
                               ? number_make(maker, value)
-                              : value_make(maker, value, size_draw(maker->rng, maker->large), true);
+                              : value_make(maker, value, size_draw(maker), true);
     op->value = history_value(value, request->value_size);
 }
 
@@ -166,6 +171,13 @@ static void make_touch(const struct request_maker *maker, struct store_request *
         conditional(request, op, STORE_IF_VERSION, seen);
 }
 
+void request_removal_of(const struct request_maker *maker, unsigned key,
+                        struct store_request *request, struct history_op *op)
+{
+    target(maker, key, request, op);
+    make_delete(request, op);
+}
+
 void request_read_of(const struct request_maker *maker, unsigned key, struct store_request *request,
                      struct history_op *op)
 {
@@ -179,11 +191,13 @@ void request_draw(const struct request_maker *maker, struct store_request *reque
     struct rng *rng = maker->rng;
     uint64_t draw = rng_below(rng, 100);
     bool adds = draw >= 95, sums = draw >= 90 && !adds;
-    bool cold = draw >= 60 && draw < 65;
+    bool cold = draw >= 60 && draw < (maker->busy ? 72 : 65);
     uint64_t slot = cold   ? STORE_COLD
                     : sums ? rng_below(rng, STORE_COUNTERS)
                     : adds ? STORE_COUNTERS + rng_below(rng, STORE_SLOTS - STORE_COUNTERS)
                            : rng_below(rng, STORE_SLOTS);
+    if (maker->busy && !cold && !sums && rng_below(rng, 4))
+        slot = STORE_SLOTS - BUSY_KEYS + rng_below(rng, BUSY_KEYS);
     unsigned key = maker->keys->current[slot];
     uint64_t seen = maker->seen[key];
     target(maker, key, request, op);

@@ -23,6 +23,7 @@ struct request_maker {
     const uint64_t *seen;
     bool expires; /* some keys have a time to live, and some are touched */
     bool large;   /* some values are large */
+    bool busy;    /* most requests are for a few keys, and more cold keys come */
 };
 
 /* Draws a request. Sets all of it but client and patience, and what the history has to know
@@ -30,7 +31,9 @@ struct request_maker {
  * as the request. */
 void request_draw(const struct request_maker *maker, struct store_request *request, void *value,
                   struct history_op *op);
-/* The same for a read of that key. */
+/* The same for a removal, or a read, of that key. */
+void request_removal_of(const struct request_maker *maker, unsigned key,
+                        struct store_request *request, struct history_op *op);
 void request_read_of(const struct request_maker *maker, unsigned key, struct store_request *request,
                      struct history_op *op);
 

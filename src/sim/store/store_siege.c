@@ -16,6 +16,11 @@
 #define CALM    (5 * PSEC_PER_SECOND) /* after which all servers reach each other */
 #define OUTAGES 12                    /* one of so many strikes is an outage */
 
+/* If disks lag: */
+#define LATE     20000                 /* of a million reads, so many ... */
+#define LATENESS (4 * PSEC_PER_SECOND) /* ... are late by up to so much */
+#define RARER    4                     /* so much longer is the time between two strikes */
+
 struct state {
     psec down_until, paused_until, cut_until; /* 0: not so */
 };
@@ -276,6 +281,14 @@ static void relieve(struct siege *siege, psec moment)
         frail_relieve(siege);
 }
 
+/* No read that begins now is late. */
+static void disks_relieve(struct siege *siege)
+{
+    siege->disk.late = 0;
+    for (node_id id = 0; siege->settings->lags && id < siege->count; id++)
+        disk_set(world_disk(siege->world, id), &siege->disk);
+}
+
 static bool run_for(struct siege *siege, psec length)
 {
     simulation_run(siege->simulation, now(siege) + length);
@@ -291,9 +304,10 @@ static void storm(struct siege *siege)
         if (now(siege) < strike_at)
             continue;
         strike(siege);
-        strike_at = now(siege) + length_draw(siege) / 2;
+        strike_at = now(siege) + length_draw(siege) / 2 * (siege->settings->lags ? RARER : 1);
     }
     relieve(siege, PSEC_NEVER - 1);
+    disks_relieve(siege);
 }
 
 static void calm(struct siege *siege)
@@ -326,6 +340,11 @@ static void world_make(struct siege *siege)
     siege->disk.torn = (uint32_t)(tears ? DISK_PARTS : below(siege, 500000));
     if (loses && tears)
         siege->disk.lost = 0;
+    if (settings->lags) { /* otherwise they are fast */
+        siege->disk.jitter = below(siege, 100) * MICRO;
+        siege->disk.late = LATE;
+        siege->disk.lateness = LATENESS;
+    }
     world.disk = siege->disk;
     siege->frail = settings->frail ? (node_id)below(siege, siege->count) : NODE_NONE;
     enum err err = world_open(&siege->world, &world, NULL);

@@ -6,6 +6,10 @@
  * take it back: servers crash and start again, stop and go on, are cut off together, and their
  * disks hang. Mostly a majority of the servers works.
  *
+ * Disks can *lag*: a few reads last for seconds, while the disk does all else. Then what was read
+ * may be old when it arrives, such as a copy for another server. Failures are rarer in such a
+ * siege: each view that comes begins the copying anew.
+ *
  * One server can have a *frail* disk: for a while it fails, or is full. If it *rots*, it also
  * damages what it keeps, or is replaced by an empty one. Then it may have had the last copy. */
 
@@ -21,6 +25,7 @@ struct store_siege {
     uint64_t seed;
     bool frail, rots; /* the disk of one server */
     bool jumps;       /* wall clocks jump, ahead and back */
+    bool lags;        /* all disks */
 };
 
 struct store_siege_result {
