@@ -79,20 +79,23 @@ static const struct row {
     const char *bug, *spec, *set;
     uint64_t first, last;
 } rows[] = {
-    {"ack", "torus:3", "siege", 2, 60},       {"reads", "torus:3", "siege", 4, 60},
-    {"refuses", "torus:3", "siege", 18, 100}, {"view", "torus:3", "siege", 4, 60},
-    {"condition", "torus:3", "siege", 1, 20}, {"stored", "torus:3", "siege", 4, 60},
-    {"stays", "torus:3", "siege", 1, 20},     {"alone", "torus:3", "siege", 3, 40},
-    {"grown", "torus:3", "siege", 1, 20},     {"replay", "torus:3", "siege", 3, 100},
-    {"absent", "torus:3", "siege", 3, 100},   {"epoch", "torus:3x3", "siege", 7, 100},
-    {"page", "torus:3", "siege", 1, 40},      {"shown", "torus:3", "siege", 14, 100},
-    {"forgotten", "torus:3", "siege", 1, 20}, {"untaught", "torus:3", "frail", 11, 100},
-    {"error", "torus:3", "frail", 13, 100},   {"failed", "torus:3", "frail", 1, 40},
-    {"founder", "torus:3", "rots", 7, 100},   {"vanish", "torus:3", "expiry", 1, 20},
-    {"vanish", "torus:3", "clocks", 1, 20},   {"eternal", "torus:3", "expiry", 1, 20},
-    {"beyond", "torus:3", "siege", 1, 20},    {"scans", "torus:3", "siege", 36, 100},
-    {"lease", "torus:3", "siege", 20, 100},   {"minority", "torus:3", "siege", 4, 60},
-    {"dirty", "torus:3", "siege", 1, 20},     {"refused", "torus:3", "siege", 1, 20},
+    {"ack", "torus:3", "siege", 2, 60},        {"reads", "torus:3", "siege", 4, 60},
+    {"refuses", "torus:3", "siege", 18, 100},  {"view", "torus:3", "siege", 4, 60},
+    {"condition", "torus:3", "siege", 1, 20},  {"stored", "torus:3", "siege", 4, 60},
+    {"stays", "torus:3", "siege", 1, 20},      {"alone", "torus:3", "siege", 3, 40},
+    {"grown", "torus:3", "siege", 1, 20},      {"replay", "torus:3", "siege", 3, 100},
+    {"absent", "torus:3", "siege", 3, 100},    {"epoch", "torus:3x3", "siege", 7, 100},
+    {"page", "torus:3", "siege", 1, 40},       {"shown", "torus:3", "siege", 14, 100},
+    {"forgotten", "torus:3", "siege", 1, 20},  {"untaught", "torus:3", "frail", 11, 100},
+    {"error", "torus:3", "frail", 13, 100},    {"failed", "torus:3", "frail", 1, 40},
+    {"founder", "torus:3", "rots", 7, 100},    {"vanish", "torus:3", "expiry", 1, 20},
+    {"vanish", "torus:3", "clocks", 1, 20},    {"eternal", "torus:3", "expiry", 1, 20},
+    {"beyond", "torus:3", "siege", 1, 20},     {"scans", "torus:3", "siege", 36, 100},
+    {"lease", "torus:3", "siege", 20, 100},    {"minority", "torus:3", "siege", 4, 60},
+    {"dirty", "torus:3", "siege", 1, 20},      {"refused", "torus:3", "siege", 1, 20},
+    {"clock", "torus:3", "siege", 4, 300},     {"torn", "torus:3", "single", 147, 1000},
+    {"tail", "torus:3", "single", 30, 1000},   {"tombstone", "torus:3", "worn", 1, 300},
+    {"cut", "torus:3", "single_rots", 3, 500},
 };
 
 static void clients_find_planted_bugs(void **unused)

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Found by simulated faults of the disk (sim-log_planted). */
+/* Found by simulated faults of the disk (sim-log_planted), the first five also by clients of
+ * simulated stores (sim-store_planted). */
 #define STORE_LOG_PLANTED(X)                                                                       \
     X(ACK_EARLY, "ack", "an append is done before a sync")                                         \
     X(SYNC_ERROR, "error", "a failed sync counts as a sync")                                       \
@@ -28,7 +29,8 @@
 #define STORE_SPREAD_PLANTED(X)                                                                    \
     X(VOTE_EARLY, "early", "a vote counts before it is durable")                                   \
     X(FOUNDED_ALONE, "founded", "view 1 does not wait for all that can be reached")
-/* Found by the model of replicas (model-replicas_planted). */
+/* Found by the model of replicas (model-replicas_planted), most of them also by clients of
+ * simulated stores (sim-store_planted). */
 #define STORE_REPLICA_PLANTED(X)                                                                   \
     X(REPLAY_SKIPPED, "replay", "a leader activates servers that lack writes that it has")         \
     X(GROWN_EARLY, "grown", "a server is in sync before the others know it as a keeper")           \
@@ -38,7 +40,7 @@
     X(TOMBSTONE_EARLY, "tombstone", "a learner forgets what was removed")                          \
     X(CUSTODY_DROPPED, "dropped", "a server that retires forgets who keeps the group")             \
     X(LEASE_UNWAITED, "lease", "a server does not wait until leases of others have ended")         \
-    X(CLOCK_FIRST, "clock", "a read checks the leases before it takes the value")                  \
+    X(CLOCK_FIRST, "clock", "a read checks the leases by a clock that was read before the value")  \
     X(MINORITY_SERVES, "minority", "a read does not check the leases")                             \
     X(COMMIT_ALONE, "alone", "a write is committed when the leader has stored it")                 \
     X(GAP_TAKEN, "gap", "a write is stored though the one before it is missing")

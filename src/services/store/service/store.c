@@ -143,6 +143,9 @@ static int start(struct weft_self *self)
 static void tick(struct store *store)
 {
     (void)!weft_timer(store->self, weft_now(store->self) + TICK_NSEC, STORE_TICK);
+#ifdef WEFT_PLANTED_BUGS
+    store->clock_before = weft_clock(store->self);
+#endif
     if (store->stage != STORE_BROKEN)
         log_tick(store->log);
     failure_tick(store);

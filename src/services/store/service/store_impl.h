@@ -419,6 +419,9 @@ struct store {
     struct lease *leases;         /* of servers */
     int64_t leases_end;           /* of those that former members may still have */
     int64_t read_at;              /* when a request was confirmed last, by weft_now */
+#ifdef WEFT_PLANTED_BUGS
+    int64_t clock_before; /* CLOCK_FIRST: what weft_clock was at the last tick */
+#endif
     struct letter *in, *out;
     struct buffer *found; /* the record that a request has read, while that is looked at */
     uint64_t custody_version;
