@@ -47,7 +47,7 @@ extern "C" {
 #define WEFT_API __attribute__((visibility("default")))
 
 /* Version of this header; a plug-in built for another version is refused. */
-#define WEFT_SERVICE_VERSION 2
+#define WEFT_SERVICE_VERSION 3
 #define WEFT_PAYLOAD_MAX     8900
 #define WEFT_HEADER_SIZE     40 /* bytes of a packet's header, which precedes the payload */
 #define WEFT_KEY_SIZE        20
@@ -136,6 +136,7 @@ struct weft_service_ops {
 
 #define WEFT_PARAMETERS_MAX 64  /* of a service */
 #define WEFT_TEXT_MAX       255 /* bytes of a value */
+#define WEFT_WHY_SIZE       128
 
 enum weft_parameter_type {
     WEFT_PARAMETER_BOOL = 1, /* bool: true or false; also yes, no, on, off */
@@ -153,7 +154,10 @@ struct weft_parameter {
     const char *value;             /* the default */
     const char *minimum, *maximum; /* NULL: no bound. Of a text they bound its length in bytes */
     const char *choices;           /* WEFT_PARAMETER_CHOICE: "fast|safe" */
-    const char *help;              /* one line for operators, no full stop */
+    /* WEFT_PARAMETER_TEXT: may the text be the value? If not, writes why, in one line of at most
+     * WEFT_WHY_SIZE bytes. NULL: any text may. It is called by commands, too, without a server. */
+    bool (*check)(const char *text, char *why);
+    const char *help; /* one line for operators, no full stop */
 };
 
 /* The first three members of a table's entry: the field has the parameter's name, and the compiler

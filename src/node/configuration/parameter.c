@@ -234,6 +234,9 @@ enum err parameter_read(const struct weft_parameter *parameter, const char *text
     if (found > most)
         return why_fail(why, ERR_USAGE, "'%.60s' is above the maximum%s, %s", text, of,
                         parameter->maximum);
+    char reason[WEFT_WHY_SIZE] = "it makes no sense";
+    if (parameter->check && !parameter->check(text, reason))
+        return why_fail(why, ERR_USAGE, "%.*s", WEFT_WHY_SIZE - 1, reason);
     return OK;
 }
 
@@ -390,6 +393,8 @@ static const char *entry_fault(const struct weft_service *service, unsigned inde
         return "has no default or no help";
     if ((parameter->type == WEFT_PARAMETER_CHOICE) != (parameter->choices != NULL))
         return "only a choice has choices, and it needs them";
+    if (parameter->check && parameter->type != WEFT_PARAMETER_TEXT)
+        return "only a text has a function that checks it";
     if (parameter->choices && !are_choices(parameter->choices))
         return "its choices are not one to 16 words of one to 47 letters";
     return NULL;
