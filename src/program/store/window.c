@@ -49,7 +49,7 @@ static int check_scan(const struct weft_store_request *request)
     const uint32_t flags = WEFT_STORE_AFTER | WEFT_STORE_HERE;
     bool is_after = request->flags & WEFT_STORE_AFTER;
     if (request->condition || request->version || request->ttl || (request->flags & ~flags) ||
-        request->zero || request->ttl || request->delta > WEFT_STORE_PAGE_KEYS ||
+        request->zero || request->delta > WEFT_STORE_PAGE_KEYS ||
         (request->key_size && !request->key) ||
         (request->value_size && (!request->value || !is_after)))
         return -EINVAL;

@@ -63,7 +63,7 @@ static int ranked_compare(const void *left, const void *right)
 /* All servers of the set, in the order of the group. Of the hash, 40 bits decide. */
 static uint32_t rank_all(uint32_t group, const bool *set, uint32_t count, uint32_t *servers)
 {
-    struct ranked ranked[SERVERS_MAX];
+    struct ranked ranked[SERVERS_MAX] = {0};
     uint32_t found = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (set[i])
