@@ -1,5 +1,6 @@
-/* store_redis: redis with two replicas, which sync their logs before they acknowledge. Each put is
- * SET, then WAIT for both replicas. Programs use its Unix socket, the fastest way to redis. */
+/* store_redis: redis with two replicas, which sync their logs before they acknowledge, or have none
+ * in memory. Each put is SET, then WAIT for both replicas. Programs use its Unix socket, the
+ * fastest way to redis. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +83,7 @@ static void replicas_await(struct store_connection *connection)
     bench_fail("the replicas of redis do not take part");
 }
 
-static bool begin(const char *folder)
+static bool begin(const char *folder, bool in_memory)
 {
     char place[3][512], port[3][16], sock[600], leader[32];
     if (!store_is_installed("redis-server"))
@@ -106,7 +107,7 @@ static bool begin(const char *folder)
                                "--save",
                                "",
                                "--appendonly",
-                               "yes",
+                               in_memory ? "no" : "yes",
                                "--appendfsync",
                                "always",
                                "--auto-aof-rewrite-percentage",

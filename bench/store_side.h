@@ -38,8 +38,9 @@ struct store_turn {
 
 struct store_side {
     const char *name;
-    /* Starts its servers with their data in that folder. False: it is not installed. */
-    bool (*begin)(const char *folder);
+    /* Starts its servers in that folder, with their data there, or only in memory. False: it is not
+     * installed, or keeps nothing in memory. */
+    bool (*begin)(const char *folder, bool in_memory);
     void (*run)(struct store_turn *run);
 };
 

@@ -45,11 +45,12 @@ static struct weft_store *open_at(uint32_t server)
     return opened;
 }
 
-static bool begin(const char *data)
+static bool begin(const char *data, bool in_memory)
 {
     char words[1024];
     snprintf(folder, sizeof folder, "%s", data);
-    snprintf(words, sizeof words, "up torus:3 --service store --data %s/weft", data);
+    snprintf(words, sizeof words, "up torus:3 --service store --set store.medium=%s --data %s/weft",
+             in_memory ? "memory" : "disk", data);
     command(words);
     store = open_at(0);
     atexit(end);
