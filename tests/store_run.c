@@ -43,12 +43,19 @@
     X("worn", .siege = true, .lags = true, .hurry = true)                                          \
     X("expiry", .siege = true, .expires = true)                                                    \
     X("jumps", .siege = true, .expires = true, .jumps = true)                                      \
-    X("clocks", .kinds = LINKS "," SERVERS "," CLOCKS, .expires = true, .jumps = true)
+    X("clocks", .kinds = LINKS "," SERVERS "," CLOCKS, .expires = true, .jumps = true)             \
+    X("memory", .siege = true, .words = {"store.medium=memory", "store.memory_size=8M"})           \
+    X("spaces", .siege = true,                                                                     \
+      .words = {"store.spaces=key 1:memory:groups=2,key 2:copies=2:groups=2",                      \
+                "store.memory_size=8M"},                                                           \
+      .groups = GROUPS + 4)
 
 struct fault_set {
     const char *kinds; /* of chaos */
     bool siege, frail, rots, expires, jumps, large, lags, hurry;
-    unsigned copies; /* 0: as many as usual */
+    unsigned copies;      /* 0: as many as usual */
+    const char *words[2]; /* parameters, by which some keys are in memory */
+    uint32_t groups;      /* of all key spaces; 0: GROUPS */
 };
 
 #define SET_NAME(name, ...) name,
@@ -86,6 +93,14 @@ static void configure(uint64_t seed, const struct fault_set *set)
     configuration_fini(&configuration);
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         assert_int_equal(configuration_add(&configuration, "test", words[i], &why), OK);
+    for (unsigned i = 0; i < 2 && set->words[i]; i++)
+        assert_int_equal(configuration_add(&configuration, "test", set->words[i], &why), OK);
+}
+
+/* Of all key spaces. */
+static uint32_t group_count(const struct fault_set *set)
+{
+    return set->groups ? set->groups : GROUPS;
 }
 
 static struct store_outcome run_siege(const struct test_plan *test, uint64_t seed,
@@ -100,7 +115,9 @@ static struct store_outcome run_siege(const struct test_plan *test, uint64_t see
                                       .frail = set->frail,
                                       .rots = set->rots,
                                       .jumps = set->jumps,
-                                      .lags = set->lags};
+                                      .lags = set->lags,
+                                      .in_memory = set->words[0],
+                                      .group_count = group_count(set)};
     if (siege.rots)
         store_clients_expect_losses();
     struct store_siege_result result = store_siege_run(&siege);
@@ -160,7 +177,7 @@ struct store_outcome store_run(const struct test_plan *test, uint64_t seed, cons
 {
     const struct fault_set found = set_find(set);
     configure(seed, &found);
-    store_clients_begin(GROUPS, segment_of(&found) << 10);
+    store_clients_begin(group_count(&found), segment_of(&found) << 10);
     if (found.expires)
         store_clients_expect_expiry(found.jumps ? -1 : 2 * WORLD_WALL_SKEW);
     if (found.large)

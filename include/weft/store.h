@@ -36,9 +36,9 @@
 extern "C" {
 #endif
 
-#define WEFT_STORE_KEY_MAX   250   /* bytes of a key: any bytes, also none */
+#define WEFT_STORE_KEY_MAX   250        /* bytes of a key: any bytes, also none */
 #define WEFT_STORE_VALUE_MAX (64 << 20) /* bytes of a value */
-#define WEFT_STORE_UNDER_WAY 64    /* requests of one store, without an answer */
+#define WEFT_STORE_UNDER_WAY 64         /* requests of one store, without an answer */
 /* Nanoseconds: the longest time to live, 100 years. */
 #define WEFT_STORE_TTL_MAX INT64_C(3153600000000000000)
 

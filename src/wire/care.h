@@ -59,11 +59,13 @@ enum care_state {
     X(BYTES_MISSING, "bytes_missing")     /* about as many bytes */                                \
     X(RECORDS_RATE, "records_rate")       /* a second, in the last seconds */                      \
     X(BYTES_RATE, "bytes_rate")                                                                    \
-    X(LEARNS_IN, "learns_in")   /* nanoseconds until the next copy begins; or CARE_NEVER */        \
-    X(LIVE_BYTES, "live_bytes") /* of records that are needed, on this disk */                     \
-    X(DISK_BYTES, "disk_bytes") /* of the log */                                                   \
-    X(DISK_FULL, "disk_full")   /* 1: no value is taken */                                         \
-    X(KEYS_FULL, "keys_full")   /* 1: the memory for keys is; no new key is taken */               \
+    X(LEARNS_IN, "learns_in")       /* nanoseconds until the next copy begins; or CARE_NEVER */    \
+    X(LIVE_BYTES, "live_bytes")     /* of records that are needed, on this disk */                 \
+    X(DISK_BYTES, "disk_bytes")     /* of the log */                                               \
+    X(DISK_FULL, "disk_full")       /* 1: no value is taken */                                     \
+    X(MEMORY_BYTES, "memory_bytes") /* of records that are kept in memory */                       \
+    X(MEMORY_FULL, "memory_full")   /* 1: no value of these key spaces is taken */                 \
+    X(KEYS_FULL, "keys_full")       /* 1: the memory for keys is; no new key is taken */           \
     X(DUTY, "duty") /* of this server, or of the one that the order is about: enum care_duty */    \
     X(FAILURES, "failures") /* of the disk, since the process began */                             \
     /* The present scrub, or the last one. */                                                      \

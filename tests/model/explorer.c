@@ -40,6 +40,7 @@ struct explorer {
     const void *here;
     uint64_t choices; /* states that can follow; one of them is ... */
     uint8_t *chosen;
+    uint64_t chosen_action;
 };
 
 static void *allocate(uint64_t count, uint64_t size)
@@ -108,12 +109,14 @@ static void enqueue(struct explorer *explorer, const void *state)
 }
 
 /* Of all states that follow, each is chosen with the same chance. */
-static void consider(struct explorer *explorer, const void *state)
+static void consider(struct explorer *explorer, const void *state, uint64_t action)
 {
     uint32_t size = explorer->model->state_size;
-    if (memcmp(state, explorer->here, size) != 0 &&
-        rng_below(explorer->rng, ++explorer->choices) == 0)
-        memcpy(explorer->chosen, state, size);
+    if (memcmp(state, explorer->here, size) == 0 ||
+        rng_below(explorer->rng, ++explorer->choices) != 0)
+        return;
+    memcpy(explorer->chosen, state, size);
+    explorer->chosen_action = action;
 }
 
 #define IDLE_TRIES 100 /* expand() may leave things out at random */
@@ -122,17 +125,25 @@ uint64_t explorer_walk(const struct model *model, void *state, struct rng *rng, 
 {
     struct explorer walk = {.model = model, .rng = rng, .here = state};
     walk.chosen = allocate(1, model->state_size);
-    uint64_t taken = 0;
+    uint64_t taken = 0, *actions = allocate(steps + 1, sizeof *actions);
+    uint8_t *states = allocate(steps + 1, model->state_size);
     for (unsigned idle = 0; taken < steps && idle < IDLE_TRIES && walk.wrong == NULL; idle++) {
         walk.choices = 0;
         model->expand(&walk, state);
         if (walk.choices == 0)
             continue;
         memcpy(state, walk.chosen, model->state_size);
-        taken++;
+        memcpy(states + taken * model->state_size, state, model->state_size);
+        actions[taken++] = walk.chosen_action;
         idle = 0;
     }
+    for (uint64_t i = 0; i < taken && walk.wrong; i++)
+        model->print(states + i * model->state_size, actions[i]);
+    if (walk.wrong)
+        model->print(state, walk.wrong_action);
     free(walk.chosen);
+    free(states);
+    free(actions);
     if (walk.wrong)
         printf("# wrong after %llu steps: %s\n", (unsigned long long)taken, walk.wrong);
     return walk.wrong ? UINT64_MAX : taken;
@@ -141,7 +152,7 @@ uint64_t explorer_walk(const struct model *model, void *state, struct rng *rng, 
 void explorer_add(struct explorer *explorer, const void *state, uint64_t action)
 {
     if (explorer->rng) {
-        consider(explorer, state);
+        consider(explorer, state, action);
         return;
     }
     if (2 * explorer->count + 2 > explorer->slot_count)

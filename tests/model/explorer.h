@@ -28,7 +28,7 @@ uint64_t explorer_run(const struct model *model, const void *start, uint64_t mos
 
 /* Takes random steps, each to a state other than the one before, until there is none, many times
  * over, or `steps` were taken. `state` is where it starts and ends. Returns how many it took;
- * UINT64_MAX: a step was wrong. */
+ * UINT64_MAX: a step was wrong, and all steps until it were printed. */
 uint64_t explorer_walk(const struct model *model, void *state, struct rng *rng, uint64_t steps);
 
 /* In expand(): from the state that is being expanded this action leads to `state`. */

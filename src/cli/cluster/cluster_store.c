@@ -129,6 +129,11 @@ static uint64_t damaged_on(const struct cluster_store *store, uint32_t server)
     return counts[CARE_SCRUB_OPEN] + counts[CARE_SCRUB_DIFFERING] - counts[CARE_SCRUB_EVENED];
 }
 
+static bool is_full(const uint64_t *counts)
+{
+    return counts[CARE_DISK_FULL] || counts[CARE_MEMORY_FULL] || counts[CARE_KEYS_FULL];
+}
+
 void cluster_store_sum(struct cluster_store *store)
 {
     uint64_t *sums = store->sums, known, least = CARE_NEVER;
@@ -149,7 +154,7 @@ void cluster_store_sum(struct cluster_store *store)
             continue;
         store->failed += report->state == CARE_FAILED || report->state == CARE_REFUSED;
         store->damaged += damaged_on(store, i);
-        store->full += report->counts[CARE_DISK_FULL] || report->counts[CARE_KEYS_FULL];
+        store->full += is_full(report->counts);
         if (!is_member(store, i))
             continue;
         store->members++;
@@ -279,8 +284,7 @@ static bool pick_full(const void *context, node_id server)
 {
     const struct cluster_store *store = context;
     const uint64_t *counts = store->reports[server].counts;
-    return cluster_store_reported(store, server) &&
-           (counts[CARE_DISK_FULL] || counts[CARE_KEYS_FULL]);
+    return cluster_store_reported(store, server) && is_full(counts);
 }
 
 void cluster_store_reason(const struct cluster_store *store, enum cluster_store_code code,
@@ -311,8 +315,8 @@ void cluster_store_reason(const struct cluster_store *store, enum cluster_store_
         cluster_list_servers(out, plan, pick_damaged, store);
         break;
     case CLUSTER_STORE_FULL:
-        text_puts(out, "no new values are taken, because the disk or the memory for keys is full: "
-                       "server ");
+        text_puts(out, "no new values are taken, because the disk, or the memory for keys or for "
+                       "values, is full: server ");
         cluster_list_servers(out, plan, pick_full, store);
         break;
     case CLUSTER_STORE_SHORT:

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "services/store/service/space.h"
 #include "services/store/service/store.h"
 #include "sim/store/store_clients.h"
 #include "sim/store/store_siege.h"
@@ -37,7 +38,9 @@ static enum err defaults_add(struct sim_guests *guests, struct why *why)
 enum err sim_store_read(struct sim_store *store, struct sim_guests *guests, const struct call *call,
                         struct why *why)
 {
-    union parameter_value groups, segment;
+    union parameter_value groups, segment, medium, text;
+    struct spaces spaces;
+    char reason[WEFT_WHY_SIZE];
     for (unsigned i = 0; i < guests->count; i++)
         store->used |= guests->services[i] == &store_service && !guests->checker;
     store->siege = call_has(call, "siege");
@@ -51,10 +54,22 @@ enum err sim_store_read(struct sim_store *store, struct sim_guests *guests, cons
         err = value_read(guests, "group_count", &groups, why);
     if (!err)
         err = value_read(guests, "segment", &segment, why);
+    if (!err)
+        err = value_read(guests, "medium", &medium, why);
+    if (!err)
+        err = value_read(guests, "spaces", &text, why);
     if (err)
         return err;
-    store->group_count = (uint32_t)groups.number;
+    if (!spaces_read(&spaces, text.text, (uint32_t)groups.number, 1, SPACE_COPIES_MAX,
+                     medium.choice, reason))
+        return why_fail(why, ERR_USAGE, "store.spaces: %s", reason);
+    store->group_count = spaces.group_count;
+    store->in_memory = spaces_use_memory(&spaces);
     store->segment = segment.size;
+    if (store->in_memory && !store->siege)
+        return why_fail(why, ERR_USAGE,
+                        "keys in memory end with all servers that have them; --siege ends one "
+                        "server at a time");
     return OK;
 }
 
@@ -70,8 +85,8 @@ static bool disks_lag(const struct chaos_settings *settings)
     return settings->seed % 5 == 0;
 }
 
-static void siege_run(const struct chaos_settings *settings, const struct chaos_guests *guests,
-                      struct chaos_result *result)
+static void siege_run(const struct sim_store *store, const struct chaos_settings *settings,
+                      const struct chaos_guests *guests, struct chaos_result *result)
 {
     const struct store_siege siege = {
         .plan = settings->plan,
@@ -80,8 +95,10 @@ static void siege_run(const struct chaos_settings *settings, const struct chaos_
         .checker = guests->checker,
         .record = guests->record,
         .seed = settings->seed,
-        .frail = settings->seed % 2,
+        .frail = settings->seed % 2 && !store->in_memory,
         .jumps = keys_expire(settings),
+        .in_memory = store->in_memory,
+        .group_count = store->group_count,
         .lags = disks_lag(settings),
     };
     if (siege.lags)
@@ -107,6 +124,6 @@ enum err sim_store_run(const struct sim_store *store, const struct chaos_setting
         store_clients_expect_expiry(-1);
     if (!store->siege)
         return chaos_run_with(settings, guests, result, why);
-    siege_run(settings, guests, result);
+    siege_run(store, settings, guests, result);
     return OK;
 }

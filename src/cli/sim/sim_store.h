@@ -8,8 +8,9 @@
 struct sim_store {
     bool used; /* the store runs, and no checker of the user's plays its clients */
     bool siege;
-    uint32_t group_count;
-    uint64_t segment; /* bytes */
+    uint32_t group_count; /* of all key spaces */
+    bool in_memory;       /* some of them are */
+    uint64_t segment;     /* bytes */
 };
 
 /* Reads --siege. If the guests are the store without a checker, adds the clients as the checker;

@@ -1,4 +1,5 @@
 /* weft store status */
+#include <errno.h>
 #include <string.h>
 
 #include "cli/cluster/cluster_health.h"
@@ -27,7 +28,7 @@ static const char status_page[] =
     "view      {epoch}, {members} of {servers} servers{?missing}; not: {#missing|, }{.}{/}{/}"
     "{?silent}; no answer: {#silent|, }{.}{/}{/}"
     "{?released}; to keep nothing: {#released|, }{.}{/}{/}\n"
-    "groups    {groups.all}: {groups.whole} with all {copies|copy|copies}{?groups.short}, "
+    "groups    {groups.all}: {groups.whole} with all copies{?groups.short}, "
     "{groups.short} with fewer{/}{?groups.single}, {groups.single} with a single one{/}"
     "{?groups.starting}, {groups.starting} not ready{/}"
     "{?groups.waiting}, {groups.waiting} wait for a server{/}"
@@ -35,7 +36,8 @@ static const char status_page[] =
     "{?groups.unknown}, {groups.unknown} unknown{/}\n"
     "{#unavailable_shown}          group {group}: {text}\n{/}"
     "{?unavailable_more}          and {unavailable_more|group|groups} more\n{/}"
-    "data      {records|record|records}, {live_bytes} bytes needed of {disk_bytes} on all disks\n"
+    "data      {records|record|records}, {live_bytes} bytes needed of {disk_bytes} on all disks"
+    "{?memory_bytes}, {memory_bytes} needed in memory{/}\n"
     "{?recovery.copies_missing}recovery  {recovery.copies_missing|copy|copies} missing, "
     "{recovery.copies_learning} being made; about {recovery.bytes_missing} bytes in "
     "{recovery.records_missing|record|records} to recover, {recovery.bytes_rate%b}"
@@ -46,7 +48,8 @@ static const char status_page[] =
     "{scrub.records|record|records} read, {scrub.damaged} damaged, {scrub.mended} repaired, "
     "{scrub.differing} differing\n"
     "\n{=><>>>>>}server\tstate\tview\tgroups\tled\tneeded\ton disk\n"
-    "{#nodes}{id}\t{state}{?disk_full}, disk full{/}{?keys_full}, no room for keys{/}{?error}: "
+    "{#nodes}{id}\t{state}{?disk_full}, disk full{/}{?memory_full}, memory full{/}"
+    "{?keys_full}, no room for keys{/}{?error}: "
     "{error}{/}\t{epoch}\t{groups_held}\t{groups_led}\t{live_bytes}\t{disk_bytes}\n{/}{/}";
 
 static void put_groups(const struct cluster_store *store, struct result *result)
@@ -156,13 +159,30 @@ static void put_scrub(const struct cluster_store *store, struct result *result)
     result_end(result);
 }
 
+/* Why a server does not take part. */
+static const char *error_text(int error)
+{
+    switch (error) {
+    case 0:
+        return NULL;
+    case -EXDEV:
+        return "its disk belongs to another server or another cluster";
+    case -EMEDIUMTYPE:
+        return "its disk was set up with other store.spaces, store.group_count or store.medium";
+    case -EPROTO:
+        return "a later version of weft has written its disk";
+    default:
+        return strerror(-error);
+    }
+}
+
 static void put_node(const struct care_report *report, struct result *result)
 {
     result_object(result, NULL);
     result_uint(result, "id", report->server);
     result_string(result, "state", state_words[report->state]);
     result_uint(result, "epoch", report->epoch);
-    result_string(result, "error", report->error ? strerror(-report->error) : NULL);
+    result_string(result, "error", error_text(report->error));
     for (unsigned i = 0; i < CARE_COUNTS; i++) {
         if (i == CARE_LEARNS_IN || i == CARE_SCRUB_AGE)
             result_uint_if(result, care_count_names[i], report->counts[i] != CARE_NEVER,
@@ -227,6 +247,7 @@ static void report(const struct store_care *care, struct call *call)
     result_uint(result, "records", store->sums[CARE_RECORDS]);
     result_uint(result, "live_bytes", store->sums[CARE_LIVE_BYTES]);
     result_uint(result, "disk_bytes", store->sums[CARE_DISK_BYTES]);
+    result_uint(result, "memory_bytes", store->sums[CARE_MEMORY_BYTES]);
     result_array(result, "nodes");
     for (uint32_t i = 0; i < store->end.server_count; i++) {
         if (cluster_store_reported(store, i))
@@ -299,7 +320,7 @@ const struct command command_store_status = {
         "(servers), released (servers that are drained or replaced), copies, least (copies without "
         "which nothing is changed), groups, unavailable "
         "(group, reason, server), recovery, scrub (age in seconds), records, live_bytes, "
-        "disk_bytes, nodes (with all "
+        "disk_bytes, memory_bytes, nodes (with all "
         "counts).",
     .options = status_options,
     .examples = "  weft store status\n"

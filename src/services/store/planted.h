@@ -42,6 +42,7 @@
     X(LEASE_UNWAITED, "lease", "a server does not wait until leases of others have ended")         \
     X(CLOCK_FIRST, "clock", "a read checks the leases by a clock that was read before the value")  \
     X(MINORITY_SERVES, "minority", "a read does not check the leases")                             \
+    X(MEMORY_TRUSTED, "memory", "a server that has started again takes its memory for whole")      \
     X(COMMIT_ALONE, "alone", "a write is committed when the leader has stored it")                 \
     X(GAP_TAKEN, "gap", "a write is stored though the one before it is missing")
 /* Found by clients of simulated stores (sim-store_planted). */

@@ -21,8 +21,8 @@ struct store_counts {
     uint64_t pages, pages_failed;
     uint64_t keys_listed, keys_unlisted; /* keys in the ranges of pages */
     uint64_t keys_unknown;               /* listed, in a version of which nothing else is known */
-    uint64_t compared;    /* copies of groups that servers have compared */
-    uint64_t mended;      /* damaged records that servers have fetched from others */
+    uint64_t compared;                   /* copies of groups that servers have compared */
+    uint64_t mended;                     /* damaged records that servers have fetched from others */
 };
 
 /* When and where; times in nanoseconds. */

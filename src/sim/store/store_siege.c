@@ -71,9 +71,31 @@ static void end(struct siege *siege, node_id id, psec length, bool loses_power)
     simulation_down(siege->simulation, id);
 }
 
+static uint64_t stat_of(const struct siege *siege, node_id id, const char *name)
+{
+    uint64_t value = 0;
+    const char *service = siege->settings->services[0]->name;
+    (void)!weft_sim_stat(siege->simulation, id, service, name, &value);
+    return value;
+}
+
+/* Are all servers in one view, in which all groups have all their copies? */
+static bool is_whole(const struct siege *siege)
+{
+    uint64_t led = 0, missing = 0, view = stat_of(siege, 0, "view");
+    for (node_id id = 0; id < siege->count; id++) {
+        if (siege->states[id].down_until || stat_of(siege, id, "view") != view)
+            return false;
+        led += stat_of(siege, id, "groups_led");
+        missing += stat_of(siege, id, "copies_missing");
+    }
+    return led == siege->settings->group_count && missing == 0;
+}
+
 static void crash(struct siege *siege, node_id id, psec length)
 {
-    end(siege, id, length, below(siege, 2));
+    if (!siege->settings->in_memory || is_whole(siege))
+        end(siege, id, length, below(siege, 2));
 }
 
 static void start(struct siege *siege, node_id id)
@@ -236,7 +258,7 @@ static void strike(struct siege *siege)
         frail_strike(siege, length);
         return;
     }
-    if (below(siege, OUTAGES) == 0) {
+    if (!siege->settings->in_memory && below(siege, OUTAGES) == 0) {
         siege->result->failures++;
         outage(siege);
         return;

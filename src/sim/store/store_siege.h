@@ -11,7 +11,10 @@
  * siege: each view that comes begins the copying anew.
  *
  * One server can have a *frail* disk: for a while it fails, or is full. If it *rots*, it also
- * damages what it keeps, or is replaced by an empty one. Then it may have had the last copy. */
+ * damages what it keeps, or is replaced by an empty one. Then it may have had the last copy.
+ *
+ * What is in memory ends with the process. So if some groups are in memory, one process ends at a
+ * time, and only while all groups have all their copies: then nothing may be lost. */
 
 #include "node/plan.h"
 #include "sim/world/simulation.h"
@@ -26,6 +29,8 @@ struct store_siege {
     bool frail, rots; /* the disk of one server */
     bool jumps;       /* wall clocks jump, ahead and back */
     bool lags;        /* all disks */
+    bool in_memory;   /* some groups are; then no disk is frail */
+    uint32_t group_count;
 };
 
 struct store_siege_result {

@@ -49,6 +49,7 @@ static void the_model_finds_each_bug(void **unused)
         {.views = 2, .copies = 2, .keys = 1, .removes = 1, .writes = 2, .purges = 1},
         {.views = 3, .copies = 2, .keys = 1, .writes = 1},
         {.views = 3, .copies = 2, .keys = 1, .writes = 1, .any = 1, .changes = "002"},
+        {.views = 2, .copies = 2, .keys = 1, .writes = 1, .restarts = 1, .forgets = 1},
     };
     unsigned missed = 0;
     for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
@@ -99,6 +100,22 @@ static void a_server_restarts(void **unused)
     (void)unused;
     check((struct bounds){.views = 2, .copies = 2, .keys = 1, .writes = 1, .restarts = 1});
     assert_true(seen.grown && seen.revived);
+}
+
+static void what_is_in_memory_ends_with_all_its_processes(void **unused)
+{
+    (void)unused;
+    check((struct bounds){
+        .views = 2, .copies = 2, .keys = 1, .writes = 1, .restarts = 1, .forgets = 1});
+    assert_true(seen.grown && seen.revived);
+    check((struct bounds){.views = 3,
+                          .copies = 2,
+                          .keys = 1,
+                          .writes = 1,
+                          .restarts = 2,
+                          .forgets = 1,
+                          .changes = "011"});
+    assert_true(seen.forgotten);
 }
 
 static void a_server_loses_its_disk(void **unused)
@@ -163,7 +180,8 @@ static void groups_recover_when_all_is_calm(void **unused)
                                     .writes = 6,
                                     .restarts = (unsigned)rng_below(&rng, 6),
                                     .purges = 1,
-                                    .any = (unsigned)rng_below(&rng, 2)});
+                                    .any = (unsigned)rng_below(&rng, 2),
+                                    .forgets = (unsigned)rng_below(&rng, 2)});
         struct state state = steps_start();
         uint64_t steps = explorer_walk(&healthy, &state, &rng, rng_below(&rng, 300));
         most = state.epoch > most ? state.epoch : most;
@@ -204,7 +222,8 @@ static void random_ways_with_all_faults(void **unused)
                                     .purges = 1,
                                     .repeats = (unsigned)rng_below(&rng, 2),
                                     .loses = 1,
-                                    .any = (unsigned)rng_below(&rng, 2)});
+                                    .any = (unsigned)rng_below(&rng, 2),
+                                    .forgets = (unsigned)rng_below(&rng, 2)});
         struct state state = steps_start();
         uint64_t taken = explorer_walk(&healthy, &state, &rng, 400);
         if (taken == UINT64_MAX)
@@ -259,6 +278,7 @@ int main(int argc, char **argv)
         TEST(views_follow_each_other),
         TEST(removed_keys_stay_away),
         TEST(a_server_restarts),
+        TEST(what_is_in_memory_ends_with_all_its_processes),
         TEST(a_server_loses_its_disk),
         TEST(servers_read_under_leases),
         TEST(messages_come_again_and_again),

@@ -21,6 +21,7 @@ struct bounds {
     unsigned removes; /* 1: and removed */
     unsigned writes;  /* in all, also those that are tried again */
     unsigned restarts, losses;
+    unsigned forgets; /* 1: what a server has is in memory, and ends with its process */
     unsigned reads;
     unsigned purges;     /* 1: servers forget tombstones */
     unsigned repeats;    /* 1: messages that had their effect come again */
@@ -76,7 +77,9 @@ struct state {
     uint8_t stages[KEYS];
     uint8_t writes, restarts, losses, reads; /* that are still to come */
     uint8_t message_count;
-    uint8_t zero[5];
+    uint8_t led;       /* the newest view in which the group had a leader */
+    uint8_t forgotten; /* what it was when memory was lost last; 0: none was */
+    uint8_t zero[3];
 };
 
 static_assert(sizeof(struct state) == SERVERS_MAX * sizeof(struct server) + 2 * MESSAGES_MAX +

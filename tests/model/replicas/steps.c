@@ -226,6 +226,11 @@ static void finish(struct explorer *explorer, struct step *step, uint64_t action
     const struct replica *leader = steps_leader(&step->next);
     if (leader)
         step->next.active = (uint8_t)leader->epoch;
+    for (unsigned i = 0; bounds.forgets && i < SERVERS_MAX; i++) {
+        const struct replica *replica = &step->next.servers[i].replica;
+        if (replica->role == REPLICA_LEADS && replica->epoch > step->next.led)
+            step->next.led = (uint8_t)replica->epoch;
+    }
     const char *wrong = find_wrong(&step->next);
     if (wrong)
         explorer_wrong(explorer, action, wrong);
@@ -270,7 +275,7 @@ static void decide(struct explorer *explorer, const struct state *state, unsigne
                    const struct wire *const *reports, unsigned report_count, unsigned heard)
 {
     static const uint32_t rank[SERVERS_MAX] = {0, 1, 2};
-    struct judge judge = {0};
+    struct judge judge = {.forgets = bounds.forgets};
     for (unsigned i = 0; i < report_count; i++) {
         const struct replica_message *message = &reports[i]->message;
         struct report report = {
@@ -464,7 +469,8 @@ static void use(struct explorer *explorer, const struct state *state, unsigned s
             it->entries[key].version && it->entries[key].version <= it->replica.committed;
         bool is_put = stage == PUT_BEGUN && it->entries[key].present;
         bool is_removed = stage == REMOVE_BEGUN && !it->entries[key].present;
-        if (committed && (is_put || is_removed)) {
+        bool counts = it->replica.epoch > state->forgotten; /* the answer may be told too late */
+        if (committed && counts && (is_put || is_removed)) {
             struct step step = step_begin(state);
             step.next.stages[key]++;
             finish(explorer, &step, action_of(ACKNOWLEDGED, server, key));
@@ -589,6 +595,37 @@ static void end_read(struct explorer *explorer, const struct state *state)
 
 /* ---- faults ---- */
 
+/* Was the server in sync in the newest view that had a leader, and still has its memory? */
+static bool is_complete(const struct state *state, unsigned server)
+{
+    const struct server *it = &state->servers[server];
+    const struct custody *custody = &it->replica.custody;
+    return custody->since && !custody->hollow && it->replica.epoch >= state->led &&
+           (custody_is_open(custody) || custody->ended >= state->led);
+}
+
+/* What the process of the server had is gone. If it was the last one that had all, clients must
+ * expect that writes are lost, or undone. */
+static void forget(struct state *state, unsigned server)
+{
+    struct server *it = &state->servers[server];
+    bool left = false;
+    memset(it->entries, 0, sizeof it->entries);
+    it->replica.position = it->replica.received = 0;
+    custody_forget(&it->replica.custody);
+    for (unsigned i = 0; i < SERVERS_MAX; i++)
+        left |= i != server && is_complete(state, i);
+    if (left)
+        return;
+    for (unsigned key = 0; key < KEYS; key++) {
+        if (state->stages[key] == PRESENT || state->stages[key] == REMOVED)
+            state->stages[key]--;
+    }
+    state->forgotten = state->led;
+    state->read = (struct read){.server = NONE};
+    seen.forgotten++;
+}
+
 static void restart(struct explorer *explorer, const struct state *state, unsigned server,
                     bool loses)
 {
@@ -613,6 +650,8 @@ static void restart(struct explorer *explorer, const struct state *state, unsign
                 it->replica.position = it->replica.received = it->entries[key].version;
         }
     }
+    if (bounds.forgets)
+        forget(&step.next, server);
     if (step.next.read.server == server)
         step.next.read = (struct read){.server = NONE};
     finish(explorer, &step, action_of(loses ? LOSES : RESTARTS, server, 0));

@@ -7,7 +7,7 @@
 
 /* What was reached, so that a test can see that it was not empty. A test sets it to zero. */
 struct seen {
-    uint64_t active, grown, retired, rewritten, revived, read;
+    uint64_t active, grown, retired, rewritten, revived, read, forgotten;
 };
 extern struct seen seen;
 

@@ -61,12 +61,7 @@ static uint32_t append_units(const struct log_append *append)
     return record_units(append->record.key_size, append->record.value_size);
 }
 
-static bool is_full(const struct log *log)
-{
-    return log->spare_error != 0;
-}
-
-static void wake(struct log *log)
+void log_wake(struct log *log)
 {
     if (log->woken)
         return;
@@ -129,8 +124,8 @@ static void batch_write(struct log *log)
     batch->writing = true;
     batch->call.done = batch_written;
     log->filling = (log->filling + 1) % BATCHES;
-    int result = weft_disk_write(log->self, log->active->file, &batch->call, batch->bytes,
-                                 batch->used, (uint64_t)batch->unit * RECORD_UNIT);
+    int result = medium_write(&log->medium, log->active->file, &batch->call, batch->bytes,
+                              batch->used, (uint64_t)batch->unit * RECORD_UNIT);
     if (result) {
         batch->writing = false;
         log_break(log, result);
@@ -159,8 +154,8 @@ static void value_write(struct log *log, struct log_append *append, uint64_t off
     log->values++;
     append->log = log;
     append->call.done = value_written;
-    int result = weft_disk_write(log->self, log->active->file, &append->call, record->value,
-                                 record->value_size, offset);
+    int result = medium_write(&log->medium, log->active->file, &append->call, record->value,
+                              record->value_size, offset);
     if (result) {
         log->values--;
         append->call.done = NULL;
@@ -257,16 +252,15 @@ static void sync_begin(struct log *log)
     log->sync_began = now_of(log);
     log->counts.syncs++;
     log->sync.done = synced;
-    int result = weft_disk_sync(log->self, log->active->file, &log->sync);
+    int result = medium_sync(&log->medium, log->active->file, &log->sync);
     if (result) {
         log->syncing = false;
         log_break(log, result);
     }
 }
 
-void log_flush(struct log *log)
+static void flush(struct log *log)
 {
-    log->woken = false;
     log->readable(log); /* reads that were refused end here */
     if (log->broken) {
         all_fail(log);
@@ -279,6 +273,13 @@ void log_flush(struct log *log)
         (void)placed_end(log);
     }
     roll_continue(log);
+}
+
+void log_flush(struct log *log)
+{
+    log->woken = false;
+    flush(log);
+    medium_run(&log->medium);
 }
 
 /* ---- placing ---- */
@@ -347,7 +348,7 @@ static bool place(struct log *log, struct log_append *append)
  * would be dropped earlier than the copy, and a start would find the copy. */
 static bool is_outdated(struct log *log, struct log_append *append)
 {
-    return append->from.segment && !log->events->live(log->owner, &append->record, append->from);
+    return append->from.segment && !copy_is_needed(log, &append->record, append->from);
 }
 
 static void waiting_place(struct log *log)
@@ -377,7 +378,7 @@ static void waiting_place(struct log *log)
     if (is_gathering(log))
         gather_wait(log);
     else
-        wake(log);
+        log_wake(log);
 }
 
 int log_append(struct log *log, struct log_append *append)
@@ -388,12 +389,12 @@ int log_append(struct log *log, struct log_append *append)
         return log->broken;
     if (record->value_size > log->settings.value_max)
         return -EMSGSIZE;
-    if (is_full(log) && !append->urgent)
+    if (log_is_full(log) && !append->urgent)
         return log->spare_error;
     append->result = 0;
     log->pending += !is_copy(append);
     queue_put(&log->waiting, append);
-    wake(log);
+    log_wake(log);
     return 0;
 }
 
@@ -448,7 +449,7 @@ void roll_continue(struct log *log)
         sync_begin(log);
     if (!roll_may_end(log))
         return;
-    if (!is_full(log))
+    if (!log_is_full(log))
         spare_make(log);
     if (spare_first(log)) {
         roll_end(log);

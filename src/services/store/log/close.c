@@ -44,7 +44,7 @@ static void reset(struct log *log)
 }
 
 /* A file that is open; NULL: none is. */
-static struct weft_file **file_find(struct log *log)
+static struct medium_file **file_find(struct log *log)
 {
     for (uint32_t i = 0; i < log->segment_count; i++) {
         if (log->segments[i]->file)
@@ -59,14 +59,14 @@ static struct weft_file **file_find(struct log *log)
 static void close_next(struct weft_self *self, struct weft_call *call)
 {
     struct log *log = container_of(call, struct log, closing.call);
-    struct weft_file **file = file_find(log);
+    struct medium_file **file = file_find(log);
     if (!file) {
         reset(log);
         log->events->closed(log->owner);
         return;
     }
     log->closing.call.done = close_next;
-    if (weft_disk_close(self, *file, call))
+    if (medium_close(&log->medium, *file, call))
         log->closing.step = CLOSING_WAITS; /* too many calls are under way */
     else
         *file = NULL;
@@ -81,7 +81,7 @@ void close_look(struct log *log)
     if (!is_quiet(log))
         return;
     closing->call.done = close_next;
-    if (!weft_disk_list(log->self, &closing->call, NULL, &closing->entry, 1))
+    if (!medium_list(&log->medium, &closing->call, NULL, &closing->entry, 1))
         closing->step = CLOSING_GOES_ON;
 }
 

@@ -19,7 +19,7 @@ static void loading_end(struct log *log, bool whole)
     struct loading *loading = &log->loading;
     loading->whole = whole;
     loading->call.done = closed;
-    if (!loading->file || weft_disk_close(log->self, loading->file, &loading->call))
+    if (!loading->file || medium_close(&log->medium, loading->file, &loading->call))
         loading->ended(log, loading->segment, whole);
     else
         loading->file = NULL;
@@ -52,8 +52,8 @@ static void blocks_next(struct log *log)
     loading->call.done = blocks_read;
     if (!loading->blocks)
         loading_end(log, true);
-    else if (weft_disk_read(log->self, loading->file, &loading->call, log->chunk, HINT_CHUNK,
-                            loading->offset))
+    else if (medium_read(&log->medium, loading->file, &loading->call, log->chunk, HINT_CHUNK,
+                         loading->offset))
         loading_end(log, false);
 }
 
@@ -105,7 +105,7 @@ static void opened(struct weft_self *self, struct weft_call *call)
     if (call->result < 0)
         log->loading.file = NULL;
     if (call->result < 0 ||
-        weft_disk_read(self, log->loading.file, call, log->chunk, RECORD_HEAD, 0))
+        medium_read(&log->medium, log->loading.file, call, log->chunk, RECORD_HEAD, 0))
         loading_end(log, false);
 }
 
@@ -117,7 +117,7 @@ void hint_load(struct log *log, struct segment *segment, uint32_t units,
     *loading = (struct loading){.segment = segment, .units = units, .ended = ended};
     loading->call.done = opened;
     hint_name(segment->id, name);
-    if (weft_disk_open(log->self, &loading->call, name, WEFT_OPEN_EXISTING, &loading->file)) {
+    if (medium_open(&log->medium, &loading->call, name, WEFT_OPEN_EXISTING, &loading->file)) {
         loading->file = NULL;
         loading_end(log, false);
     }

@@ -40,7 +40,7 @@ static void given_up(struct weft_self *self, struct weft_call *call)
 static void given_up_closed(struct weft_self *self, struct weft_call *call)
 {
     call->done = given_up;
-    if (weft_disk_remove(self, call, NEW_NAME))
+    if (medium_remove(&log_of(call)->medium, call, NEW_NAME))
         given_up(self, call);
 }
 
@@ -48,7 +48,7 @@ static void give_up(struct log *log)
 {
     struct hinting *hinting = &log->hinting;
     hinting->call.done = given_up_closed;
-    if (!hinting->file || weft_disk_close(log->self, hinting->file, &hinting->call))
+    if (!hinting->file || medium_close(&log->medium, hinting->file, &hinting->call))
         hinting_end(log, HINT_FAILED);
     hinting->file = NULL;
 }
@@ -80,7 +80,7 @@ static void named(struct weft_self *self, struct weft_call *call)
     hint_name(log->hinting.id, name);
     call->done = given_up;
     /* If the segment was removed meanwhile, so is its hint. */
-    if (call->result < 0 || segment_of(log) || weft_disk_remove(self, call, name))
+    if (call->result < 0 || segment_of(log) || medium_remove(&log->medium, call, name))
         hinting_end(log, call->result < 0 ? HINT_FAILED : HINT_WRITTEN);
 }
 
@@ -92,21 +92,21 @@ static void closed(struct weft_self *self, struct weft_call *call)
     if (!goes_on(log, call, named))
         return;
     hint_name(log->hinting.id, name);
-    if (weft_disk_rename(self, call, NEW_NAME, name))
+    if (medium_rename(&log->medium, call, NEW_NAME, name))
         give_up(log);
 }
 
 static void synced(struct weft_self *self, struct weft_call *call)
 {
     struct log *log = log_of(call);
-    if (goes_on(log, call, closed) && weft_disk_close(self, log->hinting.file, call))
+    if (goes_on(log, call, closed) && medium_close(&log->medium, log->hinting.file, call))
         give_up(log);
 }
 
 static void head_written(struct weft_self *self, struct weft_call *call)
 {
     struct log *log = log_of(call);
-    if (goes_on(log, call, synced) && weft_disk_sync(self, log->hinting.file, call))
+    if (goes_on(log, call, synced) && medium_sync(&log->medium, log->hinting.file, call))
         give_up(log);
 }
 
@@ -137,8 +137,8 @@ static int head_write(struct log *log)
                              .blocks = hinting->blocks};
     hint_head_write(&head, hinting->block);
     hinting->call.done = head_written;
-    return weft_disk_write(log->self, hinting->file, &hinting->call, hinting->block, RECORD_HEAD,
-                           0);
+    return medium_write(&log->medium, hinting->file, &hinting->call, hinting->block, RECORD_HEAD,
+                        0);
 }
 
 static void block_written(struct weft_self *self, struct weft_call *call)
@@ -152,7 +152,8 @@ static void block_written(struct weft_self *self, struct weft_call *call)
         result = head_write(log);
     } else {
         uint32_t size = block_fill(hinting);
-        result = weft_disk_write(self, hinting->file, call, hinting->block, size, hinting->offset);
+        result =
+            medium_write(&log->medium, hinting->file, call, hinting->block, size, hinting->offset);
         hinting->offset += size;
     }
     if (result)
@@ -166,7 +167,8 @@ static void opened(struct weft_self *self, struct weft_call *call)
     if (call->result < 0)
         log->hinting.file = NULL;
     log->hinting.offset = RECORD_HEAD;
-    if (goes_on(log, call, block_written) && weft_disk_truncate(self, log->hinting.file, call, 0))
+    if (goes_on(log, call, block_written) &&
+        medium_truncate(&log->medium, log->hinting.file, call, 0))
         give_up(log);
 }
 
@@ -188,7 +190,7 @@ static void sorted(struct weft_self *self, struct weft_call *call)
 {
     struct log *log = log_of(call);
     if (goes_on(log, call, opened) &&
-        weft_disk_open(self, call, NEW_NAME, WEFT_OPEN_CREATE, &log->hinting.file))
+        medium_open(&log->medium, call, NEW_NAME, WEFT_OPEN_CREATE, &log->hinting.file))
         give_up(log);
 }
 

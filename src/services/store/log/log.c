@@ -3,11 +3,42 @@
 
 #include "services/store/log/log_impl.h"
 
+static uint64_t memory_segments(const struct log_settings *settings)
+{
+    uint64_t count = settings->memory / settings->segment;
+    return count < LOG_SEGMENTS_MAX ? count : LOG_SEGMENTS_MAX;
+}
+
 static bool settings_make_sense(const struct log_settings *settings)
 {
+    if (settings->memory && memory_segments(settings) < LOG_MEMORY_SEGMENTS)
+        return false;
     uint64_t largest = RECORD_HEAD + RECORD_TOP_MAX + (uint64_t)settings->value_max + RECORD_UNIT;
     return settings->value_max <= RECORD_VALUE_MAX && settings->segment >= LOG_SEGMENT_LEAST &&
            settings->segment >= largest && settings->segment / RECORD_UNIT < UINT32_MAX;
+}
+
+static void memory_wakes(void *owner)
+{
+    log_wake(owner);
+}
+
+/* False: too little memory. */
+static bool medium_init(struct log *log)
+{
+    const struct log_settings *settings = &log->settings;
+    uint32_t count = (uint32_t)memory_segments(settings);
+    log->medium.self = log->self;
+    if (!settings->memory)
+        return hinting_init(log);
+    void *memory = weft_allocate(log->self, memory_files_size(settings->segment, count));
+    log->medium.memory = weft_allocate(log->self, sizeof *log->medium.memory);
+    if (!memory || !log->medium.memory)
+        return false;
+    memory_files_init(log->medium.memory, memory, settings->segment, count);
+    log->medium.memory->wake = memory_wakes;
+    log->medium.memory->owner = log;
+    return true;
 }
 
 struct log *log_init(struct weft_self *self, const struct log_settings *settings,
@@ -32,7 +63,7 @@ struct log *log_init(struct weft_self *self, const struct log_settings *settings
     log->chunk = weft_allocate(self, (uint64_t)settings->value_max + RECORD_TOP_MAX + CHUNK);
     log->copies = weft_allocate(self, COPIES * sizeof *log->copies);
     log_prepare(log);
-    return log->chunk && log->copies && hinting_init(log) ? log : NULL;
+    return log->chunk && log->copies && medium_init(log) ? log : NULL;
 }
 
 void log_doubt(struct log *log)
@@ -60,19 +91,26 @@ void log_tick(struct log *log)
         return;
     if (log->spare_error)
         spare_make(log);
-    mark_append(log);
+    if (!log->medium.memory)
+        mark_append(log);
     reads_begin(log);
     for (uint32_t i = 0; i < log->segment_count; i++)
         segment_shorten(log->segments[i]);
     compact(log);
-    hint_make(log);
+    if (!log->medium.memory)
+        hint_make(log);
+}
+
+bool log_is_full(const struct log *log)
+{
+    return log->spare_error != 0;
 }
 
 void log_count(const struct log *log, struct log_counts *counts)
 {
     *counts = log->counts;
     counts->segments = log->segment_count;
-    counts->full = log->spare_error != 0;
+    counts->full = log_is_full(log);
     for (uint32_t i = 0; i < log->segment_count; i++) {
         counts->bytes += (uint64_t)log->segments[i]->room * RECORD_UNIT;
         counts->live += (uint64_t)log->segments[i]->live * RECORD_UNIT;

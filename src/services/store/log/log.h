@@ -1,6 +1,6 @@
 #pragma once
-/* log: the records of a server's store on its disk, in segments, in the order in which they were
- * written. Pure: the world is behind weft/disk.h.
+/* log: the records of a server's store on its disk, or in its memory, in segments, in the order in
+ * which they were written. Pure: the world is behind weft/disk.h.
  *
  * The log knows nothing of keys. Its owner has the index: the log tells it which records it finds
  * when it opens, and the owner tells the log which records are no longer needed (log_dead). The
@@ -50,7 +50,8 @@ struct log_events {
      * server. The segment is kept until log_forgive, also when nothing in it is needed any more.
      * From then on only records that are needed are reported. */
     void (*damaged)(void *owner, const struct log_damage *damage);
-    /* Is this record still needed? The owner may change its kind: then a copy has that one. */
+    /* Is this record still needed? The owner may change its kind: then a copy has that one. Of a
+     * record that is not of its key, it has only the beginning of the value. */
     bool (*live)(void *owner, struct record *record, struct log_place place);
     /* The record was copied. Returns whether the owner uses the new place from now on. False: the
      * record was needed when the copy began, but no longer is. */
@@ -58,7 +59,7 @@ struct log_events {
                   struct log_place to);
     /* The log is broken. */
     void (*failed)(void *owner, int error);
-    /* After log_close: no call is under way, and no file is open. */
+    /* After log_close, from log_tick or log_flush: no call is under way, and no file is open. */
     void (*closed)(void *owner);
     /* Appends wait: the owner calls log_flush soon, once for all appends of this moment. May be
      * called from inside any function. */
@@ -71,8 +72,12 @@ struct log_events {
 struct log_settings {
     uint64_t segment;   /* bytes of a segment, LOG_SEGMENT_LEAST or more */
     uint32_t value_max; /* bytes of a value; a segment has room for it */
+    /* 0: the log is on the disk. Otherwise in so many bytes of memory: it begins empty at each
+     * log_open. Then there are LOG_MEMORY_SEGMENTS at least. */
+    uint64_t memory;
 };
-#define LOG_SEGMENT_LEAST (256u << 10)
+#define LOG_SEGMENT_LEAST   (256u << 10)
+#define LOG_MEMORY_SEGMENTS 8
 
 struct log_append {
     /* Its key and value stay valid until done(). The digest is that of the value. */
@@ -114,8 +119,8 @@ int log_open(struct log *log);
 void log_doubt(struct log *log);
 /* What was damaged is given up: its segments are kept no longer than others. */
 void log_forgive(struct log *log);
-/* What waits or is under way ends, appends with an error; then closed() is called, by log_tick.
- * After that the log can be opened again. Also for a log that could not be opened. */
+/* What waits or is under way ends, appends with an error; then closed() is called. After that the
+ * log can be opened again. Also for a log that could not be opened. */
 void log_close(struct log *log);
 
 /* Takes the append; done() follows. Returns 0, or refuses it: -ENOSPC, or another errno: the disk
@@ -128,6 +133,14 @@ void log_flush(struct log *log);
 void log_read(struct log *log, struct log_read *read);
 /* The record of that place is no longer needed. */
 void log_dead(struct log *log, struct log_place place, uint8_t key_size, uint32_t value_size);
+/* From now on the record of that place is not that of its key, and only needed for what it says of
+ * a request: a copy of it has no more of the value than record_outcome_value says, and the rest
+ * counts as dead. */
+void log_outcome(struct log *log, struct log_place place, uint8_t key_size, uint32_t value_size);
+/* moved() has found that log_outcome was called for `from`, while the copy was made with the whole
+ * value: it counts for `to` instead. */
+void log_outcome_moved(struct log *log, struct log_place from, struct log_place to,
+                       uint8_t key_size, uint32_t value_size);
 /* The owner calls this a few times a second: the log then does what can wait. */
 void log_tick(struct log *log);
 
@@ -146,3 +159,4 @@ struct log_counts {
     bool full; /* no further segment can be made: only urgent appends are taken */
 };
 void log_count(const struct log *log, struct log_counts *counts);
+bool log_is_full(const struct log *log); /* as counts.full */

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "services/store/log/log.h"
+#include "services/store/log/medium.h"
 
 #define BATCH_SIZE (1u << 20)   /* small records are written in batches */
 #define BATCHES    2            /* one is filled while the other is written */
@@ -44,15 +45,15 @@ struct segment {
     uint32_t id; /* 0: this slot is free */
     enum segment_state state;
     enum segment_hint hint;
-    struct weft_file *file; /* NULL: not open */
-    struct weft_call call;  /* on the file or its name */
-    uint32_t room;          /* units of the file */
-    uint32_t units;         /* records end here */
-    uint32_t live;          /* units of live records */
-    uint32_t calls;         /* reads under way */
-    bool damaged;           /* a part of it cannot be read: it is kept */
-    bool forgiven;          /* that part is not needed any more: it is removed soon */
-    bool alone;             /* the file is being shortened: reads wait */
+    struct medium_file *file; /* NULL: not open */
+    struct weft_call call;    /* on the file or its name */
+    uint32_t room;            /* units of the file */
+    uint32_t units;           /* records end here */
+    uint32_t live;            /* units of live records */
+    uint32_t calls;           /* reads under way */
+    bool damaged;             /* a part of it cannot be read: it is kept */
+    bool forgiven;            /* that part is not needed any more: it is removed soon */
+    bool alone;               /* the file is being shortened: reads wait */
     struct segment_head head;
 };
 
@@ -127,7 +128,7 @@ struct hinting {
     uint32_t next;   /* entry */
     uint32_t blocks; /* that were written */
     uint64_t offset; /* of the next one */
-    struct weft_file *file;
+    struct medium_file *file;
 };
 
 /* Reads the hint of a segment. */
@@ -135,7 +136,7 @@ struct loading {
     struct weft_call call;
     struct segment *segment;
     uint32_t units; /* where its records end */
-    struct weft_file *file;
+    struct medium_file *file;
     uint32_t blocks; /* that are left */
     uint64_t offset; /* of the next one */
     bool whole;
@@ -164,6 +165,7 @@ struct log {
     const struct log_events *events;
     void *owner;
     struct log_settings settings;
+    struct medium medium;
     void (*spare_ended)(struct log *log); /* the next segment is ready, or cannot be made */
     void (*readable)(struct log *log);    /* a segment can be read again */
     uint8_t *chunk; /* of the walk under way; room for the largest record and a chunk */
@@ -235,6 +237,7 @@ void segment_remove(struct segment *segment);
 
 /* ---- append.c ---- */
 
+void log_wake(struct log *log); /* the owner calls log_flush soon */
 void roll_continue(struct log *log);
 void log_break(struct log *log, int error);
 void mark_append(struct log *log);
@@ -273,6 +276,9 @@ static inline void log_prepare(struct log *log)
 void close_look(struct log *log);
 
 /* ---- copy.c ---- */
+
+/* Is the record at that place still needed? Then it is made what a copy has. */
+bool copy_is_needed(struct log *log, struct record *record, struct log_place place);
 
 /* Removes a segment with few live records, if too much space is lost to dead ones. */
 void compact(struct log *log);

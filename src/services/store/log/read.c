@@ -104,9 +104,9 @@ static bool read_begin(struct log *log, struct log_read *read, int *result)
         return false;
     uint32_t left = read_size(read) - read->filled;
     read->call.done = read_done;
-    *result = weft_disk_read(log->self, segment->file, &read->call,
-                             (uint8_t *)read->bytes + read->filled, left < PIECE ? left : PIECE,
-                             (uint64_t)read->place.unit * RECORD_UNIT + read->filled);
+    *result = medium_read(&log->medium, segment->file, &read->call,
+                          (uint8_t *)read->bytes + read->filled, left < PIECE ? left : PIECE,
+                          (uint64_t)read->place.unit * RECORD_UNIT + read->filled);
     if (*result == -EAGAIN)
         return false;
     log->reads_under_way += !*result;

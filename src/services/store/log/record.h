@@ -70,6 +70,13 @@ static inline void record_supersede(struct record *record)
         record->kind = RECORD_OUTCOME;
 }
 
+/* So many bytes of the value does the log keep of a record that is not of its key. */
+#define OUTCOME_VALUE_MAX 64u
+static inline uint32_t record_outcome_value(uint32_t value_size)
+{
+    return value_size < OUTCOME_VALUE_MAX ? value_size : OUTCOME_VALUE_MAX;
+}
+
 static inline uint64_t log_place_order(struct log_place place)
 {
     return (uint64_t)place.segment << 32 | place.unit;

@@ -69,8 +69,8 @@ static void last_cut(struct weft_self *self, struct weft_call *call)
     call->done = last_lengthened;
     int result = (int)(call->result < 0 ? call->result : 0);
     if (!result)
-        result =
-            weft_disk_truncate(self, last->file, call, (uint64_t)segment_room(log) * RECORD_UNIT);
+        result = medium_truncate(&log->medium, last->file, call,
+                                 (uint64_t)segment_room(log) * RECORD_UNIT);
     if (result)
         fail(log, result);
 }
@@ -90,7 +90,8 @@ static void tail_synced(struct weft_self *self, struct weft_call *call)
         return;
     }
     call->done = last_cut;
-    int result = weft_disk_truncate(self, last->file, call, (uint64_t)last->units * RECORD_UNIT);
+    int result =
+        medium_truncate(&log->medium, last->file, call, (uint64_t)last->units * RECORD_UNIT);
     if (result)
         fail(log, result);
 }
@@ -115,8 +116,8 @@ static void tail_read(struct weft_self *self, struct weft_call *call)
     recovery->tail += size / RECORD_UNIT;
     call->done = tail_written;
     if (!result)
-        result = weft_disk_write(self, last_of(log)->file, call, log->chunk, size,
-                                 (uint64_t)unit * RECORD_UNIT);
+        result = medium_write(&log->medium, last_of(log)->file, call, log->chunk, size,
+                              (uint64_t)unit * RECORD_UNIT);
     if (result)
         fail(log, result);
 }
@@ -130,11 +131,11 @@ static void tail_rewrite(struct log *log)
     int result;
     recovery->call.done = left ? tail_read : tail_synced;
     if (left)
-        result = weft_disk_read(log->self, last->file, &recovery->call, log->chunk,
-                                left < CHUNK ? (uint32_t)left : CHUNK,
-                                (uint64_t)recovery->tail * RECORD_UNIT);
+        result = medium_read(&log->medium, last->file, &recovery->call, log->chunk,
+                             left < CHUNK ? (uint32_t)left : CHUNK,
+                             (uint64_t)recovery->tail * RECORD_UNIT);
     else
-        result = weft_disk_sync(log->self, last->file, &recovery->call);
+        result = medium_sync(&log->medium, last->file, &recovery->call);
     if (result)
         fail(log, result);
 }
@@ -241,7 +242,7 @@ static void leftover_closed(struct weft_self *self, struct weft_call *call)
     segment_name(segment->id, name);
     segment_forget(segment);
     call->done = leftover_removed;
-    int result = weft_disk_remove(self, call, name);
+    int result = medium_remove(&log->medium, call, name);
     if (result)
         fail(log, result);
 }
@@ -281,7 +282,7 @@ static void leftovers_remove(struct log *log)
     }
     struct segment *segment = log->segments[recovery->index];
     recovery->call.done = leftover_closed;
-    int result = weft_disk_close(log->self, segment->file, &recovery->call);
+    int result = medium_close(&log->medium, segment->file, &recovery->call);
     if (result)
         fail(log, result);
     else
@@ -336,7 +337,7 @@ static void segment_opened(struct weft_self *self, struct weft_call *call)
     if (result)
         segment->file = NULL;
     else
-        result = weft_disk_read(self, segment->file, call, log->chunk, RECORD_HEAD, 0);
+        result = medium_read(&log->medium, segment->file, call, log->chunk, RECORD_HEAD, 0);
     if (result)
         fail(log, result);
 }
@@ -354,7 +355,7 @@ static void head_next(struct log *log)
     recovery->call.done = segment_opened;
     segment_name(segment->id, name);
     int result =
-        weft_disk_open(log->self, &recovery->call, name, WEFT_OPEN_EXISTING, &segment->file);
+        medium_open(&log->medium, &recovery->call, name, WEFT_OPEN_EXISTING, &segment->file);
     if (result) {
         segment->file = NULL;
         fail(log, result);
@@ -368,8 +369,8 @@ static void head_next(struct log *log)
 static int names_read(struct log *log)
 {
     struct recovery *recovery = &log->recovery;
-    return weft_disk_list(log->self, &recovery->call, recovery->after[0] ? recovery->after : NULL,
-                          recovery->entries, ENTRIES);
+    return medium_list(&log->medium, &recovery->call, recovery->after[0] ? recovery->after : NULL,
+                       recovery->entries, ENTRIES);
 }
 
 /* The list is in the order of the names, which is that of the numbers; a hint comes just before its
@@ -409,6 +410,8 @@ static void names_listed(struct weft_self *self, struct weft_call *call)
 int log_open(struct log *log)
 {
     assert(!log->open && !log->segment_count);
+    if (log->medium.memory)
+        memory_files_clear(log->medium.memory);
     log->recovery.call.done = names_listed;
     return names_read(log);
 }

@@ -118,6 +118,32 @@ void log_dead(struct log *log, struct log_place place, uint8_t key_size, uint32_
     segment->live -= units;
 }
 
+/* Units of the value that a copy as an outcome does not have. */
+static uint32_t spared_units(uint8_t key_size, uint32_t value_size)
+{
+    return record_units(key_size, value_size) -
+           record_units(key_size, record_outcome_value(value_size));
+}
+
+void log_outcome(struct log *log, struct log_place place, uint8_t key_size, uint32_t value_size)
+{
+    struct segment *segment = segment_find(log, place.segment);
+    uint32_t spared = spared_units(key_size, value_size);
+    if (!segment)
+        return; /* it was damaged, and is gone */
+    assert(segment->live >= spared);
+    segment->live -= spared;
+}
+
+void log_outcome_moved(struct log *log, struct log_place from, struct log_place to,
+                       uint8_t key_size, uint32_t value_size)
+{
+    struct segment *segment = segment_find(log, from.segment);
+    if (segment)
+        segment->live += spared_units(key_size, value_size);
+    log_outcome(log, to, key_size, value_size);
+}
+
 /* ---- making the next one ---- */
 
 static struct segment *segment_of(struct weft_call *call)
@@ -156,7 +182,7 @@ static void spare_closed(struct weft_self *self, struct weft_call *call)
     char name[NAME_ROOM];
     segment_name(segment->id, name);
     call->done = spare_gone;
-    if (weft_disk_remove(self, call, name))
+    if (medium_remove(&segment->log->medium, call, name))
         spare_gone(self, call); /* the next start removes the file */
 }
 
@@ -170,7 +196,7 @@ static void spare_failed(struct segment *segment, int error)
     segment->call.done = spare_closed;
     if (!segment->file)
         spare_closed(log->self, &segment->call);
-    else if (weft_disk_close(log->self, segment->file, &segment->call))
+    else if (medium_close(&log->medium, segment->file, &segment->call))
         spare_gone(log->self, &segment->call);
 }
 
@@ -183,8 +209,8 @@ static void spare_sized(struct weft_self *self, struct weft_call *call)
      * Then a smaller segment must do for what makes room. */
     if (result == -ENOSPC && !log->active && segment->room > ROOM_LEAST) {
         segment->room /= 2;
-        result =
-            weft_disk_truncate(self, segment->file, call, (uint64_t)segment->room * RECORD_UNIT);
+        result = medium_truncate(&log->medium, segment->file, call,
+                                 (uint64_t)segment->room * RECORD_UNIT);
         if (!result)
             return;
     }
@@ -205,8 +231,8 @@ static void spare_opened(struct weft_self *self, struct weft_call *call)
         segment->file = NULL;
     call->done = spare_sized;
     int result = call->result < 0 ? (int)call->result
-                                  : weft_disk_truncate(self, segment->file, call,
-                                                       (uint64_t)segment->room * RECORD_UNIT);
+                                  : medium_truncate(&segment->log->medium, segment->file, call,
+                                                    (uint64_t)segment->room * RECORD_UNIT);
     if (result)
         spare_failed(segment, result);
 }
@@ -225,7 +251,7 @@ static void spare_open(struct log *log, enum weft_open how)
     segment->room = segment_room(log);
     segment->call.done = spare_opened;
     segment_name(segment->id, name);
-    int result = weft_disk_open(log->self, &segment->call, name, how, &segment->file);
+    int result = medium_open(&log->medium, &segment->call, name, how, &segment->file);
     if (result) {
         segment->file = NULL;
         spare_failed(segment, result);
@@ -268,8 +294,8 @@ void segment_shorten(struct segment *segment)
         segment->calls)
         return;
     segment->call.done = segment_shortened;
-    segment->alone = !weft_disk_truncate(segment->log->self, segment->file, &segment->call,
-                                         (uint64_t)segment->units * RECORD_UNIT);
+    segment->alone = !medium_truncate(&segment->log->medium, segment->file, &segment->call,
+                                      (uint64_t)segment->units * RECORD_UNIT);
 }
 
 /* ---- recycling and removing ---- */
@@ -297,7 +323,7 @@ static void segment_renamed(struct weft_self *self, struct weft_call *call)
         log->making = false;
         segment_name(segment->id, name);
         call->done = segment_removed;
-        (void)!weft_disk_remove(self, call, name);
+        (void)!medium_remove(&log->medium, call, name);
         log->spare_ended(log);
         return;
     }
@@ -323,9 +349,9 @@ static void hint_removed(struct weft_self *self, struct weft_call *call)
     bool recycles = may_be_recycled(log);
     call->done = recycles ? segment_renamed : segment_removed;
     if (recycles)
-        log->making = !weft_disk_rename(self, call, name, next);
+        log->making = !medium_rename(&log->medium, call, name, next);
     else
-        (void)!weft_disk_remove(self, call, name);
+        (void)!medium_remove(&log->medium, call, name);
 }
 
 /* The hint goes first: it is of no use alone. */
@@ -338,7 +364,7 @@ static void segment_closed(struct weft_self *self, struct weft_call *call)
         return; /* the next start finds it */
     hint_name(segment->id, name);
     call->done = hint_removed;
-    if (segment->hint != HINT_WRITTEN || weft_disk_remove(self, call, name))
+    if (segment->hint != HINT_WRITTEN || medium_remove(&segment->log->medium, call, name))
         hint_removed(self, call);
 }
 
@@ -348,5 +374,5 @@ void segment_remove(struct segment *segment)
     if (segment->calls || segment->alone || !segment->file)
         return; /* called again when the last call on the file is done */
     segment->call.done = segment_closed;
-    (void)!weft_disk_close(segment->log->self, segment->file, &segment->call);
+    (void)!medium_close(&segment->log->medium, segment->file, &segment->call);
 }

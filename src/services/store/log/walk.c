@@ -203,8 +203,8 @@ static void walk_read(struct walk *walk, uint32_t from, uint32_t size)
     walk->reading = true;
     walk->call.done = chunk_read;
     walk->segment->calls++;
-    int result = weft_disk_read(walk->log->self, walk->segment->file, &walk->call, walk->log->chunk,
-                                walk->wanted, (uint64_t)from * RECORD_UNIT);
+    int result = medium_read(&walk->log->medium, walk->segment->file, &walk->call, walk->log->chunk,
+                             walk->wanted, (uint64_t)from * RECORD_UNIT);
     if (!result)
         return;
     walk->reading = false;

@@ -46,6 +46,12 @@ bool custody_keeps(const struct custody *custody, uint32_t server)
     return false;
 }
 
+void custody_forget(struct custody *custody)
+{
+    if (custody->since && !STORE_HAS(MEMORY_TRUSTED))
+        custody->hollow = 1;
+}
+
 bool custody_same(const struct custody *a, const struct custody *b)
 {
     return memcmp(a, b, sizeof *a) == 0;

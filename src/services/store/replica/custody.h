@@ -29,7 +29,7 @@ static inline store_version store_version_before(uint32_t epoch)
 struct custody {
     uint32_t since;  /* the view since which it is open, or was; 0: this server never had one */
     uint32_t ended;  /* 0: it is open; otherwise the last view until which it holds everything */
-    uint32_t hollow; /* 1: it has ended, and its data was removed */
+    uint32_t hollow; /* 1: it has ended, and its data was removed, or was in memory */
     uint32_t keeper_count;
     uint32_t keepers[KEEPERS_MAX]; /* ascending; all that can have an open custody, and more */
 };
@@ -49,4 +49,7 @@ void custody_open(struct custody *custody, uint32_t epoch, const uint32_t *keepe
  * data is not needed any more. */
 void custody_retire(struct custody *custody, uint32_t epoch, const uint32_t *keepers,
                     uint32_t count);
+/* The data was in memory, and the process that had it has ended. Its membership has, too, or does
+ * in the next view that this server installs. */
+void custody_forget(struct custody *custody);
 bool custody_same(const struct custody *a, const struct custody *b);

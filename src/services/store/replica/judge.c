@@ -82,6 +82,68 @@ static uint32_t find_missed(const struct judge *judge, const struct roster *rost
     return roster->count;
 }
 
+/* The reports of custodies that ended in that view, and still have data, or do not. */
+static uint32_t find_ended(const struct judge *judge, uint32_t end, uint32_t hollow)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < judge->count; i++) {
+        const struct custody *custody = &judge->reports[i].custody;
+        bool ended = custody->since && custody->ended == end && custody->hollow == hollow;
+        found |= (uint32_t)ended << i;
+    }
+    return found;
+}
+
+/* A keeper named by a custody that ended in that view, and that may come back with what it has in
+ * memory. `count` if there is none. */
+static uint32_t find_away(const struct judge *judge, const struct roster *roster, uint32_t end)
+{
+    for (uint32_t i = 0; i < judge->count; i++) {
+        const struct custody *custody = &judge->reports[i].custody;
+        if (custody->ended != end)
+            continue;
+        for (uint32_t j = 0; j < custody->keeper_count; j++) {
+            uint32_t keeper = custody->keepers[j];
+            if (!roster_has(roster, keeper) && roster_missed(roster, keeper, 0))
+                return keeper;
+        }
+    }
+    return roster->count;
+}
+
+/* Does a custody that ended in that view name the server? */
+static bool is_named(const struct judge *judge, uint32_t end, uint32_t server)
+{
+    for (uint32_t i = 0; i < judge->count; i++) {
+        const struct custody *custody = &judge->reports[i].custody;
+        if (custody->since && custody->ended == end && custody_keeps(custody, server))
+            return true;
+    }
+    return false;
+}
+
+/* All data of the custodies that ended in that view was in memory, and is gone. Was it the last?
+ * Another keeper that they name may have been in sync as long as they were, though it has left
+ * before them; then it is the last one of the keepers that have data. If none of these was in sync
+ * then, what was acknowledged is lost, and the group goes on from what there is. Servers that are
+ * not named are left out: a later judge may not hear them. */
+static uint32_t find_left(const struct judge *judge, uint32_t end)
+{
+    uint32_t before = 0, found = 0;
+    for (uint32_t i = 0; i < judge->count; i++) {
+        const struct report *report = &judge->reports[i];
+        const struct custody *custody = &report->custody;
+        if (!custody->since || custody->hollow || custody->ended < before ||
+            !is_named(judge, end, report->server))
+            continue;
+        if (custody->ended > before)
+            found = 0;
+        before = custody->ended;
+        found |= UINT32_C(1) << i;
+    }
+    return found ? found : find_ended(judge, end, 1);
+}
+
 enum judgement judge_decide(const struct judge *judge, const struct roster *roster,
                             uint32_t *in_sync, uint32_t *server)
 {
@@ -95,10 +157,12 @@ enum judgement judge_decide(const struct judge *judge, const struct roster *rost
     *server = find_missed(judge, roster, end);
     if (*server != roster->count && !STORE_HAS(ABSENT_IGNORED))
         return JUDGE_UNAVAILABLE;
-    for (uint32_t i = 0; i < judge->count; i++) {
-        const struct custody *custody = &judge->reports[i].custody;
-        if (custody->since && custody->ended == end && !custody->hollow)
-            *in_sync |= UINT32_C(1) << i;
+    *in_sync = find_ended(judge, end, 0);
+    if (!*in_sync && judge->forgets) {
+        *server = find_away(judge, roster, end);
+        if (*server != roster->count)
+            return JUDGE_UNAVAILABLE;
+        *in_sync = find_left(judge, end);
     }
     return *in_sync ? JUDGE_KNOWS : JUDGE_UNAVAILABLE;
 }

@@ -15,6 +15,8 @@ struct report {
 
 struct judge {
     uint32_t count;
+    /* The group is kept in memory: what has ended with all processes that had it is given up. */
+    uint32_t forgets;
     struct report reports[REPORTS_MAX];
 };
 

@@ -68,10 +68,8 @@ void op_write(struct op *op, enum record_kind kind, const void *value, uint32_t 
         .value_size = size,
         .digest = large_digest(holder, value, size),
     };
-    struct log_counts counts;
-    log_count(group->store->log, &counts);
     bool is_new = kind == RECORD_VALUE && !op->found && index_is_tight(&group->store->index);
-    if (is_new || (counts.full && kind != RECORD_TOMBSTONE))
+    if (is_new || (log_is_full(group->log) && kind != RECORD_TOMBSTONE))
         op_refuse(op, STORE_FULL);
     else
         write_record(op, &record, holder);
@@ -84,7 +82,7 @@ void op_write_refusal(struct op *op)
 {
     const struct group *group = op->group;
     uint8_t value[REFUSAL_SIZE];
-    if (group_in_sync(group) < (uint64_t)group->store->least) {
+    if (group_in_sync(group) < group_least(group)) {
         op_refuse(op, STORE_UNAVAILABLE);
         return;
     }
@@ -155,7 +153,7 @@ static void op_join(struct op *op, const void *value, uint32_t size)
     uint32_t more = request->value_size;
     uint64_t sum = (uint64_t)size + more;
     bool after = request->op == STORE_APPEND;
-    if (sum > store->value_max) {
+    if (sum > group_value_max(op->group)) {
         op_too_large(op);
         return;
     }
@@ -184,7 +182,7 @@ void op_change(struct op *op, const void *value, uint32_t size)
     switch (request->op) {
     case STORE_PUT:
         op->expiry = expiry_of(op);
-        if (request->value_size > op->group->store->value_max)
+        if (request->value_size > group_value_max(op->group))
             op_too_large(op);
         else
             op_write(op, RECORD_VALUE, request->value, request->value_size, op->holder);
@@ -221,7 +219,7 @@ bool op_needs_value(const struct op *op)
 bool op_grows_too_large(const struct op *op)
 {
     uint64_t least = op->value_size > REWRITTEN_HEAD ? op->value_size - REWRITTEN_HEAD : 0;
-    return least + op->request.value_size > op->group->store->value_max;
+    return least + op->request.value_size > group_value_max(op->group);
 }
 
 /* ---- writing again ---- */

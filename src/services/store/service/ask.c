@@ -100,7 +100,6 @@ void ask_take(struct store *store, uint64_t client, uint64_t ticket,
         delivery_status(store, client, ticket, STORE_BUSY);
         return;
     }
-    uint32_t group = placement_group(request->key, request->key_size, (uint32_t)store->group_count);
     *ask = (struct ask){
         .index = (uint32_t)((size_t)((uint8_t *)ask - store->asks.memory) / store->asks.size),
         .name = store->ask_name++,
@@ -110,7 +109,7 @@ void ask_take(struct store *store, uint64_t client, uint64_t ticket,
         .request = *request,
         .to = WEFT_NOBODY,
         .deadline = weft_now(store->self) + request->patience,
-        .group = &store->groups[group],
+        .group = group_of(store, request->key, request->key_size),
     };
     assert(ask->index >> INDEX_BITS == 0);
     list_append(&store->asks_open, &ask->link);

@@ -103,7 +103,7 @@ static void append(struct change *change, const struct record *record)
 {
     struct store *store = change->group->store;
     change->append = (struct log_append){.record = *record, .urgent = true, .done = appended};
-    int result = log_append(store->log, &change->append);
+    int result = log_append(change->group->log, &change->append);
     if (result) {
         change->append.result = result;
         appended(store, &change->append);
@@ -306,7 +306,8 @@ static void replay_next(struct replay *replay)
     }
     replay->superseded = next.superseded;
     replay->read.done = replay_was_read;
-    if (!disk_read(group->store, next.place, next.key_size, next.value_size, &replay->read))
+    if (!disk_read(group->store, group->number, next.place, next.key_size, next.value_size,
+                   &replay->read))
         replay_end(replay);
 }
 

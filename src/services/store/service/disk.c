@@ -1,4 +1,5 @@
 /* disk: the records of the store and its custodies, in the log; and the index of where they are.
+ * The records of groups in memory are in a log of their own.
  *
  * The last group of the index is the server's own: its keys are the numbers of groups, and the
  * values their custodies. */
@@ -14,6 +15,11 @@
 static uint32_t own_group(const struct store *store)
 {
     return (uint32_t)store->group_count;
+}
+
+static struct log *log_of(const struct store *store, uint32_t group)
+{
+    return group < own_group(store) ? store->groups[group].log : store->log;
 }
 
 static struct index_key key_of(const void *key, uint32_t size)
@@ -49,15 +55,23 @@ static bool is_at(const struct index_entry *entry, struct log_place place)
 
 /* ---- a record is durable ---- */
 
+/* The record is not that of its key any more. */
+static void outcome_supersede(struct store *store, struct outcome *outcome)
+{
+    outcome->superseded = true;
+    log_outcome(log_of(store, outcome->group), outcome->place, outcome->key_size,
+                outcome->value_size);
+}
+
 /* The record at that place is not that of its key any more. It stays if a request may come again.
  */
 static void supersede(struct store *store, uint32_t group, const struct index_entry *entry)
 {
     struct outcome *outcome = once_find_version(&store->once, group, entry->version);
     if (outcome && is_at(entry, outcome->place))
-        outcome->superseded = true;
+        outcome_supersede(store, outcome);
     else
-        log_dead(store->log, disk_place(entry), entry->key_size, entry->value_size);
+        log_dead(log_of(store, group), disk_place(entry), entry->key_size, entry->value_size);
 }
 
 static bool leads(const struct store *store, uint32_t group)
@@ -82,12 +96,13 @@ static void note_outcome(struct store *store, const struct record *record, struc
                                 });
         struct outcome *outcome = once_find_version(&store->once, record->group, record->version);
         if (outcome && log_place_order(outcome->place) == log_place_order(place)) {
-            outcome->superseded = superseded;
+            if (superseded)
+                outcome_supersede(store, outcome);
             return;
         }
     }
     if (superseded)
-        log_dead(store->log, place, record->key_size, record->value_size);
+        log_dead(log_of(store, record->group), place, record->key_size, record->value_size);
 }
 
 /* A later copy of the same record. */
@@ -97,7 +112,7 @@ static void replace_copy(struct store *store, uint32_t group, const struct index
     struct outcome *outcome = once_find_version(&store->once, group, entry->version);
     if (outcome && is_at(entry, outcome->place))
         outcome->place = place;
-    log_dead(store->log, disk_place(entry), entry->key_size, entry->value_size);
+    log_dead(log_of(store, group), disk_place(entry), entry->key_size, entry->value_size);
 }
 
 void disk_put(struct store *store, const struct record *record, struct log_place place)
@@ -146,7 +161,8 @@ void disk_forgets(void *owner, const struct outcome *outcome)
 {
     struct store *store = owner;
     if (outcome->superseded)
-        log_dead(store->log, outcome->place, outcome->key_size, outcome->value_size);
+        log_dead(log_of(store, outcome->group), outcome->place, outcome->key_size,
+                 record_outcome_value(outcome->value_size));
 }
 
 /* ---- what the log asks ---- */
@@ -188,6 +204,13 @@ void disk_lose(struct store *store)
     store_fail(store, -EBADMSG);
 }
 
+void disk_forgive(struct store *store)
+{
+    log_forgive(store->log);
+    if (store->memory_log)
+        log_forgive(store->memory_log);
+}
+
 /* The record is not that of its key. A copy of it says so: else it could outlive the tombstone of
  * the key, and a start would find a key that was removed. */
 static bool is_outcome(const struct store *store, struct record *record, struct log_place place)
@@ -203,7 +226,8 @@ static bool on_live(void *owner, struct record *record, struct log_place place)
     struct index_entry *entry = disk_find(store, record->group, record->key, record->key_size);
     if (!is_at(entry, place))
         return is_outcome(store, record, place);
-    if (entry->kind != INDEX_TOMBSTONE || log_oldest(store->log, place.segment) <= entry->expiry)
+    if (entry->kind != INDEX_TOMBSTONE ||
+        log_oldest(log_of(store, record->group), place.segment) <= entry->expiry)
         return true;
     if (!replica_purges(&store->groups[record->group].replica, entry->version))
         return true;
@@ -220,7 +244,11 @@ static bool on_moved(void *owner, const struct record *record, struct log_place 
     struct outcome *outcome = once_find_version(&store->once, record->group, record->version);
     bool used = false;
     if (outcome && log_place_order(outcome->place) == log_place_order(from)) {
+        if (outcome->superseded && record_is_of_key(record)) /* since the copy was written */
+            log_outcome_moved(log_of(store, record->group), from, to, record->key_size,
+                              record->value_size);
         outcome->place = to;
+        outcome->value_size = record->value_size;
         used = true;
     }
     if (is_at(entry, from)) {
@@ -242,6 +270,12 @@ static void on_wake(void *owner)
     (void)!weft_timer(store->self, weft_now(store->self), STORE_FLUSH);
 }
 
+static void on_memory_wake(void *owner)
+{
+    struct store *store = owner;
+    (void)!weft_timer(store->self, weft_now(store->self), STORE_FLUSH_MEMORY);
+}
+
 static void on_pause(void *owner, int64_t until)
 {
     struct store *store = owner;
@@ -260,7 +294,7 @@ static void begin(struct disk_read *read, struct buffer *buffer)
 {
     read->buffer = buffer;
     read->read.bytes = buffer->bytes + read->before;
-    log_read(read->store->log, &read->read);
+    log_read(read->log, &read->read);
 }
 
 static void granted(struct room_wait *wait, struct buffer *buffer)
@@ -268,7 +302,7 @@ static void granted(struct room_wait *wait, struct buffer *buffer)
     begin(container_of(wait, struct disk_read, wait), buffer);
 }
 
-bool disk_read_wide(struct store *store, struct log_place place, uint32_t key_size,
+bool disk_read_wide(struct store *store, uint32_t group, struct log_place place, uint32_t key_size,
                     uint32_t value_size, uint32_t before, uint32_t after, struct disk_read *read)
 {
     uint32_t size = before + record_units(key_size, value_size) * RECORD_UNIT + after;
@@ -276,6 +310,7 @@ bool disk_read_wide(struct store *store, struct log_place place, uint32_t key_si
     struct buffer *buffer = NULL;
     assert(!disk_is_reading(read));
     read->store = store;
+    read->log = log_of(store, group);
     read->before = before;
     read->read = (struct log_read){
         .place = place,
@@ -296,10 +331,10 @@ bool disk_read_wide(struct store *store, struct log_place place, uint32_t key_si
     return buffer;
 }
 
-bool disk_read(struct store *store, struct log_place place, uint32_t key_size, uint32_t value_size,
-               struct disk_read *read)
+bool disk_read(struct store *store, uint32_t group, struct log_place place, uint32_t key_size,
+               uint32_t value_size, struct disk_read *read)
 {
-    return disk_read_wide(store, place, key_size, value_size, 0, 0, read);
+    return disk_read_wide(store, group, place, key_size, value_size, 0, 0, read);
 }
 
 void disk_cancel(struct store *store)
@@ -437,8 +472,8 @@ static void read_custodies(struct store *store)
             continue;
         store->custody_read.done = custody_was_read;
         store->custody_read.owner = store;
-        if (!disk_read(store, disk_place(entry), entry->key_size, entry->value_size,
-                       &store->custody_read))
+        if (!disk_read(store, own_group(store), disk_place(entry), entry->key_size,
+                       entry->value_size, &store->custody_read))
             store_fail(store, -ENOMEM);
         return;
     }
@@ -458,6 +493,9 @@ static void custody_was_read(struct disk_read *read)
     read->buffer = NULL;
     if (store->stage != STORE_READS_CUSTODY)
         return;
+    /* Its membership has ended, with the process or the failure after which this one begins. */
+    if (group->space->in_memory)
+        custody_forget(&group->replica.custody);
     if (result == -EBADMSG) {
         group->replica.custody = (struct custody){0};
         store->lost = true;
@@ -469,18 +507,27 @@ static void custody_was_read(struct disk_read *read)
     read_custodies(store);
 }
 
-static void on_opened(void *owner, int result)
+static void on_memory_opened(void *owner, int result)
 {
     struct store *store = owner;
     store->opening = false;
-    if (result == -EPROTO)
-        store_refuse(store, result);
-    else if (result)
+    if (result)
         store_fail(store, result);
     if (store->stage != STORE_OPENS_LOG)
         return;
     store->stage = STORE_READS_CUSTODY;
     read_custodies(store);
+}
+
+static void on_opened(void *owner, int result)
+{
+    struct store *store = owner;
+    if (result == -EPROTO)
+        store_refuse(store, result);
+    if (!result && store->memory_log)
+        result = log_open(store->memory_log);
+    if (result || !store->memory_log)
+        on_memory_opened(store, result);
 }
 
 const struct log_events disk_events = {
@@ -493,4 +540,16 @@ const struct log_events disk_events = {
     .closed = failure_closed,
     .wake = on_wake,
     .pause = on_pause,
+};
+
+/* Its appends are done at once, so no sync gathers them. */
+const struct log_events memory_events = {
+    .found = on_found,
+    .opened = on_memory_opened,
+    .damaged = on_damaged,
+    .live = on_live,
+    .moved = on_moved,
+    .failed = on_failed,
+    .closed = failure_closed,
+    .wake = on_memory_wake,
 };

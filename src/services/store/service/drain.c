@@ -14,6 +14,14 @@ static uint32_t count_keeping(const struct roster *roster, weft_server besides)
     return count;
 }
 
+static uint32_t most_copies(const struct store *store)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < store->spaces.count; i++)
+        most = store->spaces.list[i].copies > most ? store->spaces.list[i].copies : most;
+    return most;
+}
+
 int drain_check(const struct store *store, const struct care_request *request)
 {
     const struct roster *roster = views_roster(store->views);
@@ -25,7 +33,7 @@ int drain_check(const struct store *store, const struct care_request *request)
     bool replaces = duty == DUTY_REPLACED || duty == DUTY_LOST;
     if (replaces && roster_has(roster, request->server))
         return -EISCONN;
-    if (duty == DUTY_DRAINS && count_keeping(roster, request->server) < (uint64_t)store->copies)
+    if (duty == DUTY_DRAINS && count_keeping(roster, request->server) < most_copies(store))
         return -ENODEV;
     return 0;
 }
@@ -42,8 +50,7 @@ static bool is_synced(const struct group *group, uint32_t server)
 /* May this server give up the group, which it leads? */
 static bool is_kept(const struct group *group)
 {
-    bool kept =
-        replica_serves(&group->replica) && group->order_count >= (uint64_t)group->store->copies;
+    bool kept = replica_serves(&group->replica) && group->order_count >= group->space->copies;
     for (uint32_t i = 0; i < group->order_count; i++)
         kept &= is_synced(group, group->order[i]);
     return kept;

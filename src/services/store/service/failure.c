@@ -33,12 +33,17 @@ static void end_all(struct store *store)
         group_end(&store->groups[i]);
     store->stage = STORE_CLOSES_LOG;
     disk_cancel(store);
+    store->logs_open = store->memory_log ? 2 : 1;
     log_close(store->log);
+    if (store->memory_log)
+        log_close(store->memory_log);
 }
 
 void failure_closed(void *owner)
 {
     struct store *store = owner;
+    if (--store->logs_open)
+        return;
     assert(!store->ops.used && !store->changes.used && !store->replays.used &&
            !store->scans.pages.used && !store->mending);
     index_clear(&store->index);

@@ -1,6 +1,6 @@
 /* group: a placement group on this server, from view to view. */
 #include "services/store/planted.h"
-#include "services/store/service/store_impl.h"
+#include "services/store/service/scan.h"
 
 #include "base/check.h"
 #include "services/store/service/placement.h"
@@ -12,6 +12,8 @@ void group_init(struct store *store, uint32_t number)
     struct group *group = &store->groups[number];
     group->store = store;
     group->number = number;
+    group->space = spaces_of_group(&store->spaces, number);
+    group->log = group->space->in_memory ? store->memory_log : store->log;
     group->replica.server = store->here;
     list_init(&group->changes);
     list_init(&group->ops);
@@ -73,13 +75,20 @@ static bool is_founder(const struct group *group, const struct roster *roster)
     return entry->founder && entry->lost == 0 && entry->disk == views_disk(store->views);
 }
 
-/* The members of view 1 hold the groups that they were to keep, without having noted it. */
+static uint32_t founding_copies(const struct group *group)
+{
+    const struct store *store = group->store;
+    return spaces_founding_copies(views_founding(store->views),
+                                  (uint32_t)(group->space - store->spaces.list));
+}
+
+/* The members of view 1 hold the groups that they were to keep then, without having noted it. */
 static void found(struct group *group, const struct roster *roster)
 {
+    const struct store *store = group->store;
     struct custody *custody = &group->replica.custody;
     uint32_t founders[KEEPERS_MAX];
-    uint32_t count =
-        placement_founders(roster, group->number, founders, (uint32_t)group->store->copies);
+    uint32_t count = placement_founders(roster, group->number, founders, founding_copies(group));
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = i; j > 0 && founders[j - 1] > founders[j]; j--) {
             uint32_t swap = founders[j];
@@ -88,9 +97,13 @@ static void found(struct group *group, const struct roster *roster)
         }
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (founders[i] == group->store->here)
+        if (founders[i] == store->here)
             custody_found(custody, founders, count);
     }
+    /* What was in memory was there in the process that founded it. */
+    bool was_here = views_is_member(store->views) && roster->entries[store->here].since == 1;
+    if (group->space->in_memory && !was_here)
+        custody_forget(custody);
 }
 
 static void pass(const struct group *group, const struct roster *roster, struct custody *custody)
@@ -116,8 +129,9 @@ void group_enter(struct group *group, const struct roster *roster)
         pass(group, roster, &replica->next);
     replica_enter(replica, roster->epoch);
     group->order_count =
-        placement_members(roster, group->number, group->order, (uint32_t)group->store->copies);
+        placement_members(roster, group->number, group->order, group->space->copies);
     group->judge->count = 0;
+    group->judge->forgets = group->space->in_memory;
     group->judged = group->asked = false;
     group->held.kind = 0;
     group->resends = 0;
@@ -302,6 +316,12 @@ static void report(struct group *group)
     group_say(group, group->order[0], &message);
 }
 
+uint32_t group_least(const struct group *group)
+{
+    uint32_t least = (uint32_t)group->store->least, copies = group->space->copies;
+    return least < copies ? least : copies;
+}
+
 uint32_t group_in_sync(const struct group *group)
 {
     uint32_t count = 0;
@@ -333,8 +353,8 @@ static bool is_planned(const struct group *group, uint32_t server)
 {
     const struct store *store = group->store;
     uint32_t planned[KEEPERS_MAX];
-    uint32_t count = placement_planned(views_roster(store->views), group->number, planned,
-                                       (uint32_t)store->copies);
+    uint32_t count =
+        placement_planned(views_roster(store->views), group->number, planned, group->space->copies);
     for (uint32_t i = 0; i < count; i++) {
         if (planned[i] == server)
             return true;
@@ -384,7 +404,7 @@ static void tend(struct group *group)
             return;
     }
     /* If too few servers are to keep the group, one that is not stays. */
-    if (is_short || group->order_count < (uint64_t)group->store->copies)
+    if (is_short || group->order_count < group->space->copies)
         return;
     group->short_since = 0;
     retire(group);

@@ -226,8 +226,8 @@ static bool teach(struct group *group, struct index_key key, const struct index_
         lesson->read.done = copy_was_read;
         lesson->read.owner = group;
         lesson->is_superseded = false;
-        return disk_read(group->store, disk_place(own), own->key_size, own->value_size,
-                         &lesson->read);
+        return disk_read(group->store, group->number, disk_place(own), own->key_size,
+                         own->value_size, &lesson->read);
     case REPAIR_REWRITE:
         key_set(&rewritten, key, shown);
         return serve_rewrite(group, &rewritten);
@@ -249,7 +249,8 @@ static bool teach_outcome(struct group *group)
     lesson->read.done = copy_was_read;
     lesson->read.owner = group;
     lesson->is_superseded = outcome->superseded;
-    return disk_read(store, outcome->place, outcome->key_size, outcome->value_size, &lesson->read);
+    return disk_read(store, group->number, outcome->place, outcome->key_size, outcome->value_size,
+                     &lesson->read);
 }
 
 /* Compares the next key of the page. False: the page is done. */

@@ -5,7 +5,7 @@
  *
  * A large value is sent from where it is, as the second part of its letter's message, and digested
  * while it arrives. */
-#include "services/store/service/store_impl.h"
+#include "services/store/service/scan.h"
 
 #include "base/bytes.h"
 #include "base/check.h"

@@ -199,7 +199,8 @@ bool mend_give(struct store *store, weft_server to, uint32_t group, const struct
     mend->to = to;
     mend->read.done = was_read;
     mend->read.owner = mend;
-    if (disk_read(store, disk_place(entry), entry->key_size, entry->value_size, &mend->read))
+    if (disk_read(store, mend->group, disk_place(entry), entry->key_size, entry->value_size,
+                  &mend->read))
         return true;
     mend_end(mend);
     return false;

@@ -172,7 +172,7 @@ static void page_read(struct page *page)
     uint8_t size = page->rewritten[page->read_count].key_size;
     const uint8_t *key = page->bytes->bytes + place - size;
     struct reader version = reader_make(page->bytes->bytes + place, 8);
-    uint32_t group = placement_group(key, size, (uint32_t)store->group_count);
+    uint32_t group = spaces_group(&store->spaces, key, size);
     const struct index_entry *entry = disk_find(store, group, key, size);
     if (!entry || entry->version != read_u64(&version)) {
         page_begin(page);
@@ -180,7 +180,7 @@ static void page_read(struct page *page)
     }
     page->read.done = page_was_read;
     page->read.owner = page;
-    if (!disk_read(store, disk_place(entry), size, entry->value_size, &page->read))
+    if (!disk_read(store, group, disk_place(entry), size, entry->value_size, &page->read))
         page_free(page); /* it is asked again */
 }
 

@@ -4,10 +4,11 @@
  *
  * A group without a leader is asked for again until the program's patience is over. Then the answer
  * is "unavailable": a page without its keys would look like one in which they do not exist. */
-#include "services/store/planted.h"
-#include "services/store/service/scan_impl.h"
+#include "services/store/service/scan.h"
 
 #include "base/check.h"
+#include "services/store/planted.h"
+#include "services/store/service/scan_impl.h"
 
 #define AGAIN_NSEC (500 * MSEC) /* without an answer */
 #define SOON_NSEC  (20 * MSEC)  /* when it is not known which server leads */

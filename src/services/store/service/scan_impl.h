@@ -2,7 +2,7 @@
 /* What scan.c and page.c share. */
 
 #include "services/store/index/index_walk.h"
-#include "services/store/service/store_impl.h"
+#include "services/store/service/scan.h"
 #include "services/store/wire/listing.h"
 
 /* A scan of a program at this server. */

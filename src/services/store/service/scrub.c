@@ -66,7 +66,7 @@ static void scrub_end(struct store *store)
     scrub->ended_at = weft_now(store->self);
     /* All records that are needed could be read, or are at another place now. */
     if (scrub->repairs && !scrub->counts.lost && !store->forgives)
-        log_forgive(store->log);
+        disk_forgive(store);
 }
 
 /* ---- records ---- */
@@ -114,7 +114,8 @@ static bool read_next(struct store *store)
     key_set(&at, index_key_of(entry), entry->version);
     scrub->read.done = was_read;
     scrub->read.owner = store;
-    if (!disk_read(store, disk_place(entry), entry->key_size, entry->value_size, &scrub->read))
+    if (!disk_read(store, scrub->group, disk_place(entry), entry->key_size, entry->value_size,
+                   &scrub->read))
         return false;
     uint64_t size = (uint64_t)RECORD_HEAD + entry->key_size + entry->value_size;
     scrub->after = at;

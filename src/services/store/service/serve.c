@@ -40,9 +40,9 @@ static void op_read(struct op *op, enum op_purpose purpose)
     op->purpose = purpose;
     op->read.done = op_was_read;
     op->read.owner = op;
-    if (!disk_read_wide(op->group->store, op->place, op->request.key_size, op->value_size,
-                        added(op, purpose, STORE_PREPEND), added(op, purpose, STORE_APPEND),
-                        &op->read))
+    if (!disk_read_wide(op->group->store, op->group->number, op->place, op->request.key_size,
+                        op->value_size, added(op, purpose, STORE_PREPEND),
+                        added(op, purpose, STORE_APPEND), &op->read))
         op_refuse(op, STORE_BUSY);
 }
 
@@ -175,7 +175,7 @@ static void op_run_change(struct op *op)
         op_confirm(op, &(struct store_answer){.status = STORE_CONFLICT, .version = version});
     } else if (request->op != STORE_PUT && !op->found_value) {
         op_confirm(op, &(struct store_answer){.status = STORE_ABSENT});
-    } else if (group_in_sync(group) < (uint64_t)group->store->least) {
+    } else if (group_in_sync(group) < group_least(group)) {
         op_refuse(op, STORE_UNAVAILABLE);
     } else if (op_needs_value(op) && op_grows_too_large(op)) {
         op_too_large(op);
@@ -369,11 +369,9 @@ static struct op *op_make(struct group *group, weft_server origin, uint64_t tick
 void serve_request(struct store *store, weft_server origin, uint64_t ticket,
                    const struct store_request *request, uint32_t epoch, struct buffer *holder)
 {
-    uint32_t number =
-        placement_group(request->key, request->key_size, (uint32_t)store->group_count);
-    struct group *group = &store->groups[number];
+    struct group *group = group_of(store, request->key, request->key_size);
     if (!replica_serves(&group->replica) || group->replica.epoch != epoch) {
-        op_retry(store, origin, ticket, number, group_leader(group));
+        op_retry(store, origin, ticket, group->number, group_leader(group));
         return;
     }
     struct op *op = find_same(group, request);
@@ -385,7 +383,7 @@ void serve_request(struct store *store, weft_server origin, uint64_t ticket,
     }
     op = op_make(group, origin, ticket, request, holder);
     if (!op) {
-        op_retry(store, origin, ticket, number, WEFT_NOBODY);
+        op_retry(store, origin, ticket, group->number, WEFT_NOBODY);
         return;
     }
     op_run(op);
@@ -395,8 +393,7 @@ void serve_request(struct store *store, weft_server origin, uint64_t ticket,
 bool serve_own(struct store *store, uint64_t ticket, const struct store_request *request,
                struct buffer *holder)
 {
-    struct group *group = &store->groups[placement_group(request->key, request->key_size,
-                                                         (uint32_t)store->group_count)];
+    struct group *group = group_of(store, request->key, request->key_size);
     if (request->op != STORE_GET || group->replica.role != REPLICA_FOLLOWS || store->lease == 0)
         return false;
     struct op *op = op_make(group, store->here, ticket, request, holder);

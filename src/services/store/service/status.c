@@ -55,10 +55,10 @@ static void count_led(const struct group *group, uint64_t *counts)
     uint64_t keeping = 0;
     for (uint32_t i = 0; i < roster->count; i++)
         keeping += roster_keeps(roster, i);
-    uint64_t wanted = least_of((uint64_t)store->copies, keeping);
+    uint64_t wanted = least_of(group->space->copies, keeping);
     counts[CARE_GROUPS_LED]++;
     counts[CARE_RECORDS] += index_count(&store->index, group->number);
-    counts[CARE_GROUPS_REFUSING] += in_sync < (uint64_t)store->least;
+    counts[CARE_GROUPS_REFUSING] += in_sync < group_least(group);
     if (in_sync >= wanted)
         return;
     counts[CARE_GROUPS_SHORT]++;
@@ -131,16 +131,21 @@ static enum care_state state_of(const struct store *store)
 
 static void count_disk(const struct store *store, uint64_t *counts)
 {
-    struct log_counts log;
+    struct log_counts log, memory = {0};
     log_count(store->log, &log);
+    if (store->memory_log)
+        log_count(store->memory_log, &memory);
     counts[CARE_LIVE_BYTES] = log.live;
     counts[CARE_DISK_BYTES] = log.bytes;
+    counts[CARE_MEMORY_BYTES] = memory.live;
+    counts[CARE_MEMORY_FULL] = memory.full;
     counts[CARE_DISK_FULL] = log.full;
     counts[CARE_KEYS_FULL] = index_is_tight(&store->index);
     counts[CARE_FAILURES] = store->failures;
     if (store->index.count)
-        counts[CARE_BYTES_MISSING] = (uint64_t)((double)counts[CARE_RECORDS_MISSING] *
-                                                (double)log.live / (double)store->index.count);
+        counts[CARE_BYTES_MISSING] =
+            (uint64_t)((double)counts[CARE_RECORDS_MISSING] * (double)(log.live + memory.live) /
+                       (double)store->index.count);
 }
 
 static void count_scrub(const struct store *store, uint64_t *counts)

@@ -4,25 +4,26 @@
 
 #include <errno.h>
 
-#include "services/store/service/store_impl.h"
+#include "services/store/service/scan.h"
 
-#define TICK_NSEC    (20 * MSEC)
-#define PARCELS      16384
-#define OPS          4096
-#define CHANGES      8192 /* half of them for those that this server makes as a leader */
-#define ASKS         4096
-#define INCOMINGS    1024
-#define REPLAYS      256
-#define OUTCOMES     65536
-#define SEGMENT_REST 4096            /* bytes of a segment that no value takes */
-#define OUTCOME_NSEC (120000 * MSEC) /* how long it is remembered at most */
+#define TICK_NSEC       (20 * MSEC)
+#define PARCELS         16384
+#define OPS             4096
+#define CHANGES         8192 /* half of them for those that this server makes as a leader */
+#define ASKS            4096
+#define INCOMINGS       1024
+#define REPLAYS         256
+#define OUTCOMES        65536
+#define MEMORY_SEGMENTS 32              /* of memory_size, at least */
+#define SEGMENT_REST    4096            /* bytes of a segment that no value takes */
+#define OUTCOME_NSEC    (120000 * MSEC) /* how long it is remembered at most */
 
 /* ---- views ---- */
 
 static void views_looked(void *owner, int result)
 {
     struct store *store = owner;
-    if (result == -EXDEV || result == -EPROTO)
+    if (result == -EXDEV || result == -EMEDIUMTYPE || result == -EPROTO)
         store_refuse(store, result);
     else
         disk_begin(store);
@@ -42,7 +43,7 @@ static void views_renamed(void *owner)
 {
     struct store *store = owner;
     if (store->forgives)
-        log_forgive(store->log);
+        disk_forgive(store);
     store->forgives = false;
 }
 
@@ -115,24 +116,77 @@ static bool allocate(struct store *store)
     return true;
 }
 
+/* ---- key spaces ---- */
+
+static bool check_spaces(const char *text, char *why)
+{
+    struct spaces spaces;
+    return spaces_read(&spaces, text, 1, 1, SPACE_COPIES_MAX, false, why);
+}
+
+static bool read_spaces(struct store *store)
+{
+    char why[WEFT_WHY_SIZE];
+    bool sense = spaces_read(&store->spaces, store->key_spaces, (uint32_t)store->first_groups,
+                             (uint32_t)store->copies, SPACE_COPIES_MAX,
+                             store->medium == STORE_IN_MEMORY, why);
+    store->group_count = store->spaces.group_count;
+    return sense;
+}
+
+static uint64_t layout_digest(const struct store *store)
+{
+    uint8_t bytes[SPACES_LAYOUT_MAX];
+    size_t size = spaces_layout(&store->spaces, bytes);
+    return digest_bytes(bytes, (uint32_t)size);
+}
+
+/* ---- logs ---- */
+
+static uint32_t value_max(uint64_t segment)
+{
+    uint64_t most = segment - SEGMENT_REST;
+    return most < STORE_VALUE_MAX ? (uint32_t)most : STORE_VALUE_MAX;
+}
+
+static bool make_logs(struct store *store)
+{
+    struct weft_self *self = store->self;
+    uint64_t segment = store->memory_size / MEMORY_SEGMENTS / RECORD_UNIT * RECORD_UNIT;
+    if (segment > store->segment)
+        segment = store->segment;
+    if (segment < LOG_SEGMENT_LEAST)
+        segment = LOG_SEGMENT_LEAST;
+    store->value_max = value_max(store->segment);
+    store->memory_value_max = value_max(segment);
+    const struct log_settings disk = {store->segment, store->value_max + REWRITTEN_HEAD, 0};
+    const struct log_settings memory = {segment, store->memory_value_max + REWRITTEN_HEAD,
+                                        store->memory_size};
+    store->log = log_init(self, &disk, &disk_events, store);
+    if (spaces_use_memory(&store->spaces))
+        store->memory_log = log_init(self, &memory, &memory_events, store);
+    return store->log && (store->memory_log || !spaces_use_memory(&store->spaces));
+}
+
 static int start(struct weft_self *self)
 {
     struct store *store = weft_memory(self);
-    const struct views_settings settings = {.suspect = store->suspect, .timer = STORE_VIEWS};
-    uint64_t value_max = store->segment - SEGMENT_REST;
-    store->value_max = value_max < STORE_VALUE_MAX ? (uint32_t)value_max : STORE_VALUE_MAX;
-    const struct log_settings log = {store->segment, store->value_max + REWRITTEN_HEAD};
+    if (!read_spaces(store))
+        return -EINVAL;
+    const struct views_settings settings = {
+        .suspect = store->suspect,
+        .timer = STORE_VIEWS,
+        .layout = layout_digest(store),
+        .founding = spaces_founding(&store->spaces),
+    };
     store->self = self;
     store->here = weft_here(self);
-    if (store->least > store->copies)
-        store->least = store->copies;
     store->ask_name = weft_random(self);
     store->began_at = weft_now(self);
     list_init(&store->asks_open);
     list_init(&store->incomings_open);
-    store->log = log_init(self, &log, &disk_events, store);
     store->views = views_init(self, &settings, &views_events, store);
-    if (!store->log || !store->views || !allocate(store))
+    if (!make_logs(store) || !store->views || !allocate(store))
         return -ENOMEM;
     int result = weft_timer(self, weft_now(self) + TICK_NSEC, STORE_TICK);
     if (!result)
@@ -148,6 +202,8 @@ static void tick(struct store *store)
 #endif
     if (store->stage != STORE_BROKEN)
         log_tick(store->log);
+    if (store->stage != STORE_BROKEN && store->memory_log)
+        log_tick(store->memory_log);
     failure_tick(store);
     mail_tick(store);
     upload_tick(store);
@@ -180,6 +236,8 @@ static void timer(struct weft_self *self, uint64_t cookie)
         tick(store);
     else if (cookie == STORE_FLUSH)
         log_flush(store->log);
+    else if (cookie == STORE_FLUSH_MEMORY)
+        log_flush(store->memory_log);
     else if (cookie == STORE_WORK)
         work(store);
     else
@@ -279,6 +337,12 @@ static void stats(struct weft_self *self, struct weft_report *report)
     (void)!weft_stat(report, "log_live", log.live);
     (void)!weft_stat(report, "log_copied", log.copied);
     (void)!weft_stat(report, "log_full", log.full);
+    log = (struct log_counts){0};
+    if (store->memory_log)
+        log_count(store->memory_log, &log);
+    (void)!weft_stat(report, "memory_bytes", log.bytes);
+    (void)!weft_stat(report, "memory_live", log.live);
+    (void)!weft_stat(report, "memory_full", log.full);
     for (unsigned i = 0; i < STORE_ROOMS; i++)
         large += store->rooms[i].used;
     (void)!weft_stat(report, "large_bytes", large);
@@ -298,8 +362,16 @@ static const struct weft_parameter parameters[] = {
      .help = "servers that keep each key"},
     {WEFT_PARAMETER(struct store, least, INTEGER), .value = "2", .minimum = "1", .maximum = "5",
      .help = "copies without which nothing is changed"},
-    {WEFT_PARAMETER(struct store, group_count, INTEGER), .value = "256", .minimum = "1",
-     .maximum = "65536", .help = "placement groups; never changed later"},
+    {"group_count", WEFT_PARAMETER_INTEGER, WEFT_FIELD(struct store, first_groups, int64_t),
+     .value = "256", .minimum = "1", .maximum = "65536",
+     .help = "placement groups; never changed later"},
+    {WEFT_PARAMETER(struct store, medium, CHOICE), .value = "disk", .choices = "disk|memory",
+     .help = "where values are kept; never changed later"},
+    {"spaces", WEFT_PARAMETER_TEXT, WEFT_FIELD(struct store, key_spaces, const char *), .value = "",
+     .check = check_spaces,
+     .help = "other kinds of keys by prefix, as in session/:memory:copies=2,logs/:copies=1"},
+    {WEFT_PARAMETER(struct store, memory_size, SIZE), .value = "256M", .minimum = "4M",
+     .help = "memory for values that are kept in memory"},
     {WEFT_PARAMETER(struct store, suspect, DURATION), .value = "300ms", .minimum = "10ms",
      .help = "a server leaves if no path leads to it for so long"},
     {WEFT_PARAMETER(struct store, recover, DURATION), .value = "3min",
@@ -318,7 +390,7 @@ static const struct weft_parameter parameters[] = {
      .help = "memory for small values on their way; that for large ones follows from segment"},
     {WEFT_PARAMETER(struct store, segment, SIZE), .value = "72M", .minimum = "256K",
      .maximum = "128M", .help = "bytes of a file of the log; a value is smaller, and at most 64M"},
-    {WEFT_PARAMETER(struct store, memory, SIZE), .value = "1G",
+    {WEFT_PARAMETER(struct store, memory, SIZE), .value = "2G",
      .help = "most memory that the store may take on each server; it touches little of it at once"},
     {0},
 };

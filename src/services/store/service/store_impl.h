@@ -21,6 +21,7 @@
 #include "services/store/memory/pool.h"
 #include "services/store/memory/room.h"
 #include "services/store/replica/replica.h"
+#include "services/store/service/space.h"
 #include "services/store/service/store.h"
 #include "services/store/view/views.h"
 #include "services/store/wire/letter.h"
@@ -32,6 +33,8 @@
 
 struct store;
 struct group;
+
+enum store_medium { STORE_ON_DISK, STORE_IN_MEMORY };
 
 enum store_stage {
     STORE_LOOKS, /* does the disk belong here? Until then nothing is changed */
@@ -46,7 +49,7 @@ enum store_stage {
 };
 
 /* Timers, by their cookies. */
-enum { STORE_TICK = 1, STORE_FLUSH, STORE_VIEWS, STORE_WORK };
+enum { STORE_TICK = 1, STORE_FLUSH, STORE_FLUSH_MEMORY, STORE_VIEWS, STORE_WORK };
 
 /* ---- large values ----
  *
@@ -100,6 +103,7 @@ struct join {
 /* A record that is read from the log. */
 struct disk_read {
     struct log_read read;
+    struct log *log;
     struct buffer *buffer; /* what was read; the reader releases it. NULL: nothing is read */
     void (*done)(struct disk_read *read);
     void *owner;
@@ -207,6 +211,8 @@ struct lesson {
 
 struct group {
     struct store *store;
+    const struct key_space *space;
+    struct log *log; /* of its records */
     uint32_t number;
     struct replica replica;
     uint32_t order[KEEPERS_MAX]; /* the servers that are to keep it */
@@ -391,17 +397,25 @@ struct scrub {
 
 struct store {
     /* Parameters. */
-    int64_t copies, group_count, least;
+    int64_t copies, first_groups, least;
+    uint32_t medium; /* an enum store_medium, of the first key space */
+    const char *key_spaces;
+    uint64_t memory_size;
     int64_t suspect, recover, lease, scrub_every;
     uint64_t scrub_rate, recover_rate;
     uint64_t index_size, buffers_size, segment, memory;
 
     struct weft_self *self;
     weft_server here;
-    uint32_t value_max; /* bytes of a value: a record with it fits into a segment */
+    struct spaces spaces;
+    int64_t group_count; /* of all key spaces */
+    /* Bytes of a value: a record with it fits into a segment; the same in memory. */
+    uint32_t value_max, memory_value_max;
     enum store_stage stage;
     struct views *views;
     struct log *log;
+    struct log *memory_log; /* NULL: no key space is in memory */
+    uint32_t logs_open;     /* while they close */
     struct index index;
     struct buffers buffers;
     struct once once;
@@ -469,7 +483,7 @@ void mail_tick(struct store *store);
 
 /* ---- disk.c ---- */
 
-extern const struct log_events disk_events;
+extern const struct log_events disk_events, memory_events;
 void disk_begin(struct store *store);
 struct index_entry *disk_find(const struct store *store, uint32_t group, const void *key,
                               uint32_t size);
@@ -486,9 +500,9 @@ struct log_place disk_place(const struct index_entry *entry);
 /* Begins to read a record into a new buffer; read->done and read->owner are set. False: there is no
  * memory; a large record waits for it. disk_read_wide: with so many bytes free before and after the
  * record. */
-bool disk_read(struct store *store, struct log_place place, uint32_t key_size, uint32_t value_size,
-               struct disk_read *read);
-bool disk_read_wide(struct store *store, struct log_place place, uint32_t key_size,
+bool disk_read(struct store *store, uint32_t group, struct log_place place, uint32_t key_size,
+               uint32_t value_size, struct disk_read *read);
+bool disk_read_wide(struct store *store, uint32_t group, struct log_place place, uint32_t key_size,
                     uint32_t value_size, uint32_t before, uint32_t after, struct disk_read *read);
 static inline bool disk_is_reading(const struct disk_read *read)
 {
@@ -501,6 +515,8 @@ void disk_keep(struct group *group);
 /* A record cannot be read, though the server must have it. */
 void disk_lose(struct store *store);
 void disk_forgets(void *owner, const struct outcome *outcome);
+/* What was damaged is given up. */
+void disk_forgive(struct store *store);
 
 /* Forgets the custodies that were noted for another disk. */
 void disk_check_custodies(struct store *store);
@@ -512,9 +528,20 @@ void store_fail(struct store *store, int error);
 /* The disk is another server's, or of a later version: the store never begins. */
 void store_refuse(struct store *store, int error);
 void failure_tick(struct store *store);
-void failure_closed(void *owner); /* the log */
+void failure_closed(void *owner); /* a log */
 
 /* ---- group.c ---- */
+
+/* The group of a key. */
+static inline struct group *group_of(const struct store *store, const void *key, uint32_t size)
+{
+    return &store->groups[spaces_group(&store->spaces, key, size)];
+}
+/* Bytes of a value in it. */
+static inline uint32_t group_value_max(const struct group *group)
+{
+    return group->space->in_memory ? group->store->memory_value_max : group->store->value_max;
+}
 
 /* A server in a set of some servers. Of two with the same bit, one may be taken for the other. */
 static inline uint64_t server_bit(uint32_t server)
@@ -539,6 +566,8 @@ void group_tick(struct group *group);
 /* The stream to a server has ended: what was sent may be lost. */
 void group_lost(struct group *group, weft_server server);
 uint32_t group_in_sync(const struct group *group);
+/* Copies without which nothing is changed. */
+uint32_t group_least(const struct group *group);
 void group_say(struct group *group, weft_server server, const struct replica_message *message);
 /* The server that leads, as far as this one knows. */
 weft_server group_leader(const struct group *group);
@@ -685,27 +714,6 @@ void status_taught(struct store *store, uint64_t bytes);
 /* The server to ask about that group; WEFT_NOBODY: unknown. */
 weft_server ask_leader(const struct group *group);
 
-/* ---- scan.c ---- */
-
-bool scan_init(struct store *store); /* false: there is no memory */
-void scan_begin(struct store *store, uint64_t client, uint64_t ticket, const void *bytes,
-                uint32_t size);
-/* LETTER_PAGE_TOLD. */
-void scan_told(struct store *store, weft_server from, uint64_t ticket, const void *bytes,
-               uint32_t size);
-void scan_gone(struct store *store, uint64_t client);
-void scan_tick(struct store *store);
-void scan_view(struct store *store); /* another view */
-
-/* ---- page.c ---- */
-
-/* LETTER_ASK_KEYS; the holder has the bytes. */
-void page_asked(struct store *store, weft_server origin, uint64_t ticket, uint32_t epoch,
-                const void *bytes, uint32_t size, struct buffer *holder);
-/* More of the group is committed or confirmed. */
-void page_look(const struct group *group);
-void page_tick(struct store *store);
-void page_forget(struct store *store); /* this server no longer leads */
 /* ---- large.c ---- */
 
 bool large_init(struct store *store); /* false: there is no memory */

@@ -73,7 +73,7 @@ static enum store_status check(const struct store *store, const struct store_req
 {
     if (request->value_size <= STORE_SINGLE_MAX || request->number & REWRITTEN)
         return STORE_MALFORMED;
-    if (request->value_size > store->value_max)
+    if (request->value_size > group_value_max(group_of(store, request->key, request->key_size)))
         return STORE_TOO_LARGE;
     return store->stage == STORE_BROKEN ? STORE_UNAVAILABLE : STORE_DONE;
 }

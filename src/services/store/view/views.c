@@ -62,6 +62,7 @@ struct views *views_init(struct weft_self *self, const struct views_settings *se
         return NULL;
     views->self = self;
     views->settings = *settings;
+    views->founding = settings->founding;
     views->events = events;
     views->owner = owner;
     views->count = weft_server_count(self);
@@ -106,12 +107,20 @@ static uint32_t state_write(void *owner, void *bytes, uint32_t room)
         assert(fits);
         news_changes_write(&out, changes);
     }
+    write_u64(&out, views->settings.layout);
+    write_u64(&out, views->founding);
     assert(!out.failed);
     views->counts.saves++;
     return (uint32_t)(room - out.left);
 }
 
-/* 0; -EXDEV; or -EBADMSG: nonsense with a right digest. */
+/* It is not the disk of this server in this cluster, as it is set up. */
+static bool is_refused(int result)
+{
+    return result == -EXDEV || result == -EMEDIUMTYPE || result == -EPROTO;
+}
+
+/* 0; -EXDEV; -EMEDIUMTYPE; or -EBADMSG: nonsense with a right digest. */
 static int state_read(struct views *views, const void *bytes, size_t size)
 {
     struct decision *decision = &views->decision;
@@ -134,6 +143,12 @@ static int state_read(struct views *views, const void *bytes, size_t size)
     if (sense && decision->accepted)
         sense = news_changes_read(&in, &views->in->changes) &&
                 changes_apply(&views->in->changes, decision->view, decision->roster);
+    if (sense && in.left) { /* earlier versions of weft did not write these */
+        if (read_u64(&in) != views->settings.layout)
+            return -EMEDIUMTYPE;
+        uint64_t founding = read_u64(&in);
+        views->founding = decision->view->epoch ? founding : views->settings.founding;
+    }
     return sense && !in.failed && !in.left ? 0 : -EBADMSG;
 }
 
@@ -172,7 +187,7 @@ static void settle(struct views *views, int result)
     else if (result == 0 && views->loses)
         rename_disk(views);
     views->events->opened(views->owner, result);
-    if (result != -EXDEV && result != -EPROTO)
+    if (!is_refused(result))
         begin(views);
 }
 
@@ -182,7 +197,7 @@ static void state_opened(void *owner, const void *bytes, int64_t size)
     int result = size > 0 ? state_read(views, bytes, (size_t)size) : (int)size;
     if (result == 0 && size == 0)
         result = 1;
-    if (result < 0 && result != -EBADMSG && result != -EXDEV && result != -EPROTO)
+    if (result < 0 && result != -EBADMSG && !is_refused(result))
         return; /* twin_tick reads again */
     views->was_read = true;
     views->read = result;
@@ -373,6 +388,11 @@ void views_lose(struct views *views)
 }
 
 /* ---- what the owner asks ---- */
+
+uint64_t views_founding(const struct views *views)
+{
+    return views->founding;
+}
 
 uint64_t views_disk(const struct views *views)
 {

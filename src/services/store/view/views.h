@@ -24,8 +24,10 @@ struct views;
 struct view_news;
 
 struct views_settings {
-    int64_t suspect; /* nanoseconds: a server leaves if it cannot be reached for so long */
-    uint64_t timer;  /* the cookie of the timer that belongs to views_timer */
+    int64_t suspect;   /* nanoseconds: a server leaves if it cannot be reached for so long */
+    uint64_t timer;    /* the cookie of the timer that belongs to views_timer */
+    uint64_t layout;   /* a digest of what must never change on this disk */
+    uint64_t founding; /* what views_founding tells, until view 1 */
 };
 
 struct views_events {
@@ -34,7 +36,8 @@ struct views_events {
     void (*looked)(void *owner, int result);
     /* 0; 1: nothing was kept, the server is new; -EBADMSG: what was kept is damaged, so the server
      * is new, too. -EPROTO: a later version of weft has written it; -EXDEV: another cluster or
-     * another server has: then nothing was changed, and nothing more happens. */
+     * another server has; -EMEDIUMTYPE: with another layout. Then nothing was changed, and nothing
+     * more happens. */
     void (*opened)(void *owner, int result);
     /* After views_lose: the disk has another name, durably. NULL: not needed. */
     void (*renamed)(void *owner);
@@ -77,6 +80,8 @@ void views_begin_again(struct views *views);
 void views_lose(struct views *views);
 /* What names the disk of the server in rosters. Valid from opened() on. */
 uint64_t views_disk(const struct views *views);
+/* settings.founding as it was when the server entered view 1, also in a later process. */
+uint64_t views_founding(const struct views *views);
 
 /* The view that the server is in; NULL: not open yet. */
 const struct roster *views_roster(const struct views *views);

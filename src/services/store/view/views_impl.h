@@ -61,6 +61,7 @@ struct stay {
 struct views {
     struct weft_self *self;
     struct views_settings settings;
+    uint64_t founding;
     const struct views_events *events;
     void *owner;
     uint32_t count; /* planned servers */

@@ -26,10 +26,10 @@ enum letter_kind {
                          * `ticket` this is */
     LETTER_ANSWER,      /* bytes of an answer to that ticket */
     LETTER_RETRY,       /* to that ticket: ask `server`; WEFT_NOBODY: again later */
-    LETTER_INQUIRY,   /* bytes of what an operator asks (wire/care.h), with the asker's `ticket` */
-    LETTER_REPORT,    /* bytes of the report to that ticket */
-    LETTER_ASK_KEYS,  /* bytes of a listing (listing.h), of the scan whose `ticket` this is */
-    LETTER_PAGE_TOLD, /* bytes of the answer to that ticket */
+    LETTER_INQUIRY,    /* bytes of what an operator asks (wire/care.h), with the asker's `ticket` */
+    LETTER_REPORT,     /* bytes of the report to that ticket */
+    LETTER_ASK_KEYS,   /* bytes of a listing (listing.h), of the scan whose `ticket` this is */
+    LETTER_PAGE_TOLD,  /* bytes of the answer to that ticket */
     LETTER_FETCH,      /* does the receiver have the key `after` with its version? */
     LETTER_MEND,       /* the record, if so; or one that a leader sends to a server that lacks it */
     LETTER_COMPARE,    /* are the receiver's keys the same? `round` is the leader's position, 0 if
