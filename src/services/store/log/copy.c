@@ -183,9 +183,12 @@ static struct segment *victim_find(const struct log *log)
     return best;
 }
 
-static bool is_worth_it(const struct log *log, const struct segment *victim)
+/* Memory is of no use to others, so it is used up before anything is copied. */
+static bool is_mostly_dead(const struct log *log)
 {
     uint64_t dead = 0, units = 0;
+    if (log->medium.memory)
+        return false;
     for (uint32_t i = 0; i < log->segment_count; i++) {
         const struct segment *segment = log->segments[i];
         if (segment->state != SEGMENT_SEALED || segment->damaged)
@@ -193,8 +196,14 @@ static bool is_worth_it(const struct log *log, const struct segment *victim)
         dead += dead_units(segment);
         units += segment->units;
     }
-    bool short_of_room = log->spare_error || log->segment_count > LOG_SEGMENTS_MAX / 4 * 3;
-    return !victim->live || victim->forgiven || 2 * dead > units ||
+    return 2 * dead > units;
+}
+
+static bool is_worth_it(const struct log *log, const struct segment *victim)
+{
+    uint32_t most = log->medium.memory ? log->medium.memory->count : LOG_SEGMENTS_MAX;
+    bool short_of_room = log->spare_error || log->segment_count > most / 4 * 3;
+    return !victim->live || victim->forgiven || is_mostly_dead(log) ||
            (short_of_room && dead_units(victim) > victim->units / GAIN_LEAST);
 }
 
