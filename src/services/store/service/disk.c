@@ -55,9 +55,11 @@ static bool is_at(const struct index_entry *entry, struct log_place place)
 
 /* ---- a record is durable ---- */
 
-/* The record is not that of its key any more. */
+/* Of the record only what its request did is needed. A start may find it twice. */
 static void outcome_supersede(struct store *store, struct outcome *outcome)
 {
+    if (outcome->superseded)
+        return;
     outcome->superseded = true;
     log_outcome(log_of(store, outcome->group), outcome->place, outcome->key_size,
                 outcome->value_size);
