@@ -118,7 +118,7 @@ class Daemon(unittest.TestCase):
         self.refuse(self.words("0", "--service", "/nowhere.so"), 2, "/nowhere.so")
         self.refuse(self.words("0", "--service", str(self.folder / "cluster.json")), 2,
                     "cluster.json")
-        self.refuse(self.words("0", "--service", str(plug / "plugin_old.so")), 2, "version 1 ", "version 2")
+        self.refuse(self.words("0", "--service", str(plug / "plugin_old.so")), 2, "version 1 ", "version 3")
         self.refuse(self.words("0", "--service", str(plug / "plugin_low.so")), 2, "id 200")
         self.refuse(self.words("0", "--service", os.environ["LIBWEFT"]), 2, "no weft_service")
         good = str(plug / "plugin_good.so")

@@ -85,12 +85,12 @@ struct store {
     uint32_t mode;
 };
 static const struct weft_parameter parameters[] = {
-    {WEFT_PARAMETER(struct store, exact, BOOL), "no", 0, 0, 0, "count exactly"},
-    {WEFT_PARAMETER(struct store, copies, INTEGER), "3", "1", "9", 0, "copies of each item"},
-    {WEFT_PARAMETER(struct store, wait, DURATION), "250ms", 0, 0, 0, "how long to wait"},
-    {WEFT_PARAMETER(struct store, table, SIZE), "64K", 0, 0, 0, "size of the table"},
-    {WEFT_PARAMETER(struct store, label, TEXT), "", 0, 0, 0, "a name for people"},
-    {WEFT_PARAMETER(struct store, mode, CHOICE), "safe", 0, 0, "fast|safe", "what to risk"},
+    {WEFT_PARAMETER(struct store, exact, BOOL), "no", 0, 0, 0, "count exactly", 0},
+    {WEFT_PARAMETER(struct store, copies, INTEGER), "3", "1", "9", 0, "copies of each item", 0},
+    {WEFT_PARAMETER(struct store, wait, DURATION), "250ms", 0, 0, 0, "how long to wait", 0},
+    {WEFT_PARAMETER(struct store, table, SIZE), "64K", 0, 0, 0, "size of the table", 0},
+    {WEFT_PARAMETER(struct store, label, TEXT), "", 0, 0, 0, "a name for people", 0},
+    {WEFT_PARAMETER(struct store, mode, CHOICE), "safe", 0, 0, "fast|safe", "what to risk", 0},
 };
 
 int main(void)

@@ -154,10 +154,10 @@ struct weft_parameter {
     const char *value;             /* the default */
     const char *minimum, *maximum; /* NULL: no bound. Of a text they bound its length in bytes */
     const char *choices;           /* WEFT_PARAMETER_CHOICE: "fast|safe" */
+    const char *help;              /* one line for operators, no full stop */
     /* WEFT_PARAMETER_TEXT: may the text be the value? If not, writes why, in one line of at most
      * WEFT_WHY_SIZE bytes. NULL: any text may. It is called by commands, too, without a server. */
     bool (*check)(const char *text, char *why);
-    const char *help; /* one line for operators, no full stop */
 };
 
 /* The first three members of a table's entry: the field has the parameter's name, and the compiler

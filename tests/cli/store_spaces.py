@@ -32,6 +32,11 @@ class SpacesCase(ClusterCase):
         self.assertEqual(store["health"], "OK", store["reasons"])
         return store
 
+    def check_copies(self, store, count):
+        """There are so many copies. A server that led a group before others joined keeps it until the next view."""
+        held = sum(node["groups_held"] for node in store["nodes"])
+        self.assertTrue(count <= held <= count + store["groups"]["all"] // 4, held)
+
     def kill(self, *servers):
         for server in servers:
             self.good("kill", server)
@@ -95,7 +100,7 @@ class Memory(SpacesCase):
     def test_each_space_has_its_copies(self):
         store = self.settle()
         self.assertEqual(store["groups"]["all"], 256 + 64 + 16 + 64)
-        self.assertEqual(sum(node["groups_held"] for node in store["nodes"]), 3 * (256 + 64) + 16 + 2 * 64)
+        self.check_copies(store, 3 * (256 + 64) + 16 + 2 * 64)
         for key in ("m/one/a", "m/one", "d/a"):
             self.put(key, key)
         self.assertEqual(self.good("ls", "m/", "--timeout", PATIENCE).out.split(), ["m/one", "m/one/a"])
@@ -152,7 +157,7 @@ class Layout(SpacesCase):
         for key in range(40):
             self.assertEqual(self.get(f"d/{key}"), f"value {key}")
         store = self.settle()
-        self.assertEqual(sum(node["groups_held"] for node in store["nodes"]), 3 * (256 + 64 + 64) + 16)
+        self.check_copies(store, 3 * (256 + 64 + 64) + 16)
 
     def test_mistakes_are_refused_before_anything_starts(self):
         for words, says in (("store.spaces=m/:tape", "store.spaces: this is not for a key space: 'tape'"),

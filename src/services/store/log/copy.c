@@ -63,15 +63,6 @@ static void copy_done(void *owner, struct log_append *append)
     copying_end(log);
 }
 
-bool copy_is_needed(struct log *log, struct record *record, struct log_place place)
-{
-    if (!log->events->live(log->owner, record, place))
-        return false;
-    if (!record_is_of_key(record))
-        record->value_size = record_outcome_value(record->value_size);
-    return true;
-}
-
 /* Returns false if the walk must wait for copies. */
 static bool copy_begin(struct walk *walk, const struct record *record, struct log_place place)
 {

@@ -101,11 +101,6 @@ void log_tick(struct log *log)
         hint_make(log);
 }
 
-bool log_is_full(const struct log *log)
-{
-    return log->spare_error != 0;
-}
-
 void log_count(const struct log *log, struct log_counts *counts)
 {
     *counts = log->counts;

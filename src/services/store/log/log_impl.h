@@ -278,7 +278,14 @@ void close_look(struct log *log);
 /* ---- copy.c ---- */
 
 /* Is the record at that place still needed? Then it is made what a copy has. */
-bool copy_is_needed(struct log *log, struct record *record, struct log_place place);
+static inline bool copy_is_needed(struct log *log, struct record *record, struct log_place place)
+{
+    if (!log->events->live(log->owner, record, place))
+        return false;
+    if (!record_is_of_key(record))
+        record->value_size = record_outcome_value(record->value_size);
+    return true;
+}
 
 /* Removes a segment with few live records, if too much space is lost to dead ones. */
 void compact(struct log *log);

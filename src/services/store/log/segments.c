@@ -275,6 +275,11 @@ void spares_give_back(struct log *log)
             segment_remove(log->segments[i]);
 }
 
+bool log_is_full(const struct log *log)
+{
+    return log->spare_error != 0;
+}
+
 /* ---- shortening ---- */
 
 static void segment_shortened(struct weft_self *self, struct weft_call *call)
