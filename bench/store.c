@@ -233,7 +233,7 @@ int main(int count, char **words)
         bench_fail("%s: %s", folder, strerror(errno));
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    signal(SIGPIPE, on_signal); /* nobody reads the rows any more */
+    signal(SIGPIPE, on_signal); /* the reader of the rows has ended */
     atexit(folder_remove);
     begin(&bench);
     rows(&bench, "puts of 1 KiB, 3 copies", STORE_PUTS, 1);

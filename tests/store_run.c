@@ -10,12 +10,10 @@
 #include "sim/store/store_clients.h"
 #include "sim/store/store_siege.h"
 
-#define GROUPS          8
-#define SEGMENT         512  /* KiB */
-#define LARGE_SEGMENT   2048 /* the same, if some values are large */
-#define SMALL_SEGMENT   256  /* the same, if logs are to be written anew often */
-#define STRING(words)   #words
-#define STRING_OF(word) STRING(word)
+#define GROUPS        8
+#define SEGMENT       512  /* KiB */
+#define LARGE_SEGMENT 2048 /* the same, if some values are large */
+#define SMALL_SEGMENT 256  /* the same, if logs are to be written anew often */
 
 #define LINKS   "loss,corruption,duplication,jitter,one_way,flap,plane,cut,late,carrier"
 #define SERVERS "crash,restart,quick,pause,hang,slow,rewind"
@@ -78,11 +76,12 @@ static unsigned segment_of(const struct fault_set *set)
  * compares nothing, which is how the clients know that memory is in use for scrubs. */
 static void configure(uint64_t seed, const struct fault_set *set)
 {
-    char segment[40];
+    char segment[40], groups[40];
     snprintf(segment, sizeof segment, "store.segment=%uK", segment_of(set));
+    snprintf(groups, sizeof groups, "store.group_count=%d", GROUPS);
     const char *const words[] = {segment,
                                  set->copies == 1 ? "store.copies=1" : "store.copies=3",
-                                 "store.group_count=" STRING_OF(GROUPS),
+                                 groups,
                                  seed % 2 ? "store.recover=3min" : "store.recover=1s",
                                  seed % 3 == 1   ? "store.lease=500ms"
                                  : seed % 3 == 2 ? "store.lease=3s"

@@ -50,7 +50,7 @@ static void letter_decode(const uint8_t *bytes, size_t size)
     if (!letter_read(&letter, FROM, bytes, size))
         return;
     assert(letter.message.from == FROM && letter.message.epoch == letter.epoch);
-    assert(letter_size(&letter) == size);
+    assert(letter_size(&letter) == size && size > 0);
     uint8_t *again = malloc(size);
     assert(again);
     letter_write(&letter, again);
